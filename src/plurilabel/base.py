@@ -1,0 +1,330 @@
+"""The contract of a learner, and the one place where labels are checked.
+
+A learner implements two hooks that trust what they get:
+
+``_fit(X, Y)``
+    X is float64 or float32, dense or CSR; Y is 0/1 in int8, dense or CSR.
+``_scores(X)``
+    returns an array (n, q), one score for each label.
+
+Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is turned into
+that form here, once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from plurilabel._sklearn_compat import validate_parameter_constraints
+
+__all__ = [
+    "LabelMatrix",
+    "MultiLabelClassifier",
+    "ProbabilisticClassifier",
+    "ScoringClassifier",
+    "check_labels",
+    "column_names",
+]
+
+LabelMatrix = NDArray[np.int8] | sparse.csr_array
+"""Labels as the hooks see them: 0/1 in int8, one column per label. Cast before a product."""
+
+
+def column_names(Y: Any) -> list[str] | None:
+    """Names of the columns of a data frame, as strings; None for anything else."""
+    columns = getattr(Y, "columns", None)
+    return None if columns is None else [str(name) for name in columns]
+
+
+def default_label_names(q: int) -> list[str]:
+    """Names for labels that came without."""
+    return [f"label{j}" for j in range(q)]
+
+
+def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
+    """Check a label matrix and return it as int8, dense or CSR; the input is never changed.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix or data frame of shape (n, q)
+        Only 0 and 1 (or False and True) may occur.
+    name : str
+        How error messages call it.
+
+    Returns
+    -------
+    ndarray of int8 or csr_array of int8
+        CSR with sorted indices and no stored zeros if Y was sparse, else dense.
+
+    Examples
+    --------
+    >>> check_labels([[True, False], [0, 1]])
+    array([[1, 0],
+           [0, 1]], dtype=int8)
+    >>> check_labels([[1, 0], [0, 2]])
+    Traceback (most recent call last):
+    ...
+    ValueError: Y must hold only 0 and 1, got 2 in row 1, column 1
+    """
+    if sparse.issparse(Y):
+        if Y.ndim != 2:
+            raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
+        csr = sparse.csr_array(Y, copy=False)
+        _check_zero_one(csr.data, name, csr)
+        if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
+            return csr
+        clean = sparse.csr_array(
+            (csr.data.astype(np.int8), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
+        )
+        clean.sum_duplicates()
+        _check_zero_one(clean.data, name, clean)
+        clean.eliminate_zeros()
+        return clean
+    dense = np.asarray(Y)
+    if dense.ndim != 2:
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), "
+            f"got {dense.ndim} dimension(s) of shape {dense.shape}"
+        )
+    if dense.dtype == object:
+        dense = _object_to_number(dense, name)
+    if dense.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold only 0 and 1, got values of type {dense.dtype}")
+    _check_zero_one(dense, name)
+    return np.ascontiguousarray(dense, dtype=np.int8)
+
+
+def _object_to_number(dense: NDArray[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return dense.astype(np.float64)
+    except (TypeError, ValueError):
+        for i, row in enumerate(dense):
+            for j, value in enumerate(row):
+                if not isinstance(value, int | float | np.number | np.bool_):
+                    raise ValueError(
+                        f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
+                    ) from None
+        raise
+
+
+def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | None = None) -> None:
+    if values.dtype == bool or values.size == 0:
+        return
+    wrong = (values != 0) & (values != 1)
+    if not wrong.any():
+        return
+    where = np.argwhere(wrong)[0]
+    value = values[tuple(where)]
+    if csr is None:
+        i, j = where
+    else:
+        i, j = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
+    what = "NaN" if value != value else f"{value:g}"
+    raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}")
+
+
+def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.csr_array:
+    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR."""
+    return check_array(
+        scores,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        input_name=name,
+        ensure_min_samples=1,
+        ensure_min_features=1,
+    )
+
+
+class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
+
+    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`.
+
+    A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
+    returns the class with the highest score.
+    """
+
+    _cut: ClassVar[float]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+
+        Returns
+        -------
+        self
+        """
+        X, Y = self._validate_fit(X, y)
+        self._fit(X, Y)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets: scores strictly above the cut.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        return self._decide(self._validated_scores(X))
+
+    # hooks -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix) -> None: ...
+
+    @abstractmethod
+    def _scores(self, X: Any) -> NDArray[np.floating]: ...
+
+    # the door ----------------------------------------------------------------------------
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+
+    def _validate_fit(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        X = self._validate_X(X, reset=True)
+        Y = self._encode(y)
+        check_consistent_length(X, Y)
+        return X, Y
+
+    def _encode(self, y: Any) -> LabelMatrix:
+        """Turn y into a label matrix and remember what is needed to answer in its form."""
+        self.sparse_output_ = bool(sparse.issparse(y))
+        names = column_names(y)
+        flat = None if self.sparse_output_ else _one_class_each(y)
+        if flat is None:
+            Y = check_labels(y, name="y")
+            self.single_output_ = False
+            self.classes_ = np.arange(Y.shape[1])
+        else:
+            check_classification_targets(flat)
+            self.classes_, code = np.unique(flat, return_inverse=True)
+            self.single_output_ = True
+            names = [str(c) for c in self.classes_]
+            Y = np.zeros((len(flat), len(self.classes_)), dtype=np.int8)
+            Y[np.arange(len(flat)), code] = 1
+        if Y.shape[1] == 0:
+            raise ValueError("y must have at least one label (column), got 0")
+        self.n_labels_ = Y.shape[1]
+        self.label_names_ = np.asarray(names or default_label_names(Y.shape[1]), dtype=object)
+        return Y
+
+    def _validated_scores(self, X: Any) -> NDArray[np.floating]:
+        check_is_fitted(self)
+        return self._scores(self._validate_X(X, reset=False))
+
+    def _decide(self, scores: NDArray[np.floating]) -> NDArray[Any] | sparse.csr_array:
+        if self.single_output_:
+            return self.classes_[scores.argmax(axis=1)]
+        above = scores > self._cut
+        if self.sparse_output_:
+            return sparse.csr_array(above).astype(np.int64)
+        return above.astype(np.int64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ProbabilisticClassifier(MultiLabelClassifier):
+    """A learner whose scores are probabilities: ``predict_proba``, cut at 0.5."""
+
+    _cut = 0.5
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Probability of each label.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
+        """
+        scores = self._validated_scores(X)
+        if not self.single_output_:
+            return scores
+        total = scores.sum(axis=1, keepdims=True)
+        q = scores.shape[1]
+        return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, q)
+
+
+class ScoringClassifier(MultiLabelClassifier):
+    """A learner whose scores are no probabilities: ``decision_function``, cut at 0."""
+
+    _cut = 0.0
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Score of each label, positive for labels that are predicted.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            For a 1-D y with two classes: shape (n,), positive for the second class.
+        """
+        scores = self._validated_scores(X)
+        if self.single_output_ and scores.shape[1] == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+
+def _one_class_each(y: Any) -> NDArray[Any] | None:
+    """The 1-D form of y if it gives one class to each instance, None if it is a matrix.
+
+    A single column of 0 and 1 is a matrix with one label; a single column of anything else is
+    taken for classes, with scikit-learn's warning.
+    """
+    y = np.asarray(y)
+    if y.ndim == 1:
+        return column_or_1d(y)
+    if y.ndim == 2 and y.shape[1] == 1 and not np.isin(y, (0, 1)).all():
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. "
+            "It is read as one class per instance.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        return y.ravel()
+    return None
+
+
+def names_or_default(names: Sequence[str] | None, q: int) -> list[str]:
+    """Given label names, checked for their number, or made-up ones."""
+    if names is None:
+        return default_label_names(q)
+    if len(names) != q:
+        raise ValueError(f"label_names must have {q} entries, one per label, got {len(names)}")
+    return [str(name) for name in names]

@@ -1,0 +1,1 @@
+"""Checks that scikit-learn's own suite lacks for several labels."""

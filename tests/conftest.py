@@ -1,0 +1,17 @@
+"""Real data for the tests: the folder named by PLURILABEL_DATA."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder with the real datasets; tests that ask for it are skipped where there is none."""
+    folder = os.environ.get("PLURILABEL_DATA")
+    if folder and Path(folder).is_dir():
+        return Path(folder)
+    if os.environ.get("PLURILABEL_REQUIRE_DATA"):
+        pytest.fail(f"PLURILABEL_DATA must name the data folder, got {folder!r}")
+    pytest.skip("PLURILABEL_DATA names no folder: the tests on real data are left out")
