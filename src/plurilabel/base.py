@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ __all__ = [
     "column_names",
 ]
 
-LabelMatrix = NDArray[np.int8] | sparse.csr_array
+LabelMatrix: TypeAlias = NDArray[np.int8] | sparse.csr_array
 """Labels as the hooks see them: 0/1 in int8, one column per label. Cast before a product."""
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Matrix = NDArray[Any] | sparse.csr_array
+Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
