@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -206,7 +206,9 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
         )
 
-    def _validate_fit(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+    def _validate_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None
+    ) -> tuple[Any, LabelMatrix]:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -215,31 +217,53 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
         X = self._validate_X(X, reset=True)
-        Y = self._encode(y)
+        Y = self._encode(y, classes)
         check_consistent_length(X, Y)
         return X, Y
 
-    def _encode(self, y: Any) -> LabelMatrix:
+    def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+        """Further training data for a fitted learner: the same features, the same labels."""
+        X = self._validate_X(X, reset=False)
+        Y = self._encode_more(y)
+        check_consistent_length(X, Y)
+        return X, Y
+
+    def _encode(self, y: Any, classes: ArrayLike | None = None) -> LabelMatrix:
         """Turn y into a label matrix and remember what is needed to answer in its form."""
         self.sparse_output_ = bool(sparse.issparse(y))
         names = column_names(y)
         flat = None if self.sparse_output_ else _one_class_each(y)
+        self.single_output_ = flat is not None
         if flat is None:
             Y = check_labels(y, name="y")
-            self.single_output_ = False
             self.classes_ = np.arange(Y.shape[1])
         else:
+            assert_all_finite(flat, input_name="y")
             check_classification_targets(flat)
-            self.classes_, code = np.unique(flat, return_inverse=True)
-            self.single_output_ = True
+            self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
             names = [str(c) for c in self.classes_]
-            Y = np.zeros((len(flat), len(self.classes_)), dtype=np.int8)
-            Y[np.arange(len(flat)), code] = 1
+            Y = _one_hot(flat, self.classes_)
         if Y.shape[1] == 0:
             raise ValueError("y must have at least one label (column), got 0")
         self.n_labels_ = Y.shape[1]
         self.label_names_ = np.asarray(names or default_label_names(Y.shape[1]), dtype=object)
         return Y
+
+    def _encode_more(self, y: Any) -> LabelMatrix:
+        """Turn further labels into the form of those seen at first."""
+        if self.single_output_:
+            return _one_hot(column_or_1d(y), self.classes_)
+        Y = check_labels(y, name="y")
+        names = column_names(y)
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
+        if names is not None and names != list(self.label_names_):
+            raise ValueError(
+                f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
+            )
+        if self.sparse_output_:
+            return sparse.csr_array(Y)
+        return Y.toarray() if sparse.issparse(Y) else Y
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self)
@@ -319,6 +343,15 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
         )
         return y.ravel()
     return None
+
+
+def _one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
+    unknown = ~np.isin(flat, classes)
+    if unknown.any():
+        raise ValueError(f"y has the class {flat[unknown][0]!r}, which is not among {classes}")
+    Y = np.zeros((len(flat), len(classes)), dtype=np.int8)
+    Y[np.arange(len(flat)), np.searchsorted(classes, flat)] = 1
+    return Y
 
 
 def names_or_default(names: Sequence[str] | None, q: int) -> list[str]:

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import HasMethods, Interval
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel.lazy._base import LazyClassifier
+from plurilabel.lazy._counting import CountingClassifier
 
 
-class BRkNN(ProbabilisticClassifier):
+class BRkNN(CountingClassifier):
     """k nearest neighbours vote on each label.
 
     The score of a label is the smoothed share of the k neighbours that have it,
-    ``(s + votes) / (2 s + k)``; with ``smoothing=0`` it is the plain share.
+    ``(s + votes) / (2 s + k)``.
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Neighbours that vote.
+    variant : {None, "a", "b"}, default=None
+        What is predicted. None: the labels that more than half of the neighbours have. "a": the
+        same, and the label with the highest score where there is none. "b": the labels with the
+        highest scores, as many as the neighbours have on average (rounded). Between equal scores
+        the label that is more frequent in training comes first.
     smoothing : float, default=0.5
-        Votes for and against that are added to each label. It changes no prediction.
-    index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from; None stands for exact Euclidean search.
+        Votes for and against that are added to each label (s); 0 gives the plain share. It
+        changes no prediction.
+    metric, index, n_jobs :
+        As in :class:`MLkNN`.
+
+    Attributes
+    ----------
+    table_ : ndarray of shape (q, k + 1)
+        The score of label l if j neighbours have it.
 
     References
     ----------
@@ -46,30 +57,75 @@ class BRkNN(ProbabilisticClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        **LazyClassifier._parameter_constraints,
+        "variant": [None, StrOptions({"a", "b"})],
         "smoothing": [Interval(Real, 0, None, closed="left")],
-        "index": [None, HasMethods(["fit", "kneighbors"])],
     }
 
-    def __init__(self, n_neighbors: int = 10, *, smoothing: float = 0.5, index: Any = None):
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        variant: str | None = None,
+        smoothing: float = 0.5,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+    ):
         self.n_neighbors = n_neighbors
+        self.variant = variant
         self.smoothing = smoothing
+        self.metric = metric
         self.index = index
+        self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        index = NearestNeighbors() if self.index is None else clone(self.index)
-        self.index_ = index.fit(X)
-        self.Y_ = Y
+    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+        del distances, neighbors
+        k, s = self.n_neighbors, self.smoothing
+        share = (s + np.arange(k + 1)) / (2 * s + k)
+        self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
 
-    def _scores(self, X: Any) -> NDArray[np.floating]:
-        k, s = min(self.n_neighbors, self.Y_.shape[0]), self.smoothing
-        _, neighbors = self.index_.kneighbors(X, n_neighbors=k)  # (n, k)
-        n = len(neighbors)
-        graph = sparse.csr_array(
-            (np.ones(n * k), neighbors.ravel(), np.arange(0, n * k + 1, k)),
-            shape=(n, self.Y_.shape[0]),
-        )
-        votes = graph @ self.Y_.astype(np.float64)  # (n, q)
-        if sparse.issparse(votes):
-            votes = votes.toarray()
-        return (s + votes) / (2 * s + k)
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets, by the rule of ``variant``.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        check_is_fitted(self)
+        if self.variant is None or self.single_output_:
+            return super().predict(X)
+        distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
+        votes = sparse.csr_array(self._events(distances, neighbors))
+        n, k = neighbors.shape
+        if self.variant == "b":
+            sizes = np.rint(np.asarray(votes.sum(axis=1)) / k).astype(np.intp)
+        else:
+            rows = np.repeat(np.arange(n), np.diff(votes.indptr))
+            sizes = np.maximum(np.bincount(rows[votes.data > k / 2], minlength=n), 1)
+        frequency = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
+        chosen = _first(votes, sizes, np.argsort(-frequency, kind="stable"))
+        return chosen if self.sparse_output_ else chosen.toarray()
+
+
+def _first(
+    votes: sparse.csr_array, sizes: NDArray[np.intp], usual: NDArray[np.intp]
+) -> sparse.csr_array:
+    """0/1 matrix of the labels with the most votes, ``sizes[i]`` of them in row i.
+
+    ``usual`` lists all labels, the most frequent first: that order decides between equal votes.
+    """
+    rank = np.argsort(usual)
+    indices = []
+    for i, size in enumerate(sizes):
+        entry = slice(votes.indptr[i], votes.indptr[i + 1])
+        order = np.lexsort((rank[votes.indices[entry]], -votes.data[entry].astype(int)))
+        best = votes.indices[entry][order][:size]
+        if len(best) < size:  # labels without a vote
+            rest = usual[: size + len(best)]
+            best = np.concatenate([best, rest[~np.isin(rest, best)][: size - len(best)]])
+        indices.append(np.sort(best))
+    pointers = np.concatenate([[0], np.cumsum(sizes)])
+    flat = np.concatenate(indices)
+    return sparse.csr_array((np.ones(len(flat), dtype=np.int64), flat, pointers), votes.shape)

@@ -1,0 +1,91 @@
+"""A first look: the learners on the embedded digits."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from time import perf_counter
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN, datasets, metrics
+from plurilabel.base import ProbabilisticClassifier
+from plurilabel.datasets import write_atomic
+
+SHOWN = (
+    "hamming_loss",
+    "subset_accuracy",
+    "f1",
+    "one_error",
+    "coverage",
+    "ranking_loss",
+    "average_precision",
+)
+
+
+def learners() -> dict[str, ProbabilisticClassifier]:
+    """What is compared, by the name shown."""
+    return {
+        "BRkNN": BRkNN(7),
+        "ML-kNN": MLkNN(7),
+        "ML-kNN, k chosen": MLkNNCV(range(1, 16)),
+        "DW-ML-kNN": DWMLkNN(7),
+        "ML-WkNN": MLWkNN(7),
+        "DML-kNN": DMLkNN(7),
+        "IBLR-ML": IBLRML(7),
+    }
+
+
+def run(out: Path) -> None:
+    """Describe the digits, compare the learners on a split of them, leave both in a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    data = datasets.load("digits")
+    description = datasets.describe(data)
+    click.echo(description.summary(5))
+    datasets.plot_description(description, out / "digits.png")
+    X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+        data.X, data.Y, sizes=(0.7, 0.3), random_state=0
+    )
+    rows = []
+    for name, learner in learners().items():
+        start = perf_counter()
+        learner.fit(X_train, Y_train)
+        scores, labels = learner.predict_proba(X_test), learner.predict(X_test)
+        seconds = perf_counter() - start
+        rows.append((name, metrics.evaluate(Y_test, scores, labels), seconds))
+    _show(rows, f"{len(X_train)} images to learn from, {len(X_test)} to test")
+    everything = list(rows[0][1])
+    text = io.StringIO(newline="")
+    table = csv.writer(text)
+    table.writerow(["learner", *everything, "seconds"])
+    table.writerows([name, *(m[key] for key in everything), s] for name, m, s in rows)
+    with write_atomic(out / "digits.csv") as stream:
+        stream.write(text.getvalue().encode())
+    click.echo(f"Wrote {out / 'digits.csv'} (all measures) and {out / 'digits.png'}")
+
+
+def _show(rows: list[tuple[str, metrics.Evaluation, float]], title: str) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("learner", no_wrap=True)
+    for name in SHOWN:
+        better = metrics.get_measure(name).greater_is_better
+        table.add_column(f"{name.replace('_', ' ')} {'↑' if better else '↓'}", justify="right")
+    table.add_column("seconds", justify="right")
+    best = {
+        name: (max if metrics.get_measure(name).greater_is_better else min)(
+            measures[name] for _, measures, _ in rows
+        )
+        for name in SHOWN
+    }
+    for learner, measures, seconds in rows:
+        cells = [
+            f"[bold]{measures[name]:.3f}[/bold]"
+            if measures[name] == best[name]
+            else f"{measures[name]:.3f}"
+            for name in SHOWN
+        ]
+        table.add_row(learner, *cells, f"{seconds:.2f}")
+    Console(width=None).print(table)

@@ -1,0 +1,119 @@
+"""DML-kNN: ML-kNN that also looks at the neighbours' other labels."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from plurilabel._sklearn_compat import Interval
+from plurilabel.lazy._base import LazyClassifier
+from plurilabel.lazy._counts import label_counts, row_blocks
+
+
+class DMLkNN(LazyClassifier):
+    """Dependent ML-kNN.
+
+    The event of label l is not only that exactly j of the k neighbours have l, but also that the
+    counts of every other label are within ``width`` of those seen: the likelihoods come from the
+    training instances whose whole vector of counts is similar. With ``width >= n_neighbors`` the
+    other labels are ignored and the scores are those of :class:`MLkNN`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that are counted (k).
+    width : int, default=2
+        How far the counts of other labels may be from those of the instance (delta).
+    smoothing : float, default=1.0
+        Strength of the uniform prior (s).
+    metric, index, n_jobs :
+        As in :class:`MLkNN`.
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (q,)
+        P(H1) of each label.
+    counts_ : ndarray of shape (n, q)
+        Counts of each training instance's neighbours.
+
+    Notes
+    -----
+    A prediction compares its counts with those of every training instance: n times m times q
+    steps, and dense counts (m, q) also for sparse labels.
+
+    References
+    ----------
+    Z. Younes, F. Abdallah, T. Denoeux, H. Snoussi. A dependent multilabel classification method
+    derived from the k-nearest neighbor rule. EURASIP Journal on Advances in Signal Processing,
+    2011.
+
+    Examples
+    --------
+    >>> from plurilabel import DMLkNN
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> Y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
+    >>> DMLkNN(n_neighbors=2, width=1).fit(X, Y).predict([[0.0], [1.3]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LazyClassifier._parameter_constraints,
+        "width": [Interval(Integral, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        width: int = 2,
+        smoothing: float = 1.0,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.width = width
+        self.smoothing = smoothing
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+
+    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+        del distances
+        s = self.smoothing
+        self.counts_ = self._counts(neighbors)
+        have = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
+        self.prior_ = (s + have) / (2 * s + self.Y_.shape[0])
+
+    def _counts(self, neighbors: NDArray[np.intp]) -> NDArray[Any]:
+        counts = label_counts(neighbors, self.Y_)
+        return counts.toarray() if sparse.issparse(counts) else counts
+
+    def _from_neighbors(
+        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        del X, distances
+        k, s = self.n_neighbors, self.smoothing
+        Y = (self.Y_.toarray() if sparse.issparse(self.Y_) else self.Y_).astype(bool)
+        m, _ = Y.shape
+        have = Y.sum(axis=0)
+        C = self._counts(neighbors)  # (n, q)
+        scores = np.empty(C.shape)
+        for rows in row_blocks(len(C), m):
+            # equal counts of l are within any width, so one comparison serves all labels
+            similar = cdist(C[rows], self.counts_, "chebyshev") <= self.width  # (rows, m)
+            for t, near in zip(range(rows.start, rows.stop), similar):
+                same = self.counts_[near] == C[t]
+                v1 = (same & Y[near]).sum(axis=0)
+                v0 = same.sum(axis=0) - v1
+                yes = self.prior_ * (s + v1) / (s * (k + 1) + have)
+                no = (1 - self.prior_) * (s + v0) / (s * (k + 1) + m - have)
+                scores[t] = yes / (yes + no)
+        return scores

@@ -1,0 +1,72 @@
+"""Why this label: the neighbours that speak for it and against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Vote:
+    """The case of one label: training rows for and against it, and what follows.
+
+    ``odds`` is P(label) / P(no label).
+    """
+
+    label: str
+    neighbors_for: NDArray[np.intp]
+    distances_for: NDArray[np.float64]
+    neighbors_against: NDArray[np.intp]
+    distances_against: NDArray[np.float64]
+    posterior: float
+    odds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The neighbours of one instance and the scores that follow from their labels.
+
+    Attributes
+    ----------
+    neighbors, distances : arrays of shape (k,)
+        Training rows, nearest first.
+    labels : bool array of shape (k, q)
+        Which neighbour has which label.
+    posterior : array of shape (q,)
+    label_names : tuple of str
+    """
+
+    neighbors: NDArray[np.intp]
+    distances: NDArray[np.float64]
+    labels: NDArray[np.bool_]
+    posterior: NDArray[np.float64]
+    label_names: tuple[str, ...]
+
+    def __getitem__(self, label: str | int) -> Vote:
+        """The case of one label, by its name or number."""
+        j = self.label_names.index(label) if isinstance(label, str) else label
+        has, p = self.labels[:, j], float(self.posterior[j])
+        return Vote(
+            label=self.label_names[j],
+            neighbors_for=self.neighbors[has],
+            distances_for=self.distances[has],
+            neighbors_against=self.neighbors[~has],
+            distances_against=self.distances[~has],
+            posterior=p,
+            odds=p / (1 - p) if p < 1 else float("inf"),
+        )
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.label_names)
+        lines = [f"{'label':{width}}  score   odds  neighbours for (distance)"]
+        for j in np.argsort(-self.posterior, kind="stable"):
+            vote = self[int(j)]
+            speak = ", ".join(
+                f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
+            )
+            lines.append(
+                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:5.2f}  {speak or '-'}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,131 @@
+"""IBLR-ML: logistic regression on the labels of the neighbours."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from plurilabel._sklearn_compat import Interval
+from plurilabel.lazy._base import LazyClassifier
+from plurilabel.lazy._counts import label_counts
+
+
+class IBLRML(LazyClassifier):
+    """Instance-based learning and logistic regression.
+
+    The features of an instance are, for each label, the sum over its k nearest neighbours of +1
+    for those that have the label and -1 for those that lack it. A logistic regression for each
+    label is learned on the features of all labels, so that one label may speak for another. With
+    ``own_features=True`` the instance's own features are added (IBLR-ML+).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that are counted.
+    own_features : bool, default=False
+        Whether the regression sees the instance's own features, too. They should be scaled.
+    C : float, default=1.0
+        Inverse strength of the regression's L2 penalty.
+    max_iter : int, default=1000
+        Limit of its solver's steps.
+    metric, index, n_jobs :
+        As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions learned at a time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (q, q) or (q, q + d)
+        ``coef_[l, j]`` is the weight of label j's neighbours for label l: the interdependence of
+        the labels. Zero for labels that all or no training instances have.
+    intercept_ : ndarray of shape (q,)
+    n_iter_ : int
+        Steps that the slowest of the regressions took.
+
+    Notes
+    -----
+    Memory is that of dense matrices (n, q), also for sparse labels.
+
+    References
+    ----------
+    W. Cheng, E. Hüllermeier. Combining instance-based learning and logistic regression for
+    multilabel classification. Machine Learning 76, 2009.
+
+    Examples
+    --------
+    >>> from plurilabel import IBLRML
+    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
+    >>> Y = [[1, 0], [1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]
+    >>> IBLRML(n_neighbors=2).fit(X, Y).predict([[0.0], [1.3]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LazyClassifier._parameter_constraints,
+        "own_features": ["boolean"],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        own_features: bool = False,
+        C: float = 1.0,
+        max_iter: int = 1000,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.own_features = own_features
+        self.C = C
+        self.max_iter = max_iter
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+
+    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+        del distances
+        F = self._features(neighbors, self.X_)
+        m, q = self.Y_.shape
+        have = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
+        self.coef_ = np.zeros((q, F.shape[1]))
+        # a constant label keeps the odds of its smoothed frequency
+        self.intercept_ = np.log((1 + have) / (1 + m - have))
+        varying = np.flatnonzero((have > 0) & (have < m))
+        columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
+        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._regress)(F, _column(columns, l)) for l in varying
+        )
+        for l, model in zip(varying, models):
+            self.coef_[l], self.intercept_[l] = model.coef_[0], model.intercept_[0]
+        self.n_iter_ = max((int(model.n_iter_[0]) for model in models), default=0)
+
+    def _regress(self, F: Any, y: NDArray[np.int8]) -> LogisticRegression:
+        return LogisticRegression(C=self.C, max_iter=self.max_iter).fit(F, y)
+
+    def _features(self, neighbors: NDArray[np.intp], X: Any) -> Any:
+        delta = label_counts(neighbors, self.Y_)
+        delta = delta.toarray() if sparse.issparse(delta) else delta
+        F = 2.0 * delta - self.n_neighbors  # votes for minus votes against, (n, q)
+        if not self.own_features:
+            return F
+        return sparse.hstack([F, X], format="csr") if sparse.issparse(X) else np.hstack([F, X])
+
+    def _from_neighbors(
+        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        del distances
+        return expit(self._features(neighbors, X) @ self.coef_.T + self.intercept_)
+
+
+def _column(Y: Any, l: int) -> NDArray[np.int8]:
+    return Y[:, [l]].toarray().ravel() if sparse.issparse(Y) else Y[:, l]
