@@ -43,8 +43,9 @@ __all__ = [
     "column_names",
 ]
 
-LabelMatrix: TypeAlias = NDArray[np.int8] | sparse.csr_array
-"""Labels as the hooks see them: 0/1 in int8, one column per label. Cast before a product."""
+LabelMatrix: TypeAlias = Any
+"""Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
+label. Cast before a product."""
 
 
 def column_names(Y: Any) -> list[str] | None:

@@ -126,7 +126,7 @@ def check_constant_labels(estimator: BaseEstimator) -> None:
 
 
 def check_empty_label_sets(estimator: BaseEstimator) -> None:
-    """Rows without labels are rows like others; no label at all: no prediction, or a ValueError."""
+    """Rows without labels are rows like others; without any label nothing is predicted."""
     X, Y = _data()
     Y[::3] = 0
     fitted = _fitted(estimator, X, Y)

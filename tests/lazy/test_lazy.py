@@ -77,9 +77,7 @@ def test_against_the_twins(problem, s):
 def test_dmlknn_without_dependence_is_mlknn():
     X, Y, _ = _data(80, 3, 6)
     wide = DMLkNN(7, width=7).fit(X[:60], Y[:60])
-    assert_allclose(
-        wide.predict_proba(X[60:]), MLkNN(7).fit(X[:60], Y[:60]).predict_proba(X[60:])
-    )
+    assert_allclose(wide.predict_proba(X[60:]), MLkNN(7).fit(X[:60], Y[:60]).predict_proba(X[60:]))
 
 
 def test_iblr_features_are_votes_for_minus_against():
@@ -326,9 +324,9 @@ def test_precomputed_distances():
 def test_too_few_instances(learner):
     X, Y, _ = _data(5, 2, 2)
     with pytest.raises(ValueError, match="smaller than the 4 training instances, got"):
-        learner.set_params(
-            n_neighbors=range(1, 5) if isinstance(learner, MLkNNCV) else 4
-        ).fit(X[:4], Y[:4])
+        learner.set_params(n_neighbors=range(1, 5) if isinstance(learner, MLkNNCV) else 4).fit(
+            X[:4], Y[:4]
+        )
     with pytest.raises(ValueError, match="at least two training instances"):
         learner.fit(X[:1], Y[:1])
 

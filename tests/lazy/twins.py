@@ -7,9 +7,9 @@ import numpy as np
 
 def neighbours(X, x, k, leave_out=None):
     """Distances and rows of the k nearest, equal distances to the lower row."""
-    found = sorted(
-        (math.dist(row, x), i) for i, row in enumerate(X.tolist()) if i != leave_out
-    )[:k]
+    found = sorted((math.dist(row, x), i) for i, row in enumerate(X.tolist()) if i != leave_out)[
+        :k
+    ]
     return [d for d, _ in found], [i for _, i in found]
 
 

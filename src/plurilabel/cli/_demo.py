@@ -15,15 +15,16 @@ from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN, d
 from plurilabel.base import ProbabilisticClassifier
 from plurilabel.datasets import write_atomic
 
-SHOWN = (
-    "hamming_loss",
-    "subset_accuracy",
-    "f1",
-    "one_error",
-    "coverage",
-    "ranking_loss",
-    "average_precision",
-)
+# short titles: the table fits a terminal of 80 columns
+SHOWN = {
+    "hamming_loss": "Hamming",
+    "subset_accuracy": "subset",
+    "f1": "F1",
+    "one_error": "1-error",
+    "coverage": "cover",
+    "ranking_loss": "ranking",
+    "average_precision": "avg.pr",
+}
 
 
 def learners() -> dict[str, ProbabilisticClassifier]:
@@ -31,7 +32,7 @@ def learners() -> dict[str, ProbabilisticClassifier]:
     return {
         "BRkNN": BRkNN(7),
         "ML-kNN": MLkNN(7),
-        "ML-kNN, k chosen": MLkNNCV(range(1, 16)),
+        "ML-kNN (CV)": MLkNNCV(range(1, 16)),
         "DW-ML-kNN": DWMLkNN(7),
         "ML-WkNN": MLWkNN(7),
         "DML-kNN": DMLkNN(7),
@@ -69,11 +70,12 @@ def run(out: Path) -> None:
 
 def _show(rows: list[tuple[str, metrics.Evaluation, float]], title: str) -> None:
     table = Table(title=title, title_justify="left", title_style="bold")
+    table.box, table.padding, table.pad_edge = None, (0, 1), False
     table.add_column("learner", no_wrap=True)
-    for name in SHOWN:
+    for name, short in SHOWN.items():
         better = metrics.get_measure(name).greater_is_better
-        table.add_column(f"{name.replace('_', ' ')} {'↑' if better else '↓'}", justify="right")
-    table.add_column("seconds", justify="right")
+        table.add_column(f"{short}{'↑' if better else '↓'}", justify="right", no_wrap=True)
+    table.add_column("sec", justify="right", no_wrap=True)
     best = {
         name: (max if metrics.get_measure(name).greater_is_better else min)(
             measures[name] for _, measures, _ in rows
@@ -88,4 +90,4 @@ def _show(rows: list[tuple[str, metrics.Evaluation, float]], title: str) -> None
             for name in SHOWN
         ]
         table.add_row(learner, *cells, f"{seconds:.2f}")
-    Console(width=None).print(table)
+    Console().print(table)

@@ -78,7 +78,9 @@ def find(data: str, *, labels: str | None, tag_sep: str | None, text: str | None
     given = {name: value for name, value in options.items() if value is not None}
     if data in datasets.names() and not Path(data).is_file():
         if labels is not None or given:
-            raise ValueError(f"{data} is a standard dataset and needs no --labels or other options")
+            raise ValueError(
+                f"{data} is a standard dataset and needs no --labels or other options"
+            )
         return datasets.load(data)
     if not Path(data).is_file():
         raise FileNotFoundError(

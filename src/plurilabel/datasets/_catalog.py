@@ -80,7 +80,8 @@ CATALOG: dict[str, Entry] = {
         "NIPS 14, 2001.",
     ),
     "scene": _mulan(
-        "scene", 2407, 294, 6, 1.074, 15, openml=40595, train_counts=(227, 165, 197, 196, 277, 224),
+        "scene", 2407, 294, 6, 1.074, 15, openml=40595,
+        train_counts=(227, 165, 197, 196, 277, 224),
         citation="M. R. Boutell, J. Luo, X. Shen, C. M. Brown. Learning multi-label scene "
         "classification. Pattern Recognition 37(9), 2004.",
     ),

@@ -25,10 +25,9 @@ class FileFormatError(ValueError):
 
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     """Open for reading; a gzip file is recognised by its first bytes, whatever its name."""
-    stream = open(path, "rb")  # noqa: SIM115  (handed to the caller)
-    packed = stream.read(2) == b"\x1f\x8b"
-    stream.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
+    with open(path, "rb") as start:
+        packed = start.read(2) == b"\x1f\x8b"
+    return cast(BinaryIO, gzip.open(path) if packed else open(path, "rb"))
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

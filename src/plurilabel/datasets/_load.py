@@ -76,7 +76,8 @@ def load(name: str) -> Dataset:
     for root in _roots():
         paths = _find(root, name, entry)
         if paths is not None:
-            return _checked(_read(paths, name, entry), entry, where=str(paths[0].parent))
+            data = _checked(_read(paths, name, entry), entry, where=str(paths[0].parent))
+            return _with_split(data, entry)
     if entry.openml is None:
         raise FileNotFoundError(_what_to_put_where(name, entry))
     return _download(name, entry)
@@ -131,8 +132,7 @@ def _read(paths: Found, name: str, entry: Entry) -> Dataset:
         parts = [read_arff(path, labels, drop=entry.drop) for path in paths]
         data = parts[0] if len(parts) == 1 else _join(parts, paths)
     label_names = entry.label_names or data.label_names
-    data = replace(data, name=name, citation=entry.citation, label_names=label_names)
-    return data if data.train is not None else _with_split(data, entry)
+    return replace(data, name=name, citation=entry.citation, label_names=label_names)
 
 
 def _join(parts: list[Dataset], paths: Found) -> Dataset:
@@ -159,7 +159,7 @@ def _stacked(stack: Any, first: Matrix, second: Matrix) -> Matrix:
 
 def _with_split(data: Dataset, entry: Entry) -> Dataset:
     """Find the published training part at either end of a copy that has lost its split."""
-    if entry.train_counts is None:
+    if data.train is not None or entry.train_counts is None:
         return data
     known = np.array(entry.train_counts)
     rows = np.arange(data.X.shape[0])
@@ -223,12 +223,12 @@ def _download(name: str, entry: Entry) -> Dataset:
         raise FileNotFoundError(
             f"{_what_to_put_where(name, entry)} (OpenML did not answer: {error})"
         ) from None
-    data = _with_split(_from_openml(bunch, name, entry), entry)
+    data = _from_openml(bunch, name, entry)
     data = _checked(data, entry, where=f"OpenML dataset {entry.openml}")
     folder.mkdir(parents=True, exist_ok=True)
     xml = folder / entry.xml if entry.xml else None
     write_arff(folder / f"{name}.arff.gz", data, labels_xml=xml)
-    return data
+    return _with_split(data, entry)
 
 
 def _from_openml(bunch: Any, name: str, entry: Entry) -> Dataset:
@@ -261,7 +261,7 @@ def _is_yes(values: Any) -> NDArray[np.float64]:
     yes = np.isin(words, ("true", "yes", "1", "1.0"))
     no = np.isin(words, ("false", "no", "0", "0.0"))
     if not (yes | no).all():
-        strange = words[~(yes | no)][0]
+        strange = str(words[~(yes | no)][0])
         raise ValueError(f"expected TRUE or FALSE in column {values.name!r}, got {strange!r}")
     return yes.astype(np.float64)
 

@@ -25,7 +25,10 @@ SUFFIXES = {
 
 
 def read(
-    path: str | os.PathLike[str], *, labels: str | Sequence[str] | int | None = None, **options: Any
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | int | None = None,
+    **options: Any,
 ) -> Dataset:
     """Read a file in the format that its name says.
 
@@ -68,6 +71,8 @@ def read(
             raise ValueError(
                 f"labels must name the label columns of {path.name}, or its one column of tags"
             )
+        if isinstance(labels, int):
+            raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
         return read_table(path, labels=labels, **options)
     if last not in SUFFIXES:
         raise ValueError(f"{path.name} must end in one of {', '.join(SUFFIXES)} (and .gz)")

@@ -10,11 +10,11 @@ from plurilabel.lazy._mlknn_cv import MLkNNCV
 from plurilabel.lazy._mlwknn import MLWkNN
 
 __all__ = [
+    "IBLRML",
     "BRkNN",
     "DMLkNN",
     "DWMLkNN",
     "Explanation",
-    "IBLRML",
     "MLWkNN",
     "MLkNN",
     "MLkNNCV",

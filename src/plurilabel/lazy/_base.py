@@ -86,7 +86,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     # growth and shrinkage ------------------------------------------------------------------
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Add instances; the result is exactly that of ``fit`` on all instances so far.
 
         The new instances are searched, and the old ones are shown the new; nothing else is
@@ -179,7 +179,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     # answers -------------------------------------------------------------------------------
 
-    def predict_top(self, X: ArrayLike, k: int = 5) -> sparse.csr_array:
+    def predict_top(self, X: Any, k: int = 5) -> sparse.csr_array:
         """The k labels with the highest scores, for label spaces too large for ``predict_proba``.
 
         Returns
@@ -213,7 +213,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     # explanation ---------------------------------------------------------------------------
 
-    def explain(self, X: ArrayLike) -> list[Explanation]:
+    def explain(self, X: Any) -> list[Explanation]:
         """Say for each instance which neighbours speak for and against each label.
 
         Returns

@@ -73,7 +73,7 @@ class CountingClassifier(LazyClassifier):
         if not self.sparse_output_:
             return super()._top(X, distances, neighbors, k)
         delta = self._events(distances, neighbors)
-        n, q = delta.shape
+        n = delta.shape[0]
         stored = np.diff(delta.indptr)
         # the best labels that no neighbour has are the same everywhere; enough of them for all
         spare = np.argsort(-self.table_[:, 0], kind="stable")[: k + stored.max(initial=0)]

@@ -37,9 +37,7 @@ def label_counts(neighbors: NDArray[np.intp], Y: LabelMatrix) -> Any:
     return delta
 
 
-def label_shares(
-    weights: NDArray[np.float64], neighbors: NDArray[np.intp], Y: LabelMatrix
-) -> Any:
+def label_shares(weights: NDArray[np.float64], neighbors: NDArray[np.intp], Y: LabelMatrix) -> Any:
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):

@@ -111,8 +111,7 @@ class DWMLkNN(CountingClassifier):
         self.likelihood_ = likelihoods(c, s)
         self.likelihood_without_ = likelihoods(c_without, s)
         blended = (
-            self.blend * self.likelihood_
-            + (1 - self.blend) * self.likelihood_without_[:, :, ::-1]
+            self.blend * self.likelihood_ + (1 - self.blend) * self.likelihood_without_[:, :, ::-1]
         )
         self.table_ = posterior(self.prior_, *blended)  # equation 8
 

@@ -103,7 +103,7 @@ class IBLRML(LazyClassifier):
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
         models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._regress)(F, _column(columns, l)) for l in varying
+            delayed(self._regress)(F, _column(columns, int(l))) for l in varying
         )
         for l, model in zip(varying, models):
             self.coef_[l], self.intercept_[l] = model.coef_[0], model.intercept_[0]

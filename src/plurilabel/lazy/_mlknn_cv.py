@@ -107,8 +107,13 @@ class MLkNNCV(ProbabilisticClassifier):
                 answer = scores if measure.kind == "scores" else (scores > self._cut).view(np.int8)
                 self.cv_values_[np.array(ks) == k, column] = measure.function(dense, answer)
         loss = -self.cv_values_ if measure.greater_is_better else self.cv_values_
-        order = np.lexsort((np.tile(np.arange(len(smoothings)), len(ks)),
-                            np.repeat(ks, len(smoothings)), loss.ravel()))
+        order = np.lexsort(
+            (
+                np.tile(np.arange(len(smoothings)), len(ks)),
+                np.repeat(ks, len(smoothings)),
+                loss.ravel(),
+            )
+        )
         row, column = np.divmod(order[0], len(smoothings))
         self.n_neighbors_, self.smoothing_ = int(ks[row]), float(smoothings[column])
         self._adopt(X, Y, graph)
@@ -157,6 +162,6 @@ class MLkNNCV(ProbabilisticClassifier):
         return tags
 
 
-def _check_values(name: str, values: list[Any], kind: type, least: float) -> None:
+def _check_values(name: str, values: list[Any], kind: Any, least: float) -> None:
     if not values or not all(isinstance(v, kind) and v >= least for v in values):
         raise ValueError(f"{name} must be a sequence of numbers from {least} on, got {values}")

@@ -1,0 +1,87 @@
+"""The command line as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import plurilabel
+from plurilabel.cli._main import plurilabel as command
+
+
+@pytest.fixture
+def films(tmp_path):
+    path = tmp_path / "films.csv"
+    path.write_text("length,year,tags\n90,1998,comedy;love\n143,2001,war\n71,1936,comedy\n")
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(command, [str(a) for a in arguments])
+
+
+def test_describe_a_standard_dataset():
+    result = run("describe", "digits", "--top", 2)
+    assert result.exit_code == 0
+    assert "instances                  1797" in result.output and "LCard" in result.output
+
+
+def test_describe_a_table_as_json_with_a_plot(films, tmp_path):
+    result = run("describe", films, "--labels", "tags", "--json", "--plot", tmp_path / "f.png")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["instances"] == 3 and found["labels"] == 3
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_label_columns_and_counts(tmp_path):
+    (tmp_path / "a.csv").write_text("x,sun,sea\n1,0,1\n2,1,1\n")
+    result = run("describe", tmp_path / "a.csv", "--labels", "sun,sea")
+    assert result.exit_code == 0 and "labels                        2" in result.output
+    (tmp_path / "a.arff").write_text(
+        "@relation r\n@attribute x numeric\n@attribute sun {0,1}\n@data\n1.5,1\n2,0\n"
+    )
+    assert run("describe", tmp_path / "a.arff", "--labels", "-1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["describe", "nowhere.csv"], "'nowhere.csv' is neither a file nor a standard dataset"),
+        (["describe", "{films}"], "labels must name the label columns of films.csv"),
+        (["describe", "{films}", "--labels", "genre"], "genre"),
+        (["describe", "digits", "--labels", "a"], "needs no --labels"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, message, films):
+    result = run(*(a.format(films=films) for a in arguments))
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ") and message in result.output
+    assert result.output.count("\n") == 1 and "Traceback" not in result.output
+
+
+def test_version_and_help():
+    assert plurilabel.__version__ in run("--version").output
+    for page in (run("--help"), run("describe", "-h"), run("demo", "--help")):
+        assert page.exit_code == 0 and "Usage:" in page.output
+
+
+def test_demo_leaves_a_table_and_a_picture(tmp_path):
+    result = run("demo", "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "DW-ML-kNN" in result.output
+    rows = (tmp_path / "out/digits.csv").read_text().splitlines()
+    assert rows[0].startswith("learner,") and rows[0].endswith(",seconds") and len(rows) == 8
+    assert (tmp_path / "out/digits.png").exists()
+
+
+def test_missing_libraries_are_named():
+    code = (
+        "import sys; sys.modules['click'] = None\n"
+        "from plurilabel.cli import main\nsys.argv = ['plurilabel']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "click is missing; try: pip install 'plurilabel[cli]'" in done.stderr

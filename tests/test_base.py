@@ -1,0 +1,129 @@
+"""What may be passed as y, and what comes back."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from plurilabel import BRkNN, MLkNN
+from plurilabel.base import ScoringClassifier, check_labels
+
+X = np.arange(12.0)[:, None]
+Y = np.column_stack([np.arange(12) < 6, np.arange(12) % 2 == 0, np.ones(12)]).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([[0, 1], [2, 0]], "Y must hold only 0 and 1, got 2 in row 1, column 0"),
+        ([[0, 1], [0, np.nan]], "got NaN in row 1, column 1"),
+        (np.array([[0, None]]), "got NaN in row 0, column 1|got None in row 0, column 1"),
+        ([["yes", "no"]], "got values of type <U3"),
+        (np.array([[0, "x"]], dtype=object), "got 'x' in row 0, column 1"),
+        ([0, 1], r"0/1 matrix \(instances, labels\), got 1 dimension\(s\) of shape \(2,\)"),
+        (np.zeros((2, 2, 2)), "got 3 dimension"),
+        (sparse.csr_array([[0, 1], [3, 0]]), "got 3 in row 1, column 0"),
+        (sparse.csr_array([[0, 1], [0, np.nan]]), "got NaN in row 1, column 1"),
+    ],
+)
+def test_labels_that_are_none(labels, message):
+    with pytest.raises(ValueError, match=message):
+        check_labels(labels)
+
+
+def test_labels_given_twice_in_a_sparse_matrix_are_not_two():
+    twice = sparse.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(1, 2))
+    with pytest.raises(ValueError, match="got 2 in row 0, column 1"):
+        check_labels(twice)
+
+
+def test_stored_zeros_are_dropped_from_a_copy():
+    given = sparse.csr_array((np.array([1, 0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    clean = check_labels(given)
+    assert clean.nnz == 1 and given.nnz == 2 and clean.dtype == np.int8
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_keep_their_names(frame):
+    names = ["low", "even", "all"]
+    data = frame({name: Y[:, j] for j, name in enumerate(names)})
+    learner = BRkNN(3).fit(frame({"x": X.ravel()}), data)
+    assert learner.label_names_.tolist() == names
+    assert learner.feature_names_in_.tolist() == ["x"]
+
+
+def test_names_are_made_up_where_there_are_none():
+    assert BRkNN(3).fit(X, Y).label_names_.tolist() == ["label0", "label1", "label2"]
+    assert BRkNN(3).fit(X, list("aaabbbaaabbb")).label_names_.tolist() == ["a", "b"]
+
+
+def test_a_column_of_classes_is_read_as_classes_with_a_warning():
+    y = np.array([[0], [1], [2]] * 4)
+    with pytest.warns(DataConversionWarning, match="one class per instance"):
+        learner = BRkNN(2).fit(X, y)
+    assert learner.predict(X).shape == (12,)
+
+
+def test_a_column_of_zeros_and_ones_is_one_label():
+    assert BRkNN(2).fit(X, Y[:, :1]).predict(X).shape == (12, 1)
+
+
+def test_errors_before_any_work():
+    with pytest.raises(NotFittedError):
+        BRkNN().predict(X)
+    with pytest.raises(ValueError, match="The 'n_neighbors' parameter of BRkNN must be an int"):
+        BRkNN(0).fit(X, Y)
+    with pytest.raises(ValueError, match="at least one label"):
+        BRkNN(2).fit(X, np.empty((12, 0)))
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[12, 11\]"):
+        BRkNN(2).fit(X, Y[1:])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        BRkNN(2).fit(X * np.nan, Y)
+
+
+def test_probabilities_of_one_class_each_sum_to_one_even_if_nobody_votes():
+    learner = BRkNN(3, smoothing=0.0).fit(X, np.arange(12) % 4)
+    learner.table_ = np.zeros_like(learner.table_)
+    assert_array_equal(learner.predict_proba(X), np.full((12, 4), 0.25))
+
+
+class Distance(ScoringClassifier):
+    """Scores that are no probabilities: is the mean of those with the label the nearer one?"""
+
+    def _fit(self, X, Y):
+        self.means_ = np.array([X[Y[:, l] == 1].mean(axis=0) for l in range(Y.shape[1])])
+        self.rest_ = np.array([X[Y[:, l] == 0].mean(axis=0) for l in range(Y.shape[1])])
+
+    def _scores(self, X):
+        to = [np.linalg.norm(X[:, None] - m, axis=2) for m in (self.rest_, self.means_)]
+        return to[0] - to[1]
+
+
+def test_scores_are_cut_at_zero():
+    learner = Distance().fit(X, Y[:, :2])
+    scores = learner.decision_function(X)
+    assert_array_equal(learner.predict(X), scores > 0)
+    two = Distance().fit(X, Y[:, 0])
+    assert two.decision_function(X).shape == (12,)
+    assert_array_equal(two.predict(X), two.decision_function(X) > 0)
+    assert not hasattr(learner, "predict_proba")
+
+
+def test_in_pipelines_and_searches():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    Y = (X > 0).astype(int)
+    pipeline = make_pipeline(StandardScaler(), MLkNN())
+    assert cross_val_score(pipeline, X, Y, cv=3).mean() > 0.5
+    search = GridSearchCV(pipeline, {"mlknn__n_neighbors": [3, 5]}, scoring="f1_macro", cv=3)
+    assert search.fit(X, Y).best_params_["mlknn__n_neighbors"] in (3, 5)
+    csr = sparse.csr_array(Y)
+    assert sparse.issparse(pipeline.fit(X, csr).predict(X))
+    assert LogisticRegression().fit(X, Y[:, 0]).score(X, Y[:, 0]) > 0.9
