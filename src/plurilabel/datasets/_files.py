@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,20 +24,38 @@ class FileFormatError(ValueError):
         return type(self), (self.path, self.line, self.problem)
 
 
-def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open for reading; a gzip file is recognised by its first bytes, whatever its name."""
-    with open(path, "rb") as start:
-        packed = start.read(2) == b"\x1f\x8b"
-    return cast(BinaryIO, gzip.open(path) if packed else open(path, "rb"))
+    with open(path, "rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+        stream.seek(0)
+        if not packed:
+            yield stream
+            return
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Content of a file, unpacked if it is gzipped."""
-    try:
-        with open_bytes(path) as stream:
-            return stream.read()
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
+    with opened(path) as stream:
+        return stream.read()
+
+
+def plain_name(path: str | os.PathLike[str]) -> str:
+    """Name of a dataset after its file, without ``.gz`` and the suffix before it.
+
+    Examples
+    --------
+    >>> plain_name("somewhere/films.csv.gz")
+    'films'
+    """
+    file = Path(path)
+    return (file.with_suffix("") if file.suffix == ".gz" else file).stem
 
 
 @contextmanager

@@ -1,0 +1,218 @@
+"""Generated data with dense features: each label is a region of the feature space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from plurilabel._sklearn_compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel.base import default_label_names
+from plurilabel.datasets._dataset import Dataset
+
+_ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
+_HALVINGS = 30
+_CLOSE_ENOUGH = 1e-3
+
+_CONSTRAINTS = {
+    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "n_features": [Interval(Integral, 1, None, closed="left")],
+    "n_labels": [Interval(Integral, 1, None, closed="left")],
+    "shape": [StrOptions({"spheres", "cubes"})],
+    "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
+    "n_redundant": [Interval(Integral, 0, None, closed="left")],
+    "cardinality": [Interval(Real, 0, None, closed="neither")],
+    "dependence": [Interval(Real, 0, 1, closed="left")],
+    "imbalance": [Interval(Real, 0, None, closed="left")],
+    "noise": [Interval(Real, 0, 0.5, closed="left")],
+    "allow_empty": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+def make_multilabel(
+    n_samples: int = 100,
+    n_features: int = 10,
+    n_labels: int = 5,
+    *,
+    shape: Literal["spheres", "cubes"] = "spheres",
+    n_irrelevant: int = 0,
+    n_redundant: int = 0,
+    cardinality: float = 2.0,
+    dependence: float = 0.0,
+    imbalance: float = 0.5,
+    noise: float = 0.0,
+    allow_empty: bool = False,
+    random_state: Any = None,
+) -> Dataset:
+    """Generate dense data in which each label is a ball or a cube in the feature space.
+
+    After Mldatagen: each label gets a random region inside the domain, the unit ball or the cube
+    [-1, 1]^d. Instances are drawn uniformly inside the regions, more from those of frequent
+    labels, and have all labels in whose regions they lie.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int, default=100, 10, 5
+        Sizes. The irrelevant and redundant features are among the ``n_features``.
+    shape : {"spheres", "cubes"}, default="spheres"
+        The regions.
+    n_irrelevant, n_redundant : int, default=0
+        Features of pure noise, uniform in [-1, 1]; copies of random relevant features.
+    cardinality : float, default=2.0
+        Mean number of labels per instance, noise included. All regions are scaled to meet it.
+    dependence : float in [0, 1), default=0.0
+        How far regions are moved towards the centre of their group of labels, so that the labels
+        of a group occur together. Labels are put into groups at random.
+    imbalance : float, default=0.5
+        The region of the r-th label has r**-imbalance the volume and the instances of the first.
+        0 makes all labels alike.
+    noise : float in [0, 0.5), default=0.0
+        Probability that a label of an instance is flipped, present to absent or back.
+    allow_empty : bool, default=False
+        If True, instances are drawn in the whole domain, also outside of all regions. If False,
+        every instance has a label: where noise would take the last one, the instance keeps the
+        label in whose region it was drawn.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same data every time.
+
+    Returns
+    -------
+    Dataset
+        Features in the order relevant, irrelevant, redundant, as their names say.
+
+    Notes
+    -----
+    Mldatagen draws radii between two bounds; here they follow from ``imbalance`` and
+    ``cardinality``, so that both can be asked for.
+
+    References
+    ----------
+    J. T. Tomás, N. Spolaôr, E. A. Cherman, M. C. Monard. A framework to generate synthetic
+    multi-label datasets. Electronic Notes in Theoretical Computer Science 302, 2014.
+
+    Examples
+    --------
+    >>> from plurilabel.datasets import describe, make_multilabel
+    >>> data = make_multilabel(200, 4, 3, n_irrelevant=1, cardinality=1.5, random_state=0)
+    >>> data
+    Dataset 'spheres': 200 instances, 4 features, 3 labels
+    >>> data.feature_names
+    ('relevant0', 'relevant1', 'relevant2', 'irrelevant0')
+    >>> describe(data).cardinality
+    1.5
+    """
+    validate_parameter_constraints(_CONSTRAINTS, locals(), "make_multilabel")
+    n, q, d = n_samples, n_labels, n_features - n_irrelevant - n_redundant
+    if d < 1:
+        raise ValueError(
+            f"n_irrelevant + n_redundant must be smaller than the {n_features} features "
+            f"of n_features, got {n_irrelevant + n_redundant}"
+        )
+    rng = generator(random_state)
+    draw, inside = (_in_ball, _inside_balls) if shape == "spheres" else (_in_cube, _inside_cubes)
+
+    popularity = zipf(q, imbalance)
+    size = (popularity / popularity[0]) ** (1 / d) / 2  # radii whose volumes follow the popularity
+    group = label_groups(q, cardinality, rng)
+    direction = (1 - dependence) * draw(rng, q, d)
+    direction += dependence * draw(rng, int(group.max()) + 1, d)[group]
+    owner = np.full(n, -1) if allow_empty else rng.choice(q, size=n, p=popularity)
+    offset = draw(rng, n, d)  # where an instance lies in its region, or in the domain
+    flip = rng.random((n, q)) < noise
+
+    def place(scale: float, rows: slice) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Instances and labels with regions from points (scale 0) to the whole domain (1)."""
+        radius = np.where(scale < 0.5, 2 * scale * size, size + (2 * scale - 1) * (1 - size))
+        center = (1 - radius)[:, None] * direction  # the region stays inside the domain
+        points, mine = offset[rows], owner[rows]
+        if not allow_empty:
+            points = center[mine] + radius[mine, None] * points
+        labels = inside(points, center, radius)
+        if allow_empty:
+            return points, labels ^ flip[rows]
+        at = np.arange(len(points))
+        labels[at, mine] = True  # whatever rounding says at the rim
+        labels ^= flip[rows]
+        labels[at, mine] |= ~labels.any(axis=1)
+        return points, labels
+
+    some = slice(0, _ROWS_TO_SCALE_ON)
+    scale = _scale_for(cardinality, lambda s: float(place(s, some)[1].sum(axis=1).mean()))
+    points, labels = place(scale, slice(None))
+    copied = rng.integers(d, size=n_redundant)
+    X = np.hstack([points, rng.uniform(-1, 1, (n, n_irrelevant)), points[:, copied]])
+    names = [("relevant", d), ("irrelevant", n_irrelevant), ("redundant", n_redundant)]
+    return Dataset(
+        X,
+        labels.astype(np.int64),
+        tuple(f"{kind}{j}" for kind, count in names for j in range(count)),
+        tuple(default_label_names(q)),
+        name=shape,
+    )
+
+
+def _scale_for(cardinality: float, mean_size: Callable[[float], float]) -> float:
+    """The scale at which the mean size of the label sets is the wanted one, by bisection."""
+    low, high = 0.0, 1.0
+    least, most = mean_size(low), mean_size(high)
+    if not least <= cardinality <= most:
+        raise ValueError(
+            f"cardinality must lie between {least:.3g} and {most:.3g}, which is what these "
+            f"labels, noise and allow_empty can give, got {cardinality}"
+        )
+    if cardinality == most:
+        return high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        size = mean_size(middle)
+        if abs(size - cardinality) <= _CLOSE_ENOUGH * cardinality:
+            return middle
+        low, high = (middle, high) if size < cardinality else (low, middle)
+    return low
+
+
+def _in_ball(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
+    """Uniform in the unit ball: a direction, and a radius whose d-th power is uniform."""
+    x = rng.standard_normal((n, d))
+    x *= (rng.random(n) ** (1 / d) / np.maximum(np.linalg.norm(x, axis=1), 1e-300))[:, None]
+    return x
+
+
+def _in_cube(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
+    return rng.uniform(-1, 1, (n, d))
+
+
+def _inside_balls(points: Any, center: Any, radius: Any) -> NDArray[np.bool_]:
+    # |x - c|^2 <= r^2, with one matrix product
+    reach = radius**2 - (center**2).sum(axis=1)  # (q,)
+    return (points**2).sum(axis=1)[:, None] - 2 * points @ center.T <= reach
+
+
+def _inside_cubes(points: Any, center: Any, radius: Any) -> NDArray[np.bool_]:
+    return np.column_stack([(abs(points - c) <= r).all(axis=1) for c, r in zip(center, radius)])
+
+
+# shared with the sparse generator --------------------------------------------------------
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A numpy generator from whatever scikit-learn takes for ``random_state``."""
+    seed = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+    return np.random.default_rng(seed)
+
+
+def zipf(n: int, exponent: float) -> NDArray[np.float64]:
+    """Probabilities proportional to rank**-exponent."""
+    weight = np.arange(1, n + 1, dtype=np.float64) ** -exponent
+    return weight / weight.sum()
+
+
+def label_groups(q: int, cardinality: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A group number for each label: random, of even sizes, about two label sets each."""
+    groups = int(min(q, max(2, round(q / (2 * cardinality + 2)))))
+    return rng.permutation(q) % groups

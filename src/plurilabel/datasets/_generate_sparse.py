@@ -1,0 +1,282 @@
+"""Generated data like a large text collection: sparse features, sparse labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._sklearn_compat import Interval, validate_parameter_constraints
+from plurilabel.base import default_label_names
+from plurilabel.datasets._dataset import Dataset
+from plurilabel.datasets._generate import generator, label_groups, zipf
+
+Ints: TypeAlias = NDArray[np.int64]
+
+_OWN_WORDS = 12  # words that belong to a label
+_BACKGROUND = 0.3  # share of the words that have to do with no label
+_DRAWS_AT_ONCE = 2**18  # bounds the working memory to some 20 MB
+
+_CONSTRAINTS = {
+    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "n_features": [Interval(Integral, 1, None, closed="left")],
+    "n_labels": [Interval(Integral, 1, None, closed="left")],
+    "cardinality": [Interval(Real, 0, None, closed="neither")],
+    "dependence": [Interval(Real, 0, 1, closed="both")],
+    "imbalance": [Interval(Real, 0, None, closed="left")],
+    "noise": [Interval(Real, 0, 1, closed="both")],
+    "nnz_per_row": [Interval(Real, 1, None, closed="left")],
+    "allow_empty": ["boolean"],
+    "random_state": ["random_state"],
+}
+
+
+def make_sparse_multilabel(
+    n_samples: int = 1000,
+    n_features: int = 1000,
+    n_labels: int = 100,
+    *,
+    cardinality: float = 3.0,
+    dependence: float = 0.5,
+    imbalance: float = 1.0,
+    noise: float = 0.0,
+    nnz_per_row: float = 30.0,
+    allow_empty: bool = False,
+    random_state: Any = None,
+) -> Dataset:
+    """Generate sparse, high-dimensional data like texts and their tags.
+
+    Each instance has a topic, a group of labels. Its labels come from that group or from all
+    labels; its words from those that belong to its labels (12 random words each, the first more
+    often than the last) or, three in ten, from the whole vocabulary. It works in blocks of
+    rows, so that the memory it takes is little more than that of the result.
+
+    Parameters
+    ----------
+    n_samples, n_features, n_labels : int, default=1000, 1000, 100
+        Sizes: instances, words, labels.
+    cardinality : float, default=3.0
+        Mean number of labels per instance.
+    dependence : float in [0, 1], default=0.5
+        Probability that a label comes from the group of the instance's topic, not from all
+        labels. As a set holds each label once, sets from one small group also bring its rarer
+        labels forward: high values lower the imbalance.
+    imbalance : float, default=1.0
+        Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. 0 makes
+        all labels alike.
+    noise : float in [0, 1], default=0.0
+        Probability that a label is exchanged, after the words were drawn, for one drawn from all
+        labels. Set sizes stay as they are.
+    nnz_per_row : float, default=30.0
+        Mean number of distinct words per instance.
+    allow_empty : bool, default=False
+        Whether instances without labels may occur; those have words of no label.
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same data every time.
+
+    Returns
+    -------
+    Dataset
+        X holds word counts, Y the labels, both CSR.
+
+    Notes
+    -----
+    Set sizes are binomial with the mean asked for: 1 + B(q - 1, .), or B(q, .) with
+    ``allow_empty``. Labels within a set differ: one that was drawn already is drawn again, and
+    where a small group runs out of labels the rest come from all labels.
+
+    Examples
+    --------
+    >>> from plurilabel.datasets import make_sparse_multilabel
+    >>> data = make_sparse_multilabel(5000, 2000, 300, cardinality=4, random_state=0)
+    >>> data
+    Dataset 'sparse': 5000 instances, 2000 features, 300 labels
+    >>> print(f"{data.Y.nnz / 5000:.1f} labels, {data.X.nnz / 5000:.0f} words")
+    4.0 labels, 30 words
+    """
+    validate_parameter_constraints(_CONSTRAINTS, locals(), "make_sparse_multilabel")
+    n, d, q = n_samples, n_features, n_labels
+    least = 0 if allow_empty else 1
+    for name, mean, low, high in (
+        ("cardinality", cardinality, least, q),
+        ("nnz_per_row", nnz_per_row, 1, d),
+    ):
+        if not low <= mean <= high:
+            raise ValueError(f"{name} must lie between {low} and {high}, got {mean}")
+    rng = generator(random_state)
+    labels = _Labels(q, cardinality, dependence, imbalance, rng)
+    words = _Words(d, q, rng)
+
+    # all sizes first: then the result is allocated once and filled in place
+    Y = _empty_csr(_sizes(rng, n, q, cardinality, least), q, np.int64)
+    X = _empty_csr(_sizes(rng, n, d, nnz_per_row, 1), d, np.float64)
+    step = max(1, int(_DRAWS_AT_ONCE // (nnz_per_row + cardinality)))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        set_size, length = (np.diff(M.indptr[rows.start : rows.stop + 1]) for M in (Y, X))
+        sets = labels.draw(set_size, rng)  # (row, label) pairs
+        texts = words.draw(length, sets % q, set_size, rng)  # (row, word) pairs
+        sets = labels.exchange(sets, noise, rng)
+        for M, pairs in ((Y, sets), (X, texts)):
+            M.indices[M.indptr[rows.start] : M.indptr[rows.stop]] = pairs % M.shape[1]
+        X.data[X.indptr[rows.start] : X.indptr[rows.stop]] = rng.geometric(0.7, len(texts))
+    Y.data[:] = 1
+    return Dataset(
+        X,
+        Y,
+        tuple(f"word{j}" for j in range(d)),
+        tuple(default_label_names(q)),
+        name="sparse",
+    )
+
+
+class _Labels:
+    """Draws label sets. Pairs are numbers ``row * q + label``, sorted, so that rows follow."""
+
+    def __init__(
+        self, q: int, cardinality: float, dependence: float, imbalance: float, rng: Any
+    ) -> None:
+        self.q, self.dependence = q, dependence
+        group = label_groups(q, cardinality, rng)
+        # labels in the order of their groups, each with its stretch of [0, 1): a number from
+        # the whole stands for any label, one from a group's stretch for a label of the group
+        self.in_order = np.argsort(group, kind="stable")
+        popularity = zipf(q, imbalance)
+        self.end = np.cumsum(popularity[self.in_order])
+        self.end[-1] = 1.0
+        self.group_in_order = group[self.in_order]
+        mass = np.bincount(group, weights=popularity)
+        self.group_end = np.cumsum(mass)
+        self.group_start = self.group_end - mass
+        self.group_mass = mass
+
+    def draw(self, sizes: Ints, rng: np.random.Generator) -> Ints:
+        # groups as often as their labels are popular, so that each draw keeps the popularity
+        topic = self.group_in_order[self._position(rng.random(len(sizes)))]
+
+        def of_topic_or_any(rows: Ints) -> Ints:
+            u = rng.random(len(rows))
+            theirs = rng.random(len(rows)) < self.dependence
+            g = topic[rows[theirs]]
+            u[theirs] = self.group_start[g] + self.group_mass[g] * u[theirs]
+            return self.in_order[self._position(u)]
+
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        return top_up(np.empty(0, np.int64), rows, self.q, of_topic_or_any, rng)
+
+    def exchange(self, sets: Ints, noise: float, rng: np.random.Generator) -> Ints:
+        gone = rng.random(len(sets)) < noise
+        return top_up(
+            sets[~gone],
+            sets[gone] // self.q,
+            self.q,
+            lambda rows: self.in_order[self._position(rng.random(len(rows)))],
+            rng,
+        )
+
+    def _position(self, u: NDArray[np.float64]) -> Ints:
+        return np.minimum(np.searchsorted(self.end, u, side="right"), self.q - 1)
+
+
+class _Words:
+    """Draws the distinct words of instances with given labels."""
+
+    def __init__(self, d: int, q: int, rng: np.random.Generator) -> None:
+        self.d = d
+        self.of_label = rng.integers(d, size=(q, _OWN_WORDS))
+        self.own_end = np.cumsum(zipf(_OWN_WORDS, 0.5))
+        # any word, by its frequency in texts; which words are frequent is left to chance
+        self.by_frequency = rng.permutation(d)
+        self.end = np.cumsum(zipf(d, 1.0))
+
+    def draw(self, lengths: Ints, labels: Ints, set_sizes: Ints, rng: np.random.Generator) -> Ints:
+        first = np.cumsum(set_sizes) - set_sizes
+
+        def of_label_or_any(rows: Ints) -> Ints:
+            any_word = (rng.random(len(rows)) < _BACKGROUND) | (set_sizes[rows] == 0)
+            word = np.empty(len(rows), np.int64)
+            rank = np.searchsorted(self.end, rng.random(int(any_word.sum())), side="right")
+            word[any_word] = self.by_frequency[np.minimum(rank, self.d - 1)]
+            theirs = rows[~any_word]
+            which = (rng.random(len(theirs)) * set_sizes[theirs]).astype(np.int64)
+            own = np.searchsorted(self.own_end, rng.random(len(theirs)), side="right")
+            own = np.minimum(own, _OWN_WORDS - 1)
+            word[~any_word] = self.of_label[labels[first[theirs] + which], own]
+            return word
+
+        rows = np.repeat(np.arange(len(lengths)), lengths)
+        return top_up(np.empty(0, np.int64), rows, self.d, of_label_or_any, rng)
+
+
+def top_up(
+    pairs: Ints,
+    rows: Ints,
+    items: int,
+    draw: Callable[[Ints], Ints],
+    rng: np.random.Generator,
+    attempts: int = 16,
+) -> Ints:
+    """Add to sorted distinct pairs, ``row * items + item``, one more for each entry of ``rows``.
+
+    Items come from ``draw``; those that a row has already are drawn again. After half of the
+    attempts any item will do, and at the end the few rows that still lack some get free ones.
+    """
+    complete = []
+    for attempt in range(attempts):
+        if attempt == attempts // 2:
+            draw = lambda rows: rng.integers(items, size=len(rows))  # noqa: E731
+        pairs = np.concatenate([pairs, rows * items + draw(rows)])
+        pairs.sort()
+        twice = pairs[1:] == pairs[:-1]
+        rows = pairs[1:][twice] // items
+        if len(rows) == 0:
+            break
+        pairs = pairs[np.concatenate([[True], ~twice])]
+        row_of = pairs // items
+        lacks = np.zeros(row_of[-1] + 1, dtype=bool)
+        lacks[rows] = True
+        still = lacks[row_of]
+        complete.append(pairs[~still])
+        pairs = pairs[still]
+    else:
+        pairs = _with_free_items(pairs, rows, items, rng)
+    return np.sort(np.concatenate([*complete, pairs]))
+
+
+def _with_free_items(pairs: Ints, rows: Ints, items: int, rng: np.random.Generator) -> Ints:
+    """Add random free items to rows that still lack some: rows that are nearly full, or few."""
+    added = [pairs]
+    lacking, counts = np.unique(rows, return_counts=True)
+    row_of = pairs // items
+    step = max(1, _DRAWS_AT_ONCE // items)
+    for start in range(0, len(lacking), step):
+        these = lacking[start : start + step]
+        order = rng.random((len(these), items))
+        at = np.searchsorted(these, row_of).clip(max=len(these) - 1)
+        taken = these[at] == row_of
+        order[at[taken], pairs[taken] % items] = 2.0  # behind all free ones
+        first = np.arange(items) < counts[start : start + step, None]
+        added.append((np.argsort(order, axis=1) + these[:, None] * items)[first])
+    return np.concatenate(added)
+
+
+def _sizes(rng: np.random.Generator, n: int, most: int, mean: float, least: int) -> Ints:
+    """Binomial sizes between least and most with the given mean."""
+    if most == least:
+        return np.full(n, least)
+    return least + rng.binomial(most - least, (mean - least) / (most - least), size=n)
+
+
+def _empty_csr(sizes: Ints, columns: int, dtype: type) -> sparse.csr_array:
+    """A CSR array whose rows have the given sizes; indices and data are still to be filled."""
+    nnz = int(sizes.sum())
+    index = np.int32 if max(nnz, columns) < 2**31 else np.int64
+    indptr = np.zeros(len(sizes) + 1, index)
+    np.cumsum(sizes, out=indptr[1:])
+    return sparse.csr_array(
+        (np.empty(nnz, dtype), np.zeros(nnz, index), indptr), shape=(len(sizes), columns)
+    )
