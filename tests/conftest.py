@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# examples are few and some are slow on a busy machine; a time limit would only fail at random
+settings.register_profile("plurilabel", deadline=None)
+settings.load_profile("plurilabel")
 
 
 @pytest.fixture(scope="session")

@@ -349,7 +349,8 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
 def _one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
     unknown = ~np.isin(flat, classes)
     if unknown.any():
-        raise ValueError(f"y has the class {flat[unknown][0]!r}, which is not among {classes}")
+        strange = flat[unknown].tolist()[0]
+        raise ValueError(f"y has the class {strange!r}, which is not among {classes.tolist()}")
     Y = np.zeros((len(flat), len(classes)), dtype=np.int8)
     Y[np.arange(len(flat)), np.searchsorted(classes, flat)] = 1
     return Y

@@ -49,7 +49,7 @@ def problems(draw):
     return X, Y, rng.integers(0, 5, size=(3, d)) / 1.0, draw(st.integers(1, n - 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems(), st.sampled_from([0.5, 1.0, 2.0]))
 def test_against_the_twins(problem, s):
     X, Y, queries, k = problem

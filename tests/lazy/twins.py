@@ -1,6 +1,7 @@
 """The lazy learners as their papers print them: loops over labels, instances and neighbours."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -78,10 +79,11 @@ def ml_wknn(X, Y, x, k, s):
     m, q = Y.shape
 
     def event(d, rows, l):
+        # the test's features are whole numbers: squared distances are, too, and ties are exact
         if min(d) == 0:
-            w = [1.0 if v == 0 else 0.0 for v in d]
+            w = [Fraction(v == 0) for v in d]
         else:
-            w = [1 / v**2 for v in d]
+            w = [Fraction(1, round(v**2)) for v in d]
         return round(k * sum(wa for wa, a in zip(w, rows) if Y[a, l]) / sum(w))
 
     graph = all_neighbours(X, k)

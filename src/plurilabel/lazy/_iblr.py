@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from plurilabel._sklearn_compat import Interval
 from plurilabel.lazy._base import LazyClassifier
@@ -102,9 +103,10 @@ class IBLRML(LazyClassifier):
         self.intercept_ = np.log((1 + have) / (1 + m - have))
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
-        models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._regress)(F, _column(columns, int(l))) for l in varying
-        )
+        with threadpool_limits(1, user_api="blas"):  # many small problems, not one large
+            models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._regress)(F, _column(columns, int(l))) for l in varying
+            )
         for l, model in zip(varying, models):
             self.coef_[l], self.intercept_[l] = model.coef_[0], model.intercept_[0]
         self.n_iter_ = max((int(model.n_iter_[0]) for model in models), default=0)

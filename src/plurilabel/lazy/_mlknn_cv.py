@@ -26,7 +26,7 @@ class MLkNNCV(ProbabilisticClassifier):
 
     Parameters
     ----------
-    n_neighbors : sequence of int, default=range(1, 31)
+    n_neighbors : sequence of int, default=1 to 30
         Values of k to try.
     smoothing : sequence of float, default=(1.0,)
         Values of s to try.
@@ -75,7 +75,7 @@ class MLkNNCV(ProbabilisticClassifier):
 
     def __init__(
         self,
-        n_neighbors: Sequence[int] = range(1, 31),
+        n_neighbors: Sequence[int] = tuple(range(1, 31)),
         *,
         smoothing: Sequence[float] = (1.0,),
         scoring: str = "hamming_loss",

@@ -56,9 +56,14 @@ class MLWkNN(MLkNN):
         k = self.n_neighbors
         share = label_shares(_inverse_square(distances), neighbors, self.Y_)
         if not sparse.issparse(share):
-            return np.rint(k * share).astype(np.min_scalar_type(k))
-        events = np.rint(k * share.data).astype(np.int32)
+            return _whole(k * share).astype(np.min_scalar_type(k))
+        events = _whole(k * share.data).astype(np.int32)
         return sparse.csr_array((events, share.indices, share.indptr), share.shape)
+
+
+def _whole(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rounded to a whole number, halves to the even one even if the last bits of a sum say else."""
+    return np.rint(np.round(weight, 9))
 
 
 def _inverse_square(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,275 @@
+"""Measures on label sets, from the table of counts of each label.
+
+``macro_*`` is the mean over labels of the measure of each; ``micro_*`` is the measure of the
+counts of all labels together, so that frequent labels weigh more.
+
+All labels count, so that the means of different learners are over the same labels: **a ratio 0/0
+is 0**, as in scikit-learn with ``zero_division=0``. A label that is never predicted has precision
+0, one that never occurs has recall 0 and F 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from plurilabel.metrics._counts import (
+    CountMeasure,
+    accuracy_from_counts,
+    f_beta_from_counts,
+    precision_from_counts,
+    recall_from_counts,
+)
+from plurilabel.metrics._inputs import check_beta, check_predicted
+from plurilabel.metrics._set_counts import SetCounts, count_sets
+
+
+def macro(counts: SetCounts, measure: CountMeasure) -> float:
+    """Mean over labels of a measure of the counts."""
+    return float(measure(*counts.per_label).mean())
+
+
+def micro(counts: SetCounts, measure: CountMeasure) -> float:
+    """A measure of the summed counts."""
+    return float(measure(*(np.sum(count) for count in counts.per_label)))
+
+
+def f_beta_measure(beta: float) -> CountMeasure:
+    """F-beta of the counts with beta fixed."""
+    return lambda tp, fp, fn, tn: f_beta_from_counts(tp, fp, fn, tn, check_beta(beta))
+
+
+def _counts(Y_true: ArrayLike, Y_pred: ArrayLike) -> SetCounts:
+    return count_sets(*check_predicted(Y_true, Y_pred))
+
+
+def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Mean over labels of the share of right decisions; 1 is best.
+
+    Equal to :func:`micro_accuracy` and to ``1 - hamming_loss``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_accuracy
+    >>> macro_accuracy([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.66...
+    """
+    return macro(_counts(Y_true, Y_pred), accuracy_from_counts)
+
+
+def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Mean over labels of tp / (tp + fp); 1 is best.
+
+    A label that is never predicted counts 0. Equal to scikit-learn's
+    ``precision_score(average="macro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_precision
+    >>> macro_precision([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.5
+    """
+    return macro(_counts(Y_true, Y_pred), precision_from_counts)
+
+
+def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Mean over labels of tp / (tp + fn); 1 is best.
+
+    A label that never occurs counts 0. Equal to scikit-learn's
+    ``recall_score(average="macro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_recall
+    >>> macro_recall([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.66...
+    """
+    return macro(_counts(Y_true, Y_pred), recall_from_counts)
+
+
+def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
+    """Mean over labels of F-beta; 1 is best.
+
+    A label that neither occurs nor is predicted counts 0. Equal to scikit-learn's
+    ``fbeta_score(average="macro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    beta : float
+        Above 1 recall weighs more, below 1 precision.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_f_beta
+    >>> macro_f_beta([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]], beta=0.5)
+    0.51...
+    """
+    return macro(_counts(Y_true, Y_pred), f_beta_measure(beta))
+
+
+def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Mean over labels of F1; 1 is best.
+
+    A label that neither occurs nor is predicted counts 0. Equal to scikit-learn's
+    ``f1_score(average="macro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import macro_f1
+    >>> macro_f1([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.55...
+    """
+    return macro(_counts(Y_true, Y_pred), f_beta_from_counts)
+
+
+def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Share of right decisions over all labels; 1 is best.
+
+    Equal to :func:`macro_accuracy` and to ``1 - hamming_loss``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_accuracy
+    >>> micro_accuracy([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.66...
+    """
+    return micro(_counts(Y_true, Y_pred), accuracy_from_counts)
+
+
+def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Share of all predicted labels that are true; 1 is best.
+
+    0 if nothing is predicted. Equal to scikit-learn's
+    ``precision_score(average="micro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_precision
+    >>> micro_precision([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.75
+    """
+    return micro(_counts(Y_true, Y_pred), precision_from_counts)
+
+
+def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """Share of all true labels that are predicted; 1 is best.
+
+    0 if no label is true. Equal to scikit-learn's
+    ``recall_score(average="micro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_recall
+    >>> micro_recall([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.75
+    """
+    return micro(_counts(Y_true, Y_pred), recall_from_counts)
+
+
+def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
+    """F-beta of the counts of all labels together; 1 is best.
+
+    0 if no label is true and none predicted. Equal to scikit-learn's
+    ``fbeta_score(average="micro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    beta : float
+        Above 1 recall weighs more, below 1 precision.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_f_beta
+    >>> micro_f_beta([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]], beta=0.5)
+    0.75
+    """
+    return micro(_counts(Y_true, Y_pred), f_beta_measure(beta))
+
+
+def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
+    """F1 of the counts of all labels together; 1 is best.
+
+    0 if no label is true and none predicted. Equal to scikit-learn's
+    ``f1_score(average="micro", zero_division=0)``.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import micro_f1
+    >>> micro_f1([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
+    0.75
+    """
+    return micro(_counts(Y_true, Y_pred), f_beta_from_counts)

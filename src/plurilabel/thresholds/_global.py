@@ -1,0 +1,199 @@
+"""One cut for all labels, the best for a measure of the label matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurilabel._sklearn_compat import StrOptions
+from plurilabel.base import LabelMatrix
+from plurilabel.metrics._counts import CountMeasure
+from plurilabel.thresholds._base import (
+    ThresholdStrategy,
+    above,
+    blocks,
+    check_scores_and_labels,
+    dense_rows,
+)
+from plurilabel.thresholds._measures import GROUPED_MEASURES, grouped_measure
+from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
+
+
+class GlobalCut(ThresholdStrategy):
+    """One cut for all labels, at which a measure of the predictions is highest.
+
+    All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
+    Counts are exact, so micro measures are; a mean over instances or labels is carried along the
+    sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
+    A cut lies halfway between two neighbouring distinct scores. Of equally good cuts the highest
+    is taken. If it is best to predict nothing, the cut is the highest score seen, and if
+    everything, the next number below the lowest.
+
+    Parameters
+    ----------
+    measure : str or callable, default="micro_f1"
+        The names are those of :mod:`plurilabel.metrics`: ``"micro_..."``, ``"macro_..."``, and
+        without a prefix the mean over instances. ``"micro_accuracy"`` minimises Hamming loss,
+        ``"accuracy"`` is the instances' intersection over union. A function of the counts
+        (tp, fp, fn, tn) is taken as a micro measure.
+
+    Attributes
+    ----------
+    cut_ : float
+    value_ : float
+        The measure at that cut, on the scores given to ``fit``; NaN if it is undefined there.
+
+    Examples
+    --------
+    >>> from plurilabel.thresholds import GlobalCut
+    >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
+    >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
+    >>> strategy = GlobalCut("micro_f1").fit(scores, Y)
+    >>> round(strategy.cut_, 3), round(strategy.value_, 3)
+    (0.25, 0.889)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "measure": [StrOptions(set(GROUPED_MEASURES)), callable],
+    }
+
+    def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):
+        self.measure = measure
+
+    def _fit(self, scores: NDArray[np.floating], Y: LabelMatrix) -> None:
+        self.cut_, self.value_ = _best_cut(scores, Y, self.measure)
+
+    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
+        return above(scores, self.cut_)
+
+
+def global_cut(
+    scores: ArrayLike, Y: ArrayLike, measure: str | Callable[..., Any] = "micro_f1"
+) -> float:
+    """The best single cut for a measure; see :class:`GlobalCut`.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, q)
+    Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    measure : str or callable, default="micro_f1"
+
+    Returns
+    -------
+    float
+        To be used strictly: ``scores > cut``.
+
+    Examples
+    --------
+    >>> from plurilabel.thresholds import global_cut
+    >>> scores = [[0.75, 0.5], [0.25, 0.0]]
+    >>> global_cut(scores, [[1, 1], [0, 1]], "subset_accuracy")
+    0.375
+    """
+    checked, labels = check_scores_and_labels(scores, Y)
+    return _best_cut(checked, labels, measure)[0]
+
+
+def _best_cut(
+    scores: NDArray[np.floating], Y: LabelMatrix, measure: str | Callable[..., Any]
+) -> tuple[float, float]:
+    over, of_counts, counted = grouped_measure(measure)
+    if over == "all":
+        ordered = np.sort(scores, axis=None)[::-1]
+        k, value = best_size(ordered, scores[Y.nonzero()], of_counts)
+        return cut_keeping(ordered, k), value
+    if over == "labels":
+        scores, Y = scores.T, Y.T if isinstance(Y, np.ndarray) else Y.T.tocsr()
+    gains, start = _gains(scores, Y, of_counts)
+    n, empty = len(scores), np.asarray(Y.sum(axis=1, dtype=np.int64)).ravel() == 0
+    weight = n if counted == "all" else n - int(empty.sum())
+    late = scores[empty].max(axis=1) if counted == "either" else scores[:0, 0]
+    return _best_prefix(scores, gains, start, weight, np.sort(late))
+
+
+def _gains(
+    scores: NDArray[np.floating], Y: LabelMatrix, of_counts: CountMeasure
+) -> tuple[NDArray[np.float64], float]:
+    """What each entry adds to its row's value when the cut falls below it; value of no entries.
+
+    Entries of a row enter from the highest score down. Where scores are equal only the sum of
+    their gains means something, and only that is used.
+    """
+    n, q = scores.shape
+    gains, start = np.empty((n, q)), 0.0
+    for rows in blocks(n, q):
+        order = scores[rows].argsort(axis=1)[:, ::-1]
+        y = np.take_along_axis(dense_rows(Y, rows), order, axis=1)
+        tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
+        np.cumsum(y, axis=1, out=tp[:, 1:])
+        fp, fn = np.arange(q + 1) - tp, tp[:, -1:] - tp
+        value = evaluate(of_counts, tp, fp, fn, q - tp - fp - fn)
+        start += value[:, 0].sum()
+        np.put_along_axis(gains[rows], order, np.diff(value, axis=1), axis=1)
+    return gains, start
+
+
+def _best_prefix(
+    scores: NDArray[np.floating],
+    gains: NDArray[np.float64],
+    start: float,
+    weight: int,
+    late: NDArray[np.floating],
+    *,
+    bins: int = 2**16,
+) -> tuple[float, float]:
+    """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
+
+    ``late`` are the scores, ascending, at which one more group counts in the weight.
+
+    Branch and bound instead of one sort of everything: inside a bin of scores the mean cannot
+    rise above that of the sum at the bin's top plus the positive gains inside. Bins where even
+    that is below the best mean at the top of any bin are passed over; the scores in the others
+    are sorted.
+    """
+    slack = 1e-12  # means this close are equal: rounding must not choose
+    low, high = np.float64(scores.min()), np.float64(scores.max())
+    number = _bin_numbers(scores, low, high, bins)
+    inside, rise = np.zeros(bins), np.zeros(bins)
+    for rows in blocks(*scores.shape):
+        b, g = number[rows].ravel(), gains[rows].ravel()
+        inside += np.bincount(b, weights=g, minlength=bins)
+        rise += np.bincount(b, weights=np.maximum(g, 0), minlength=bins)
+    joining = np.bincount(_bin_numbers(late, low, high, bins), minlength=bins)
+    at_top = start + inside[::-1].cumsum()[::-1] - inside  # with the gains of higher bins
+    weight_at_top = np.maximum(weight + joining[::-1].cumsum()[::-1] - joining, 1)
+    promising = (at_top + rise) / weight_at_top >= (at_top / weight_at_top).max() - 2 * slack
+
+    chosen = promising[number]
+    f, g, b = scores[chosen], gains[chosen], number[chosen]
+    order = f.argsort()[::-1]
+    f, g, b = f[order], g[order], b[order]
+    sums = g.cumsum()
+    first = np.flatnonzero(np.append(True, b[1:] != b[:-1]))  # of each bin
+    before = np.repeat(sums[first] - g[first], np.diff(np.append(first, len(b))))
+    joined = len(late) - np.searchsorted(late, f, side="left")
+    means = (sums - before + at_top[b]) / np.maximum(weight + joined, 1)
+    means[:-1][f[:-1] == f[1:]] = -np.inf  # no cut between equal scores
+    if means.max() <= start / max(weight, 1) + slack:
+        return float(high), start / weight if weight else np.nan
+    k = int((means >= means.max() - slack).argmax())
+    next_lower = scores.max(where=scores < f[k], initial=-np.inf)
+    if next_lower == -np.inf:
+        return float(np.nextafter(np.float64(f[k]), -np.inf)), float(means[k])
+    return cut_between(next_lower, f[k]), float(means[k])
+
+
+def _bin_numbers(
+    scores: NDArray[np.floating], low: np.float64, high: np.float64, bins: int
+) -> NDArray[np.int32]:
+    """Bins of equal width from low to high; equal scores share one."""
+    number = np.empty(scores.shape, dtype=np.int32)
+    # halved, so that the range of huge scores does not overflow; of tiny ones it may be 0
+    width = (high / 2 - low / 2) or np.float64(1.0)
+    for rows in blocks(len(scores), scores.size // max(1, len(scores))):
+        place = (scores[rows] / 2 - low / 2) / width  # 0 to 1
+        np.minimum((place * bins).astype(np.int32), bins - 1, out=number[rows])
+    return number
