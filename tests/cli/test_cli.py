@@ -29,10 +29,12 @@ def test_describe_a_standard_dataset():
 
 
 def test_describe_a_table_as_json_with_a_plot(films, tmp_path):
-    result = run("describe", films, "--labels", "tags", "--json", "--plot", tmp_path / "f.png")
+    result = run("describe", films, "--labels", "tags", "--json")
     assert result.exit_code == 0
-    found = json.loads(result.stdout)
+    found = json.loads(result.output)
     assert found["instances"] == 3 and found["labels"] == 3
+    result = run("describe", films, "--labels", "tags", "--plot", tmp_path / "f.png")
+    assert result.exit_code == 0 and "f.png" in result.output
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 

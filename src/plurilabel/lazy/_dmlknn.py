@@ -55,9 +55,9 @@ class DMLkNN(LazyClassifier):
     Examples
     --------
     >>> from plurilabel import DMLkNN
-    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> Y = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]]
-    >>> DMLkNN(n_neighbors=2, width=1).fit(X, Y).predict([[0.0], [1.3]])
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [1.0], [1.1], [1.2], [1.3]]
+    >>> Y = [[1, 0]] * 4 + [[0, 1]] * 4
+    >>> DMLkNN(n_neighbors=2, width=1).fit(X, Y).predict([[0.0], [1.4]])
     array([[1, 0],
            [0, 1]])
     """

@@ -60,9 +60,9 @@ class IBLRML(LazyClassifier):
     Examples
     --------
     >>> from plurilabel import IBLRML
-    >>> X = [[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]]
-    >>> Y = [[1, 0], [1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]
-    >>> IBLRML(n_neighbors=2).fit(X, Y).predict([[0.0], [1.3]])
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [1.0], [1.1], [1.2], [1.3]]
+    >>> Y = [[1, 0]] * 4 + [[0, 1]] * 4
+    >>> IBLRML(n_neighbors=2).fit(X, Y).predict([[0.0], [1.4]])
     array([[1, 0],
            [0, 1]])
     """

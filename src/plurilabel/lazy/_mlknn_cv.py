@@ -60,7 +60,7 @@ class MLkNNCV(ProbabilisticClassifier):
     >>> data = datasets.load("digits")
     >>> learner = MLkNNCV(n_neighbors=range(1, 11)).fit(data.X, data.Y)
     >>> learner.n_neighbors_
-    3
+    2
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -45,8 +45,8 @@ class MLWkNN(MLkNN):
     Examples
     --------
     >>> from plurilabel import MLWkNN
-    >>> X = [[0.0], [0.1], [0.3], [1.0], [1.1], [1.3]]
-    >>> Y = [[1, 0], [1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [1.0], [1.1], [1.2], [1.3]]
+    >>> Y = [[1, 0]] * 4 + [[0, 1]] * 4
     >>> MLWkNN(n_neighbors=2).fit(X, Y).predict([[0.0], [1.4]])
     array([[1, 0],
            [0, 1]])
@@ -62,7 +62,7 @@ class MLWkNN(MLkNN):
 
 
 def _whole(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounded to a whole number, halves to the even one even if the last bits of a sum say else."""
+    """Rounded to whole numbers, halves to even; the last bits of a sum do not decide."""
     return np.rint(np.round(weight, 9))
 
 
