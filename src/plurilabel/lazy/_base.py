@@ -37,6 +37,9 @@ class LazyClassifier(ProbabilisticClassifier):
         "n_jobs": [None, Integral],
     }
 
+    _uses_graph: ClassVar[bool] = True
+    """Whether anything is learned from the training graph; if not, it is not searched."""
+
     n_neighbors: int
     metric: Any
     index: Any
@@ -54,8 +57,9 @@ class LazyClassifier(ProbabilisticClassifier):
         self._check_size(X.shape[0])
         self.index_ = self._new_index().fit(X)
         self.X_, self.Y_ = X, Y
-        self.graph_ = self.index_.kneighbors(None, n_neighbors=self.n_neighbors)
-        self._learn(*self.graph_)
+        if self._uses_graph:
+            self.graph_ = self.index_.kneighbors(None, n_neighbors=self.n_neighbors)
+            self._learn(*self.graph_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self._from_neighbors(X, *self._neighbors(X))
@@ -107,21 +111,27 @@ class LazyClassifier(ProbabilisticClassifier):
             return self
         X, Y = self._validate_more(X, y)
         self._check_metric("partial_fit")
-        k, old = self.n_neighbors, self.Y_.shape[0]
-        # old instances look at the new ones only; on equal distance the old neighbour stays
-        among_new = self._new_index().fit(X).kneighbors(self.X_, n_neighbors=min(k, X.shape[0]))
+        old = self.Y_.shape[0]
+        # old instances look at the new ones only
+        k_new = min(self.n_neighbors, X.shape[0])
+        among_new = self._uses_graph and self._new_index().fit(X).kneighbors(self.X_, k_new)
         self.X_, self.Y_ = _stack(self.X_, X), _stack(self.Y_, Y)
         self.index_ = self._new_index().fit(self.X_)
+        if among_new:
+            self._grow(old, *among_new)
+        return self
+
+    def _grow(self, old: int, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+        """Merge new neighbours into the graph; on equal distance the old neighbour stays."""
         new = np.arange(old, self.Y_.shape[0])
-        distances = np.hstack([self.graph_[0], among_new[0]])
-        neighbors = np.hstack([self.graph_[1], among_new[1] + old])
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        distances = np.hstack([self.graph_[0], distances])
+        neighbors = np.hstack([self.graph_[1], neighbors + old])
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
         kept = tuple(np.take_along_axis(a, nearest, axis=1) for a in (distances, neighbors))
         changed = np.flatnonzero((kept[1] >= old).any(axis=1))
         before = self.graph_
         self.graph_ = tuple(np.vstack(pair) for pair in zip(kept, self._without_self(new)))
         self._relearn(before, np.concatenate([changed, new]), added=len(new))
-        return self
 
     def forget(self, indices: ArrayLike) -> Self:
         """Remove training instances; the result is exactly that of ``fit`` on those that remain.
@@ -148,15 +158,16 @@ class LazyClassifier(ProbabilisticClassifier):
         gone[rows.astype(np.intp)] = True
         stay = np.flatnonzero(~gone)
         self._check_size(len(stay))
-        number = np.cumsum(~gone) - 1  # old row number -> new row number
-        lost = np.flatnonzero(gone[self.graph_[1][stay]].any(axis=1))
         self.X_, self.Y_ = self.X_[stay], self.Y_[stay]
         self.index_ = self._new_index().fit(self.X_)
-        distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
-        if len(lost):
-            distances[lost], neighbors[lost] = self._without_self(lost)
-        self.graph_ = distances, neighbors
-        self._learn(*self.graph_)
+        if self._uses_graph:
+            number = np.cumsum(~gone) - 1  # old row number -> new row number
+            lost = np.flatnonzero(gone[self.graph_[1][stay]].any(axis=1))
+            distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
+            if len(lost):
+                distances[lost], neighbors[lost] = self._without_self(lost)
+            self.graph_ = distances, neighbors
+            self._learn(*self.graph_)
         return self
 
     def _check_metric(self, method: str) -> None:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import LazyClassifier
 from plurilabel.lazy._counting import CountingClassifier
 
@@ -79,11 +80,16 @@ class BRkNN(CountingClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
-        del distances, neighbors
+    _uses_graph = False
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        super()._fit(X, Y)
         k, s = self.n_neighbors, self.smoothing
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
+
+    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+        """Nothing is learned."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
         """Predict label sets, by the rule of ``variant``.
