@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from plurilabel.datasets._files import FileFormatError
 
@@ -33,8 +32,7 @@ _ESCAPED = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One declared column; ``values`` are those of a nominal attribute."""
 
     name: str
@@ -43,8 +41,7 @@ class Attribute:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """All that comes before the rows; ``lines`` is the number of lines read."""
 
     relation: str

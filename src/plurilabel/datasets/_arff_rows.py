@@ -24,7 +24,7 @@ CHUNK = 1 << 18  # bytes; a chunk needs about 20 times that while it is parsed
 
 _FIRST = re.compile(rb"^[ \t\r\f\v]*([^%\s])", re.MULTILINE)
 _BLANKS = bytes.maketrans(b"\t\f\v\r", b"    ")
-_DIGITS, _OTHERS, _MARKS = b"0123456789", b"+-.eE?", b" ,{}\n"
+_DIGITS, _OTHERS = b"0123456789", b"+-.eE?"  # letters of numbers
 _TO_SPACE = bytes.maketrans(b",{}\n", b"    ")
 
 
@@ -101,17 +101,6 @@ def _tidy(chunk: bytes) -> bytes:
     return text.lstrip(b" \n")
 
 
-def _marks(text: bytes) -> tuple[bytes, bool]:
-    """What stands between the numbers, and whether these have digits only.
-
-    If there is more than marks and numbers in the text, it is among the marks.
-    """
-    marks = text.translate(None, _DIGITS)
-    if not marks.translate(None, _MARKS):
-        return marks, True
-    return marks.translate(None, _OTHERS), False
-
-
 def _numbers(text: bytes, digits: bool, expected: int) -> NDArray[Any] | None:
     """All numbers of a text whose marks are in order; None if there are not as many as expected.
 
@@ -120,8 +109,6 @@ def _numbers(text: bytes, digits: bool, expected: int) -> NDArray[Any] | None:
     spaced = text.translate(_TO_SPACE)
     if not expected:
         return None if spaced.strip() else np.empty(0)
-    if b"-?" in text or b"+?" in text:  # would become -nan, which is a number to numpy
-        return None
     try:
         with warnings.catch_warnings():
             # older numpy only warns when it stops in the middle of the text
@@ -131,7 +118,11 @@ def _numbers(text: bytes, digits: bool, expected: int) -> NDArray[Any] | None:
                 # larger ones may have been cut off; as floats they are right
                 if whole.size == expected and whole.max() < 2**53:
                     return whole
-            found = np.fromstring(spaced.replace(b"?", b"nan"), sep=" ")
+            if b"?" in spaced:
+                if b"-?" in spaced or b"+?" in spaced:  # -nan is a number to numpy
+                    return None
+                spaced = spaced.replace(b"?", b"nan")
+            found = np.fromstring(spaced, sep=" ")
     except (ValueError, DeprecationWarning):
         return None
     return found if found.size == expected else None
@@ -139,9 +130,11 @@ def _numbers(text: bytes, digits: bool, expected: int) -> NDArray[Any] | None:
 
 def _dense_numbers(text: bytes, columns: Columns) -> NDArray[np.float64] | None:
     """Codes (n, attributes) of the rows; None if there is anything but numbers and commas."""
-    marks, digits = _marks(text)
-    w, n = len(columns.attributes), marks.count(b"\n")
-    if marks != (b"," * (w - 1) + b"\n") * n:
+    w, n = len(columns.attributes), text.count(b"\n")
+    in_order = (b"," * (w - 1) + b"\n") * n
+    marks = text.translate(None, _DIGITS)
+    digits = marks == in_order
+    if not digits and marks.translate(None, _OTHERS) != in_order:
         return None
     found = _numbers(text, digits, n * w)
     if found is None:
@@ -154,21 +147,25 @@ def _dense_numbers(text: bytes, columns: Columns) -> NDArray[np.float64] | None:
 
 def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
     """Row, attribute and code of what the rows give; None if a row is not ``{i v,i v,...}``."""
-    marks, digits = _marks(text)
+    marks = text.translate(None, _DIGITS)
     pairs = _pairs_per_row(text, marks)
+    digits = pairs is not None
+    if pairs is None:
+        pairs = _pairs_per_row(text, marks.translate(None, _OTHERS))
     if pairs is None:
         return None
     n_pairs = int(pairs.sum())
-    indices = _without_ones(text) if digits and n_pairs else None
-    found = _numbers(indices or text, digits, n_pairs if indices else 2 * n_pairs)
-    if found is None:
-        return None
-    index: NDArray[Any] = found if indices else found[0::2]
-    code: NDArray[Any] = np.ones(n_pairs, np.int64) if indices else found[1::2]
+    index: NDArray[Any] | None = _indices_of_ones(text) if digits and n_pairs else None
+    code: NDArray[Any] = np.ones(n_pairs, np.int64)
+    if index is None:
+        found = _numbers(text, digits, 2 * n_pairs)
+        if found is None:
+            return None
+        index, code = found[0::2], found[1::2]
     # min and max are NaN if there is one, and that is not in order either
     if index.size and not (index.min() >= 0 and index.max() < len(columns.attributes)):
         return None
-    attribute = index.astype(np.int32)
+    attribute = index.astype(np.int32, copy=False)
     if not digits and (attribute != index).any():
         return None
     if columns.textual.any() and columns.textual[attribute].any():
@@ -183,18 +180,27 @@ def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
     return (row, attribute, code, len(pairs)) if columns.accepts(code, attribute) else None
 
 
-def _without_ones(text: bytes) -> bytes | None:
-    """The text of rows with only 1 for a value without these; None if there is another value."""
-    # the most common case by far, and numpy has half of the numbers to parse
+def _indices_of_ones(text: bytes) -> NDArray[np.int32] | None:
+    """Indices of rows with no other value than 1, the most common kind; None if there is one.
+
+    The marks are in order and the rest is digits, so an index ends at each blank.
+    """
     letters = np.frombuffer(text, np.uint8)
     blank = np.flatnonzero(letters == ord(" "))
     after = letters[blank + 2]
     ones = (letters[blank + 1] == ord("1")) & ((after == ord(",")) | (after == ord("}")))
     if not ones.all():
         return None
-    rest = letters.copy()
-    rest[blank + 1] = ord(" ")
-    return rest.tobytes()
+    index, inside = np.zeros(blank.size, np.int32), np.ones(blank.size, bool)
+    for place in range(9):
+        digit = letters[blank - 1 - place] - ord("0")  # more than 9 for a mark
+        inside &= digit < 10
+        if place == 0 and not inside.all():
+            return None
+        if not inside.any():
+            return index
+        index += (digit * inside).astype(np.int32) * 10**place
+    return None
 
 
 def _pairs_per_row(text: bytes, marks: bytes) -> NDArray[np.intp] | None:

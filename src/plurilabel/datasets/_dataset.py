@@ -69,7 +69,8 @@ class Dataset:
         split = ""
         if self.train is not None and self.test is not None:
             split = f" (split {len(self.train)}/{len(self.test)})"
-        return f"{title}: {n} instances, {d} features, {q} labels{split}"
+        sizes = ((n, "instance"), (d, "feature"), (q, "label"))
+        return f"{title}: {', '.join(_number(*size) for size in sizes)}{split}"
 
     def holdout(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """``X_train, X_test, Y_train, Y_test`` of the published split."""
@@ -79,3 +80,7 @@ class Dataset:
                 "use datasets.stratified_split or cross-validation"
             )
         return self.X[self.train], self.X[self.test], self.Y[self.train], self.Y[self.test]
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

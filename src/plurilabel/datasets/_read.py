@@ -59,7 +59,7 @@ def read(
     ...     path = pathlib.Path(folder, "films.csv")
     ...     _ = path.write_text("length,year,tags" + chr(10) + "90,1998,comedy;love")
     ...     datasets.read(path, labels="tags")
-    Dataset 'films': 1 instances, 2 features, 2 labels
+    Dataset 'films': 1 instance, 2 features, 2 labels
     """
     path = Path(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]

@@ -1,0 +1,164 @@
+"""The one formula by which distances are compared.
+
+A distance is what the plain loop over the features gives, in float64::
+
+    total = 0.0
+    for x_j, y_j in zip(x, y):  # in the order of the columns
+        total += abs(x_j - y_j) ** p
+    distance = total ** (1 / p)
+
+The order of the sum is part of the formula. A feature in which both points are zero adds 0.0 and
+changes nothing, so a loop over the stored values of two sparse rows gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Points: TypeAlias = NDArray[Any] | sparse.csr_array
+"""Points as rows: float32 or float64, dense or CSR with sorted indices."""
+
+Integers: TypeAlias = NDArray[np.signedinteger[Any]]
+
+UNIT = 2.0**-53
+"""Largest relative rounding error of one float64 operation."""
+
+_CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A canonical distance: a p-norm of differences, or the cosine distance.
+
+    The cosine distance is half the squared Euclidean distance of rows scaled to length one
+    (:meth:`prepare` scales them), which keeps its digits where ``1 - x @ y`` loses them. A row
+    of zeros has no direction: its distance from every row is 1, as in scikit-learn.
+    """
+
+    p: float = 2.0
+    cosine: bool = False
+
+    def prepare(self, X: Points) -> Points:
+        """Points as the formula wants them: the input itself, or rows of length one."""
+        if not self.cosine:
+            return X
+        norms = np.sqrt(row_sums(X, 2.0))
+        zero = norms == 0
+        scale = np.where(zero, 1.0, norms)
+        # The last column marks rows of zeros. It puts them at distance 1 from all others also
+        # for the engines, that know nothing but Euclidean distances.
+        if isinstance(X, np.ndarray):
+            return np.hstack([X / scale[:, None], zero[:, None]])
+        data = X.data / np.repeat(scale, np.diff(X.indptr))
+        unit = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return sparse.csr_array(
+            sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
+        )
+
+    def limit(self) -> float:
+        """Largest magnitude of a value whose distances do not overflow."""
+        return 1e300 if np.isinf(self.p) else 10.0 ** (300 / max(self.p, 2.0))
+
+    def zero_means_equal(self, X: Points) -> bool:
+        """Whether points at distance 0 are equal: no difference vanishes in its power.
+
+        Two numbers that differ do so by 1e-16 of their magnitude or more.
+        """
+        values = np.abs(X if isinstance(X, np.ndarray) else X.data)
+        least = values.min(initial=np.inf, where=values > 0)
+        p = self.p if np.isfinite(self.p) else 1.0
+        return bool(least > 10.0 ** (17 - 300 / p))
+
+    def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> NDArray[np.float64]:
+        """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; points as :meth:`prepare` gives them."""
+        out = np.empty(len(rows))
+        for part in _parts(len(rows), _row_length(A) + _row_length(B)):
+            out[part] = self._some_pairs(A, rows[part], B, cols[part])
+        return out
+
+    def _some_pairs(
+        self, A: Points, rows: Integers, B: Points, cols: Integers
+    ) -> NDArray[np.float64]:
+        if isinstance(A, np.ndarray):
+            difference = np.subtract(A.take(rows, 0), B.take(cols, 0), dtype=np.float64)
+        else:
+            difference = A[rows].astype(np.float64) - B[cols].astype(np.float64)
+        total = row_sums(difference, self.p)
+        if self.cosine:
+            distance = total / 2
+            blank = _last_column(A, rows) + _last_column(B, cols)
+            distance[blank > 0] = 1.0
+            return distance
+        if self.p == 2:
+            return np.sqrt(total)
+        return total if self.p == 1 or np.isinf(self.p) else total ** (1 / self.p)
+
+    def of_euclidean(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A lower bound of this distance, from one of the p-norm of prepared points."""
+        return distance * distance / 2 * (1 - 8 * UNIT) if self.cosine else distance
+
+    def to_euclidean(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """An upper bound of the p-norm of prepared points, from one of this distance."""
+        return np.sqrt(2 * distance) * (1 + 8 * UNIT) if self.cosine else distance
+
+    def blank(self, X: Points) -> NDArray[np.bool_]:
+        """Which prepared rows have no direction (cosine only)."""
+        if not self.cosine:
+            return np.zeros(X.shape[0], dtype=bool)
+        return _last_column(X, np.arange(X.shape[0])) > 0
+
+
+def row_sums(X: Points, p: float) -> NDArray[np.float64]:
+    """Sum of ``abs(value) ** p`` over each row, added from the first column to the last.
+
+    The largest absolute value for an infinite p.
+    """
+    if isinstance(X, np.ndarray):
+        # One feature after the other: contiguous columns, added into the total in turn. Plain
+        # ``sum`` along a row adds in pairs, and so does ``reduce`` if there is but one row.
+        columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        powers = _powers(columns, p, out=None if columns.base is X else columns)
+        if np.isinf(p):
+            return powers.max(axis=0, initial=0.0)
+        if X.shape[0] == 1:
+            return np.add.accumulate(powers, axis=0)[-1:].ravel() if X.shape[1] else np.zeros(1)
+        return np.add.reduce(powers, axis=0)
+    values = _powers(X.data.astype(np.float64, copy=False), p)
+    of_row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    if np.isinf(p):
+        largest = np.zeros(X.shape[0])
+        np.maximum.at(largest, of_row, values)
+        return largest
+    sums = np.bincount(of_row, weights=values, minlength=X.shape[0])
+    return sums.astype(np.float64, copy=False)
+
+
+def _powers(
+    values: NDArray[np.float64], p: float, out: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    if p == 2:
+        return np.multiply(values, values, out=out)
+    magnitudes = np.abs(values, out=out)
+    return magnitudes if p == 1 or np.isinf(p) else np.power(magnitudes, p, out=magnitudes)
+
+
+def _last_column(X: Points, rows: Integers) -> NDArray[np.float64]:
+    if isinstance(X, np.ndarray):
+        return X[rows, -1]
+    # Sorted indices, and no prepared row is empty: the mark is the last value stored, if any.
+    return (X.indices[X.indptr[1:][rows] - 1] == X.shape[1] - 1).astype(np.float64)
+
+
+def _row_length(X: Points) -> float:
+    return X.shape[1] if isinstance(X, np.ndarray) else X.nnz / max(X.shape[0], 1)
+
+
+def _parts(n: int, width: float) -> Iterator[slice]:
+    step = max(1, int(_CHUNK / max(width, 1)))
+    return (slice(i, i + step) for i in range(0, n, step))

@@ -1,0 +1,255 @@
+"""Nearest neighbours by blocks of products.
+
+Nothing of size (n, n) is kept. An upper bound of each row's K-th smallest value comes from a
+sample first. Then block after block is multiplied, and one comparison with the largest bound in
+the block leaves few numbers to look at. They go to a table of the K smallest so far, which lowers
+the bounds. Between the training points themselves one block serves its rows and its columns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.neighbors._operand import Operand, product
+
+DIRECT_BELOW = 2048
+"""With fewer training points a full selection is faster than a sample and a filter."""
+
+SAMPLE = 1024
+
+BLOCK = 512
+"""Edge of a block: 512 x 512 numbers in float32 stay in the cache of a core."""
+
+_CACHE = 1 << 20  # bytes
+_FEW = 1 << 22  # products that may be kept at once
+
+Run = Callable[..., list]
+Best = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]
+
+
+def smallest(
+    rows: Operand | None, columns: Operand, K: int, run: Run, *, block: int = BLOCK
+) -> Best:
+    """The K columns with the smallest products, for each row; unordered.
+
+    Parameters
+    ----------
+    rows : Operand or None
+        None for the columns themselves, each without itself.
+    columns : Operand
+    K : int
+    run : callable
+        ``map`` of a pool of threads.
+    block : int
+        Edge of a block; at most 65,536.
+
+    Returns
+    -------
+    indices : (m, K), -1 where fewer than K columns came below the bound
+    values : (m, K) products
+    bounds : (m,) no column left out has a product below this
+    """
+    m = columns.n if rows is None else rows.n
+    if columns.n <= DIRECT_BELOW or columns.n < 8 * K or m * columns.n <= _FEW:
+        return _direct(rows, columns, K, run)
+    block = columns.width(block)
+    bounds = _bounds_from_sample(rows, columns, K, run)
+    # Rows with similar bounds go together: one number then serves a whole block.
+    order = np.argsort(bounds, kind="stable")
+    search: _Search
+    if rows is None:
+        search = _Symmetric(columns.take(order), K, bounds[order], block)
+    else:
+        search = _Search(rows.take(order), columns, K, bounds[order], block)
+    search.go(run)
+    indices, values, final = (np.empty_like(a) for a in search.best())
+    for out, found in zip((indices, values, final), search.best()):
+        out[order] = found
+    if rows is None:
+        indices = np.where(indices >= 0, order[indices], -1)
+    return indices.astype(np.int64), values, final
+
+
+def below(
+    rows: Operand, columns: Operand, limits: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs (row, column) whose product is at most the limit of the row."""
+    found = []
+    for part in _slices(rows.n, columns.width(256)):
+        i, j = np.nonzero(all_products(rows, part, columns) <= limits[part, None])
+        found.append((i + part.start, j))
+    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+
+
+def all_products(rows: Operand, part: slice, columns: Operand) -> NDArray[Any]:
+    """Products (rows in part, all columns); of sparse operands only the part is made dense."""
+    if isinstance(columns.rows, np.ndarray):
+        return product(rows.left(part), columns.right(slice(None)))
+    return np.ascontiguousarray(product(columns.left(slice(None)), rows.right(part)).T)
+
+
+def _direct(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
+    asked = columns if rows is None else rows
+    m, n = asked.n, columns.n
+    indices = np.empty((m, K), dtype=np.int64)
+    values = np.empty((m, K), dtype=columns.dtype)
+
+    def some(part: slice) -> None:
+        L = all_products(asked, part, columns)
+        if rows is None:
+            np.put_along_axis(L, np.arange(m)[part, None], np.inf, axis=1)
+        if n > K:
+            chosen = np.argpartition(L, K - 1, axis=1)[:, :K]
+        else:
+            chosen = np.broadcast_to(np.arange(n), L.shape)
+        indices[part] = chosen
+        values[part] = np.take_along_axis(L, chosen, axis=1)
+
+    run(some, _slices(m, max(1, min(columns.width(256), _FEW // n))))
+    everything = n - (rows is None)
+    bounds = values.max(axis=1) if everything > K else np.full(m, np.inf, dtype=values.dtype)
+    return indices, values, bounds
+
+
+def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run) -> NDArray[Any]:
+    """For each row a number that at least K products do not exceed."""
+    asked = columns if rows is None else rows
+    size = min(columns.n, max(SAMPLE, 4 * K))
+    some = np.random.default_rng(0).choice(columns.n, size, replace=False)
+    sample = columns.take(np.sort(some))
+    # A training point may be in the sample: one more than K, to be sure of K others.
+    rank = K if rows is None else K - 1
+    bounds = np.empty(asked.n, dtype=columns.dtype)
+
+    def part_bounds(part: slice) -> None:
+        L = all_products(asked, part, sample)
+        L.partition(rank, axis=1)
+        bounds[part] = L[:, rank]
+
+    run(part_bounds, _slices(asked.n, columns.width(256)))
+    return bounds
+
+
+class _Search:
+    """Tables of the K smallest for rows in blocks, filled from blocks of columns."""
+
+    def __init__(self, rows: Operand, columns: Operand, K: int, bounds: Any, block: int):
+        self.rows, self.columns, self.K, self.bounds = rows, columns, K, bounds
+        self.parts = _slices(rows.n, block)
+        self.enough = K * block
+        self.values = np.full((rows.n, K), np.inf, dtype=columns.dtype)
+        self.indices = np.full((rows.n, K), -1, dtype=np.int32)
+        self.pending: list[list[tuple[Any, Any, Any]]] = [[] for _ in self.parts]
+        self.scratch = threading.local()
+
+    def best(self) -> tuple[Any, Any, Any]:
+        return self.indices, self.values, self.bounds
+
+    def go(self, run: Run) -> None:
+        def one(i: int) -> None:
+            right = self.rows.right(self.parts[i])
+            for part in _slices(self.columns.n, 512):
+                self.compare(part, i, right)
+                self.settle(i, self.enough)
+            self.settle(i)
+
+        run(one, range(len(self.parts)))
+
+    def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
+        """Keep what columns ``part`` hold below the bounds of the rows in block i.
+
+        If the columns are rows too, of block ``other``, their bounds count as well.
+        """
+        width = right.shape[1]
+        bounds = self.bounds[self.parts[i]]
+        step = max(64, _CACHE // (width * self.columns.dtype.itemsize))
+        for some in _slices(part.stop - part.start, step, part.start):
+            product_, mask = self.workspace(some.stop - some.start, width)
+            L = product(self.columns.left(some), right, product_).ravel()
+            limit = bounds.max()
+            if other is not None:
+                limit = max(limit, self.bounds[some].max())
+            hits = np.flatnonzero(np.less_equal(L, limit, out=mask))
+            if not len(hits):
+                continue
+            value = L[hits]
+            column, row = np.divmod(hits, width)
+            column += some.start
+            keep = value <= bounds[row]
+            self.add(i, row[keep], column[keep], value[keep])
+            if other is not None:
+                keep = value <= self.bounds[column]
+                of_block = column[keep] - self.parts[other].start
+                self.add(other, of_block, row[keep] + self.parts[i].start, value[keep])
+
+    def workspace(self, height: int, width: int) -> tuple[Any, Any]:
+        """Memory for a block, used again: to get it fresh costs as much as to fill it."""
+        size = height * width
+        if not hasattr(self.scratch, "floats") or len(self.scratch.floats) < size:
+            self.scratch.floats = np.empty(size, dtype=self.columns.dtype)
+            self.scratch.mask = np.empty(size, dtype=bool)
+        return self.scratch.floats[:size].reshape(height, width), self.scratch.mask[:size]
+
+    def add(self, i: int, row: Any, column: Any, value: Any) -> None:
+        self.pending[i].append((row.astype(np.uint16), column.astype(np.int32), value))
+
+    def settle(self, i: int, at_least: int = 1) -> None:
+        """Bring what was found for block i into its table, and lower its bounds."""
+        if sum(len(found[0]) for found in self.pending[i]) < at_least:
+            return
+        found, self.pending[i] = self.pending[i], []
+        row, column, value = (np.concatenate(parts) for parts in zip(*found))
+        part, K = self.parts[i], self.K
+        size = part.stop - part.start
+        order = np.argsort(row, kind="stable")
+        row, column, value = row[order], column[order], value[order]
+        count = np.bincount(row, minlength=size)
+        slot = K + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        values = np.full((size, K + count.max()), np.inf, dtype=value.dtype)
+        indices = np.full(values.shape, -1, dtype=np.int32)
+        values[:, :K], indices[:, :K] = self.values[part], self.indices[part]
+        values[row, slot], indices[row, slot] = value, column
+        chosen = np.argpartition(values, K - 1, axis=1)[:, :K]
+        self.values[part] = np.take_along_axis(values, chosen, axis=1)
+        self.indices[part] = np.take_along_axis(indices, chosen, axis=1)
+        self.bounds[part] = np.minimum(self.bounds[part], self.values[part].max(axis=1))
+
+
+class _Symmetric(_Search):
+    """The training points among themselves: in step r, block i meets block i + r."""
+
+    def __init__(self, points: Operand, K: int, bounds: Any, block: int):
+        super().__init__(points, points, K, bounds, block)
+
+    def go(self, run: Run) -> None:
+        n_blocks = len(self.parts)
+        # Rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first and slowly later.
+        step = 0
+        while step <= n_blocks // 2:
+            steps = range(step, min(max(step * 2, 1), step + 8, n_blocks // 2 + 1))
+
+            def one(i: int, steps: range = steps) -> None:
+                right = self.rows.right(self.parts[i])
+                for r in steps:
+                    # With an even number of blocks, half way round each pair would meet twice.
+                    if 2 * r != n_blocks or i < n_blocks // 2:
+                        j = (i + r) % n_blocks
+                        self.compare(self.parts[j], i, right, other=j if r else None)
+
+            run(one, range(n_blocks))
+            run(lambda i: self.settle(i, self.enough), range(n_blocks))
+            step = steps.stop
+        run(self.settle, range(n_blocks))
+
+    def add(self, i: int, row: Any, column: Any, value: Any) -> None:
+        other = column != row + self.parts[i].start
+        super().add(i, row[other], column[other], value[other])
+
+
+def _slices(n: int, step: int, start: int = 0) -> list[slice]:
+    return [slice(start + i, start + min(i + step, n)) for i in range(0, n, step)]

@@ -1,0 +1,422 @@
+"""Every engine, storage and number of threads gives the answer of the slow twin, bit for bit."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.estimator_checks import check_estimator
+
+from plurilabel.neighbors import ExactIndex
+from plurilabel.neighbors import _products as products
+from plurilabel.neighbors._canonical import Formula
+from plurilabel.neighbors._engines import Blocks, Brute, Tree, WholeBlocks
+
+_spec = importlib.util.spec_from_file_location("twin", Path(__file__).with_name("twin.py"))
+twin = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(twin)
+
+
+def _cases():
+    rng = np.random.default_rng(7)
+    far_apart = rng.normal(size=(150, 4))
+    far_apart[75:] += 1e6
+    outlier = rng.normal(size=(120, 5))
+    outlier[17] = 1e30
+    return {
+        "normal": rng.normal(size=(150, 12)),
+        "one feature": rng.normal(size=(80, 1)),
+        "grid": rng.integers(0, 3, (160, 3)).astype(float),
+        "grid of sixteenths": rng.integers(0, 9, (120, 3)) / 16,
+        "grid of tenths": np.round(rng.normal(size=(120, 2)), 1),
+        "bits": (rng.random((140, 30)) < 0.1).astype(float),
+        "duplicates": np.repeat(rng.normal(size=(12, 6)), 12, axis=0)[rng.permutation(144)],
+        "constant": np.ones((60, 3)),
+        "constant feature": np.column_stack([rng.normal(size=(90, 3)), np.full(90, 0.3)]),
+        "offset": 1e8 + rng.normal(size=(120, 6)),
+        "tiny": 1e-30 * rng.normal(size=(120, 6)),
+        "huge": 1e30 * rng.normal(size=(120, 6)),
+        "vanishing": 1e-170 * rng.normal(size=(60, 4)),
+        "far apart": far_apart,
+        "outlier": outlier,
+        "signed zeros": np.where(rng.random((80, 4)) < 0.5, -0.0, rng.integers(0, 2, (80, 4))),
+        "two rows": np.array([[1.0, 2.0], [3.0, 5.0]]),
+    }
+
+
+CASES = _cases()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """The filter of large data, on data small enough for the twin."""
+    monkeypatch.setattr(products, "DIRECT_BELOW", 0)
+    monkeypatch.setattr(products, "_FEW", 0)
+    monkeypatch.setattr(products, "SAMPLE", 20)
+    monkeypatch.setattr(products, "_CACHE", 1 << 12)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("name", CASES)
+def test_training_graph_and_queries_are_those_of_the_twin(name, algorithm):
+    X = CASES[name]
+    k = min(7, len(X) - 1)
+    queries = np.vstack([X[:5], X[:3] * 1.25, X.mean(axis=0, keepdims=True)])
+    for stored in (X, sparse.csr_array(X)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        index = ExactIndex(algorithm=algorithm).fit(stored)
+        graph = twin.nearest(twin.table(X, X), k, without_self=True)
+        twin.same(index.kneighbors(n_neighbors=k), graph)
+        near = twin.nearest(twin.table(queries, X), k, without_self=False)
+        twin.same(index.kneighbors(queries, k), near)
+        twin.same(index.kneighbors(sparse.csr_array(queries), k), near)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("block", [16, 37, 64])
+def test_blocks_of_any_size(name, block, small_blocks):
+    X = CASES[name]
+    k = min(4, len(X) - 1)
+    graph = twin.nearest(twin.table(X, X), k, without_self=True)
+    near = twin.nearest(twin.table(X[::3], X), k, without_self=False)
+    for stored in (X, sparse.csr_array(X)):
+        index = ExactIndex(algorithm="blocks", n_jobs=2).fit(stored)
+        index._engine.block = block
+        twin.same(index.kneighbors(n_neighbors=k), graph)
+        twin.same(index.kneighbors(X[::3], k), near)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
+def test_any_number_of_threads(n_jobs, small_blocks):
+    X = CASES["normal"]
+    expected = twin.nearest(twin.table(X, X), 5, without_self=True)
+    twin.same(ExactIndex(n_jobs=n_jobs).fit(X).kneighbors(n_neighbors=5), expected)
+
+
+@pytest.mark.parametrize("name", ["normal", "grid", "bits", "duplicates", "offset"])
+def test_float32_and_float64_of_the_same_values(name, small_blocks):
+    single = CASES[name].astype(np.float32)
+    X = single.astype(np.float64)
+    expected = twin.nearest(twin.table(X, X), 6, without_self=True)
+    for stored in (X, single, sparse.csr_array(X), sparse.csr_matrix(single)):
+        for algorithm in ("auto", "brute"):
+            twin.same(ExactIndex(algorithm=algorithm).fit(stored).kneighbors(None, 6), expected)
+    twin.same(
+        ExactIndex().fit(X).kneighbors(single[:9], 6),
+        twin.nearest(twin.table(X[:9], X), 6, without_self=False),
+    )
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 3.0, np.inf])
+@pytest.mark.parametrize("name", ["normal", "grid", "duplicates", "offset", "two rows"])
+def test_minkowski(name, p):
+    X = CASES[name][:100]
+    k = min(5, len(X) - 1)
+    expected = twin.nearest(twin.table(X, X, p), k, without_self=True)
+    metric = {1.0: "manhattan", np.inf: "chebyshev"}.get(p, "minkowski")
+    power = p if metric == "minkowski" else 2
+    for stored in (X, X.astype(np.float64), sparse.csr_array(X)):
+        for algorithm in ("auto", "tree", "brute"):
+            if algorithm == "tree" and sparse.issparse(stored):
+                continue
+            index = ExactIndex(metric, p=power, algorithm=algorithm).fit(stored)
+            distances, indices = index.kneighbors(n_neighbors=k)
+            if p in (1.0, np.inf):
+                twin.same((distances, indices), expected)
+            else:  # the power function may round differently in vectors and alone
+                np.testing.assert_array_equal(indices, expected[1])
+                np.testing.assert_allclose(distances, expected[0], rtol=1e-14)
+
+
+def test_minkowski_is_the_same_in_every_engine():
+    X = CASES["normal"]
+    answers = [
+        ExactIndex("minkowski", p=3, algorithm=algorithm).fit(stored).kneighbors(None, 6)
+        for stored in (X, sparse.csr_array(X))
+        for algorithm in ("auto", "brute", "tree")[: 2 if sparse.issparse(stored) else 3]
+    ]
+    for answer in answers[1:]:
+        twin.same(answer, answers[0])
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("name", ["normal", "bits", "duplicates", "grid"])
+def test_cosine(name, algorithm, small_blocks):
+    X = CASES[name][:60].copy()
+    X[[3, 11]] = 0  # rows without a direction
+    D = np.array([[twin.cosine(x, y) for y in X] for x in X])
+    graph = twin.nearest(D, 5, without_self=True)
+    near = twin.nearest(D[:20], 5, without_self=False)
+    for stored in (X, sparse.csr_array(X)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        index = ExactIndex("cosine", algorithm=algorithm).fit(stored)
+        twin.same(index.kneighbors(n_neighbors=5), graph)
+        twin.same(index.kneighbors(X[:20], 5), near)
+    np.testing.assert_allclose(D, pairwise_distances(X, X.copy(), metric="cosine"), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["canberra", "correlation", "sqeuclidean"])
+def test_other_metrics_are_scikit_learns(metric):
+    X = np.abs(CASES["normal"])
+    expected = twin.nearest(pairwise_distances(X, metric=metric), 5, without_self=True)
+    answer = ExactIndex(metric).fit(X).kneighbors(n_neighbors=5)
+    np.testing.assert_array_equal(answer[1], expected[1])
+    np.testing.assert_allclose(answer[0], expected[0], rtol=1e-9, atol=1e-14)
+
+
+def test_metric_params_and_callables():
+    X = CASES["grid"]
+    w = np.array([1.0, 2.0, 0.0])
+    expected = twin.nearest(
+        pairwise_distances(X, metric="minkowski", p=1, w=w), 5, without_self=True
+    )
+    params = {"p": 1, "w": w}
+    twin.same(ExactIndex("minkowski", metric_params=params).fit(X).kneighbors(None, 5), expected)
+
+    def largest(x, y):
+        return np.abs(x - y).max()
+
+    small = X[:40]
+    twin.same(
+        ExactIndex(largest).fit(small).kneighbors(None, 5),
+        twin.nearest(twin.table(small, small, np.inf), 5, without_self=True),
+    )
+
+
+def test_precomputed():
+    X = CASES["grid"]
+    D = twin.table(X, X)
+    index = ExactIndex("precomputed").fit(D)
+    twin.same(index.kneighbors(None, 6), twin.nearest(D, 6, without_self=True))
+    twin.same(index.kneighbors(D[:7], 6), twin.nearest(D[:7], 6, without_self=False))
+    with pytest.raises(ValueError, match=r"square matrix of distances .* got shape \(7, 160\)"):
+        ExactIndex("precomputed").fit(D[:7])
+    assert not hasattr(index, "partial_fit")
+    assert not hasattr(index, "remove")
+
+
+values = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.sampled_from([0.1, 0.2, 0.30000000000000004, 1e-8, 1e8, 1e8 + 1, 1e-200, 1e100, -0.0]),
+    st.floats(-1e3, 1e3),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    X=hnp.arrays(np.float64, st.tuples(st.integers(2, 24), st.integers(1, 4)), elements=values),
+    data=st.data(),
+)
+def test_any_small_data(X, data):
+    k = data.draw(st.integers(1, len(X) - 1))
+    graph = twin.nearest(twin.table(X, X), k, without_self=True)
+    for algorithm in ("blocks", "tree", "brute"):
+        twin.same(ExactIndex(algorithm=algorithm, n_jobs=1).fit(X).kneighbors(None, k), graph)
+    sparsely = ExactIndex(n_jobs=1).fit(sparse.csr_array(X))
+    twin.same(sparsely.kneighbors(None, k), graph)
+    twin.same(sparsely.kneighbors(X, k), twin.nearest(twin.table(X, X), k, without_self=False))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    X=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 5), st.integers(1, 300)),
+        elements=st.floats(-1e3, 1e3, width=32),
+        fill=st.just(0.0),
+    ),
+    p=st.sampled_from([1.0, 2.0, np.inf]),
+)
+def test_pairs_add_in_the_order_of_the_columns(X, p):
+    rows, cols = (a.ravel() for a in np.indices((len(X), len(X))))
+    expected = [twin.distance(X[i], X[j], p) for i, j in zip(rows, cols)]
+    formula = Formula(p=p)
+    for stored in (X, X.astype(np.float32), sparse.csr_array(X)):
+        np.testing.assert_array_equal(formula.pairs(stored, rows, stored, cols), expected)
+        one = [
+            formula.pairs(stored, rows[m:][:1], stored, cols[m:][:1])[0] for m in range(len(rows))
+        ]
+        np.testing.assert_array_equal(one, expected)
+
+
+def test_pairs_do_not_depend_on_how_many_there_are():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 700))
+    rows, cols = rng.integers(0, 50, (2, 1000))
+    whole = Formula().pairs(X, rows, X, cols)
+    np.testing.assert_array_equal(
+        whole,
+        np.hstack(
+            [Formula().pairs(X, rows[i : i + 3], X, cols[i : i + 3]) for i in range(0, 1000, 3)]
+        ),
+    )
+
+
+def test_each_engine_is_the_one_asked_for():
+    rng = np.random.default_rng(0)
+    wide, low = rng.normal(size=(3000, 20)), rng.normal(size=(3000, 2))
+    whole = rng.integers(0, 5, (300, 20)).astype(float)
+    assert isinstance(ExactIndex().fit(wide)._engine, Blocks)
+    assert isinstance(ExactIndex().fit(low)._engine, Tree)
+    assert isinstance(ExactIndex().fit(whole)._engine, WholeBlocks)
+    assert isinstance(ExactIndex("manhattan").fit(wide)._engine, Brute)
+    assert isinstance(ExactIndex().fit(np.repeat(low[:30], 100, axis=0))._engine, Blocks)
+    assert ExactIndex().fit(wide)._engine.rounded.dtype == np.float32
+    assert ExactIndex().fit(wide + 1e6 * (np.arange(3000) % 2)[:, None])._engine.rounded.dtype == (
+        np.float64
+    )
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_whole_numbers_that_leave_room_for_coarse_keys_only(storage, small_blocks):
+    rng = np.random.default_rng(3)
+    X = rng.integers(-29, 30, (900, 4)).astype(float)
+    X[::2] = 0  # many ties
+    index = ExactIndex(algorithm="blocks").fit(storage(X))
+    assert index._engine.whole.dtype == np.float32
+    assert index._engine.whole.grain > 1
+    D = twin.table(X, X)
+    twin.same(index.kneighbors(None, 8), twin.nearest(D, 8, without_self=True))
+    twin.same(index.kneighbors(X[:50], 8), twin.nearest(D[:50], 8, without_self=False))
+
+
+def test_queries_far_outside():
+    X = CASES["normal"]
+    queries = np.vstack([X[:2] + 1e12, X[:2] * 1e100, X[:2] + 1e9])
+    index = ExactIndex(algorithm="blocks").fit(X)
+    expected = twin.nearest(twin.table(queries, X), 5, without_self=False)
+    twin.same(index.kneighbors(queries, 5), expected)
+    whole = ExactIndex(algorithm="blocks").fit(CASES["bits"])
+    queries = CASES["bits"][:4] + [[0.5], [1e9], [3.0], [1e100]]
+    expected = twin.nearest(twin.table(queries, CASES["bits"]), 5, without_self=False)
+    twin.same(whole.kneighbors(queries, 5), expected)
+
+
+@pytest.mark.parametrize("name", ["normal", "bits", "duplicates"])
+@pytest.mark.parametrize(
+    ("metric", "storage"),
+    [
+        ("euclidean", np.asarray),
+        ("euclidean", sparse.csr_array),
+        ("cosine", np.asarray),
+        ("cosine", sparse.csr_array),
+        ("manhattan", np.asarray),
+        ("manhattan", sparse.csr_array),
+        ("canberra", np.asarray),  # scikit-learn has none for sparse data
+    ],
+)
+def test_points_added_and_removed(name, metric, storage):
+    X = np.abs(CASES[name])
+    index = ExactIndex(metric)
+    for part in (X[:40], X[40:41], X[41:100], X[100:]):
+        index.partial_fit(storage(part))
+    gone = [0, 40, 41, len(X) - 1]
+    index.remove(gone)
+    fresh = ExactIndex(metric).fit(storage(np.delete(X, gone, axis=0)))
+    assert index.n_samples_fit_ == fresh.n_samples_fit_ == len(X) - 4
+    twin.same(index.kneighbors(None, 5), fresh.kneighbors(None, 5))
+    twin.same(index.kneighbors(storage(X[:30]), 5), fresh.kneighbors(storage(X[:30]), 5))
+
+
+def test_a_point_far_away_is_added():
+    X = CASES["normal"]
+    index = ExactIndex(algorithm="blocks").fit(X).partial_fit(X[:1] + 1e20)
+    both = np.vstack([X, X[:1] + 1e20])
+    twin.same(
+        index.kneighbors(None, 3), twin.nearest(twin.table(both, both), 3, without_self=True)
+    )
+
+
+def test_all_neighbours_at_once():
+    for name in ("normal", "grid", "duplicates"):
+        X = CASES[name][:50]
+        for algorithm in ("blocks", "tree", "brute"):
+            index = ExactIndex(algorithm=algorithm).fit(X)
+            D = twin.table(X, X)
+            twin.same(index.kneighbors(None, 49), twin.nearest(D, 49, without_self=True))
+            twin.same(index.kneighbors(X[:3], 50), twin.nearest(D[:3], 50, without_self=False))
+
+
+def test_one_training_point():
+    index = ExactIndex().fit([[1.0, 2.0]])
+    distances, indices = index.kneighbors([[1.0, 5.0]], 1)
+    assert distances.tolist() == [[3.0]]
+    assert indices.tolist() == [[0]]
+
+
+def test_errors_say_what_is_wrong():
+    X = CASES["normal"][:50]
+    index = ExactIndex().fit(X)
+    for k, X_query, message in (
+        (50, None, "n_neighbors must be smaller than the 50 training instances, got 50"),
+        (51, X, "n_neighbors must be at most the 50 training instances, got 51"),
+        (0, None, "n_neighbors must be at least 1, got 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            index.kneighbors(X_query, k)
+    with pytest.raises(TypeError, match="n_neighbors must be an integer, got 2.5"):
+        index.kneighbors(None, 2.5)
+    with pytest.raises(ValueError, match="NaN"):
+        ExactIndex().fit(np.where(X > 2, np.nan, X))
+    with pytest.raises(ValueError, match=r"values up to 1e\+150 in magnitude.* got 1e\+200"):
+        ExactIndex().fit([[1e200], [0.0]])
+    with pytest.raises(ValueError, match="algorithm='tree' needs dense X"):
+        ExactIndex(algorithm="tree").fit(sparse.csr_array(X))
+    with pytest.raises(ValueError, match="algorithm='blocks' is for the Euclidean"):
+        ExactIndex("manhattan", algorithm="blocks").fit(X)
+    with pytest.raises(ValueError, match="'algorithm' parameter of ExactIndex"):
+        ExactIndex(algorithm="ball").fit(X)
+    with pytest.raises(ValueError, match="12 features"):
+        index.kneighbors(X[:, :3])
+    with pytest.raises(ValueError, match=r"indices must be integers from 0 to 49, got \[50\]"):
+        index.remove([50])
+    with pytest.raises(ValueError, match="must leave at least one of the 50"):
+        index.remove(np.arange(50))
+
+
+def test_input_is_left_alone():
+    X = CASES["normal"].copy()
+    ragged = sparse.csr_matrix((np.ones(4), [2, 0, 0, 1], [0, 3, 4]), shape=(2, 3))
+    kept = ragged.indices.copy()
+    ExactIndex("cosine").fit(ragged).kneighbors(None, 1)
+    np.testing.assert_array_equal(ragged.indices, kept)
+    ExactIndex().fit(X).kneighbors(X, 3)
+    np.testing.assert_array_equal(X, CASES["normal"])
+    distances, _ = ExactIndex().fit(ragged).kneighbors(None, 1)
+    assert distances[0, 0] == twin.distance(*ragged.toarray())
+
+
+def test_default_number_and_indices_alone():
+    index = ExactIndex().fit(CASES["normal"])
+    indices = index.kneighbors(return_distance=False)
+    np.testing.assert_array_equal(indices, index.kneighbors(None, 5)[1])
+
+
+def test_a_scikit_learn_estimator():
+    assert repr(ExactIndex("cosine", n_jobs=2)) == "ExactIndex(metric='cosine', n_jobs=2)"
+    assert clone(ExactIndex(p=3)).get_params()["p"] == 3
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "precomputed"])
+def test_scikit_learns_checks(metric):
+    check_estimator(ExactIndex(metric), on_skip=None)
+
+
+def test_agrees_with_scikit_learn_on_large_data():
+    X = np.random.default_rng(5).normal(size=(6000, 30))
+    theirs = NearestNeighbors(algorithm="brute").fit(X).kneighbors(n_neighbors=10)
+    for stored in (X, sparse.csr_array(X[:3000])):
+        if sparse.issparse(stored):
+            theirs = NearestNeighbors(algorithm="brute").fit(X[:3000]).kneighbors(n_neighbors=10)
+        distances, indices = ExactIndex().fit(stored).kneighbors(n_neighbors=10)
+        np.testing.assert_array_equal(indices, theirs[1])
+        np.testing.assert_allclose(distances, theirs[0], rtol=1e-9)
