@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._sklearn_compat import HasMethods, Interval
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
-from plurilabel.lazy._counts import row_blocks
+from plurilabel.lazy._counts import graph_blocks
 from plurilabel.lazy._explain import Explanation
 from plurilabel.neighbors import ExactIndex
 
@@ -206,7 +206,7 @@ class LazyClassifier(ProbabilisticClassifier):
         k, q = min(int(k), self.n_labels_), self.n_labels_
         rows = [
             self._top(X[block], distances[block], neighbors[block], k)
-            for block in row_blocks(len(distances), q)
+            for block in graph_blocks(neighbors, self.Y_)
         ]
         labels, scores = (np.vstack(parts) for parts in zip(*rows))
         order = np.argsort(labels, axis=1)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel.lazy._base import LazyClassifier
-from plurilabel.lazy._counts import label_counts, look_up, row_blocks
+from plurilabel.lazy._counts import graph_blocks, label_counts, look_up
 
 
 class CountingClassifier(LazyClassifier):
@@ -53,7 +53,7 @@ class CountingClassifier(LazyClassifier):
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
         usual = np.flatnonzero(self.table_[:, 0] > self._cut)  # predicted unless neighbours object
         parts = []
-        for rows in row_blocks(len(distances), 1 + len(usual) + neighbors.shape[1]):
+        for rows in graph_blocks(neighbors, self.Y_):
             delta = self._events(distances[rows], neighbors[rows])
             chosen = self.table_[delta.indices, delta.data] > self._cut
             above = sparse.csr_array((chosen, delta.indices, delta.indptr), delta.shape)

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from plurilabel.base import LabelMatrix
 
-CELLS = 1 << 20
-"""Cells (rows times labels) worked on at a time."""
+CELLS = 1 << 18
+"""Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
 
 
 def row_blocks(n: int, q: int) -> Iterator[slice]:
@@ -26,11 +26,20 @@ def row_blocks(n: int, q: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
+def graph_blocks(neighbors: NDArray[np.intp], Y: LabelMatrix) -> Iterator[slice]:
+    """Slices of the rows of a graph such that the labels of their neighbours take little room."""
+    if not sparse.issparse(Y):
+        return row_blocks(len(neighbors), Y.shape[1])
+    each = 1 + Y.nnz * neighbors.shape[1] // max(Y.shape[0], 1)
+    # a table (2, q, k + 1) is made for each block: not too many of them
+    return row_blocks(len(neighbors), max(1, each // 4))
+
+
 def label_counts(neighbors: NDArray[np.intp], Y: LabelMatrix) -> Any:
     """How many of the neighbours have each label: delta of shape (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, np.ones(n * k, dtype=np.int32), Y.shape[0]) @ Y.astype(np.int32)
+        return _graph(neighbors, np.ones(n * k, dtype=np.int32), Y.shape[0]) @ _as(Y, np.int32)
     delta = np.zeros((n, Y.shape[1]), dtype=np.min_scalar_type(k))
     for column in neighbors.T:  # (n, k, q) would be k times as large
         delta += Y.take(column, axis=0).view(np.uint8)
@@ -41,12 +50,17 @@ def label_shares(weights: NDArray[np.float64], neighbors: NDArray[np.intp], Y: L
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, weights.ravel(), Y.shape[0]) @ Y.astype(np.float64)
+        return _graph(neighbors, weights.ravel(), Y.shape[0]) @ _as(Y, np.float64)
     shares = np.zeros((n, Y.shape[1]))
     for rows in row_blocks(n, Y.shape[1]):
         for j in range(k):
             shares[rows] += weights[rows, j, None] * Y.take(neighbors[rows, j], axis=0)
     return shares
+
+
+def _as(Y: sparse.csr_array, dtype: Any) -> sparse.csr_array:
+    """Labels with another type of number; their places are not copied."""
+    return sparse.csr_array((Y.data.astype(dtype), Y.indices, Y.indptr), Y.shape)
 
 
 def _graph(neighbors: NDArray[np.intp], values: NDArray[Any], m: int) -> sparse.csr_array:
@@ -149,10 +163,10 @@ def posterior(
     return np.where(total > 0, yes / np.where(total > 0, total, 1.0), prior)
 
 
-def look_up(table: NDArray[np.float64], delta: NDArray[Any]) -> NDArray[np.float64]:
-    """``table[l, delta[i, l]]`` for all i and l: scores of shape (n, q)."""
+def look_up(table: NDArray[Any], delta: NDArray[Any]) -> NDArray[Any]:
+    """``table[l, delta[i, l]]`` for all i and l: shape (n, q)."""
     n, q = delta.shape
-    scores = np.empty((n, q))
+    scores = np.empty((n, q), dtype=table.dtype)
     offset = table.shape[1] * np.arange(q)
     flat = np.ascontiguousarray(table).ravel()
     for rows in row_blocks(n, q):

@@ -11,7 +11,14 @@ from scipy import sparse
 
 from plurilabel._sklearn_compat import Interval, StrOptions
 from plurilabel.lazy._counting import CountingClassifier
-from plurilabel.lazy._counts import label_counts, label_shares, likelihoods, posterior, tally
+from plurilabel.lazy._counts import (
+    graph_blocks,
+    label_counts,
+    label_shares,
+    likelihoods,
+    posterior,
+    tally,
+)
 from plurilabel.lazy._mlknn import MLkNN
 
 TINY = 1e-12
@@ -99,13 +106,16 @@ class DWMLkNN(CountingClassifier):
         near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
         p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)  # equations 4 and 5
         p /= p.sum(axis=1, keepdims=True)
-        delta = label_counts(neighbors, Y)
-        w = label_shares(p, neighbors, Y)  # equation 6
-        v = _complement(w)
-        lacking, unseen = (v, 1.0) if self.reading == "table" else (w, 0.0)
-        c = tally(delta, Y, K + 1, weights=(lacking, w), background=(unseen, 0.0))
-        # K - delta neighbours lack the label: the same arrays, read from the other end
-        c_without = tally(delta, Y, K + 1, weights=(v, v))[:, :, ::-1]
+        c = np.zeros((2, self.n_labels_, K + 1))
+        c_without = np.zeros_like(c)
+        for rows in graph_blocks(neighbors, Y):
+            delta = label_counts(neighbors[rows], Y)
+            w = label_shares(p[rows], neighbors[rows], Y)  # equation 6
+            v = _complement(w)
+            lacking, unseen = (v, 1.0) if self.reading == "table" else (w, 0.0)
+            c += tally(delta, Y[rows], K + 1, weights=(lacking, w), background=(unseen, 0.0))
+            # K - delta neighbours lack the label: the same arrays, read from the other end
+            c_without += tally(delta, Y[rows], K + 1, weights=(v, v))[:, :, ::-1]
         have = np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
         self.prior_ = (s + have) / (2 * s + Y.shape[0])
         self.likelihood_ = likelihoods(c, s)

@@ -31,18 +31,23 @@ class LeftOut:
         self.table, self.event, self.Y = table, event, Y  # (2, q, k+1), (n, q), (n, q)
         self.touched, self.moved = touched, moved  # cells i * q + l, and (2, cells)
 
-    def scores(self, s: float) -> NDArray[np.float64]:
-        """Leave-one-out posteriors for smoothing s, shape (n, q)."""
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
         q, size = self.table.shape[1:]
         have = self.table[1].sum(axis=1)
         every_y = np.array([0, 1])[:, None, None]
         usual = self._posterior(every_y, self.table, have[:, None], s)  # (2, q, size)
         both = np.concatenate([usual[0], usual[1]], axis=1)  # (q, 2 * size): by y, then event
+        if cut is not None:
+            both = both > cut
         scores = look_up(both, self.event + size * self.Y.astype(np.int16))
+        if not len(self.touched):
+            return scores
         label = self.touched % q
         event, y = self.event.ravel()[self.touched], self.Y.ravel()[self.touched]
         entries = self.table[:, label, event] + self.moved
-        scores.ravel()[self.touched] = self._posterior(y, entries, have[label], s)
+        mended = self._posterior(y, entries, have[label], s)
+        scores.ravel()[self.touched] = mended if cut is None else mended > cut
         return scores
 
     def _posterior(

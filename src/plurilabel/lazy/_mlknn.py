@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plurilabel._sklearn_compat import Interval
 from plurilabel.lazy._base import Graph, LazyClassifier
 from plurilabel.lazy._counting import CountingClassifier
-from plurilabel.lazy._counts import likelihoods, posterior, tally
+from plurilabel.lazy._counts import graph_blocks, likelihoods, posterior, tally
 
 
 class MLkNN(CountingClassifier):
@@ -84,8 +84,11 @@ class MLkNN(CountingClassifier):
         self.n_jobs = n_jobs
 
     def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
-        delta = self._events(distances, neighbors)  # step 9
-        self.counts_ = tally(delta, self.Y_, self.n_neighbors + 1)  # steps 10 and 11
+        size, Y = self.n_neighbors + 1, self.Y_
+        self.counts_ = np.zeros((2, self.n_labels_, size), dtype=np.int64)
+        for rows in graph_blocks(neighbors, Y):
+            delta = self._events(distances[rows], neighbors[rows])  # step 9
+            self.counts_ += tally(delta, Y[rows], size)  # steps 10 and 11
         self._estimate()
 
     def _estimate(self) -> None:

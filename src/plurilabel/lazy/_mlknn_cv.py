@@ -103,8 +103,7 @@ class MLkNNCV(ProbabilisticClassifier):
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
         for k, left_out in leave_one_out(graph[1], dense, set(ks), replace=replace):
             for column, s in enumerate(smoothings):
-                scores = left_out.scores(s)
-                answer = scores if measure.kind == "scores" else (scores > self._cut).view(np.int8)
+                answer = left_out.scores(s, None if measure.kind == "scores" else self._cut)
                 self.cv_values_[np.array(ks) == k, column] = measure.function(dense, answer)
         loss = -self.cv_values_ if measure.greater_is_better else self.cv_values_
         order = np.lexsort(
