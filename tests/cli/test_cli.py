@@ -75,7 +75,7 @@ def test_demo_leaves_a_table_and_a_picture(tmp_path):
     assert result.exit_code == 0
     assert "DW-ML-kNN" in result.output
     rows = (tmp_path / "out/digits.csv").read_text().splitlines()
-    assert rows[0].startswith("learner,") and rows[0].endswith(",seconds") and len(rows) == 8
+    assert rows[0].startswith("learner,") and rows[0].endswith(",seconds") and len(rows) == 14
     assert (tmp_path / "out/digits.png").exists()
 
 

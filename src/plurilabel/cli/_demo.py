@@ -6,13 +6,32 @@ import csv
 import io
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN, datasets, metrics
-from plurilabel.base import ProbabilisticClassifier
+from plurilabel import (
+    CML,
+    IBLRML,
+    AdaBoostMH,
+    BinaryRelevance,
+    BRkNN,
+    DMLkNN,
+    DWMLkNN,
+    EnsembleOfChains,
+    MLkNN,
+    MLkNNCV,
+    MLRandomForest,
+    MLWkNN,
+    RAkEL,
+    datasets,
+    metrics,
+)
 from plurilabel.datasets import write_atomic
 
 # short titles: the table fits a terminal of 80 columns
@@ -27,8 +46,9 @@ SHOWN = {
 }
 
 
-def learners() -> dict[str, ProbabilisticClassifier]:
+def learners() -> dict[str, Any]:
     """What is compared, by the name shown."""
+    logistic = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
     return {
         "BRkNN": BRkNN(7),
         "ML-kNN": MLkNN(7),
@@ -37,6 +57,12 @@ def learners() -> dict[str, ProbabilisticClassifier]:
         "ML-WkNN": MLWkNN(7),
         "DML-kNN": DMLkNN(7),
         "IBLR-ML": IBLRML(7),
+        "relevance": BinaryRelevance(logistic),
+        "chains": EnsembleOfChains(logistic, random_state=0),
+        "RAkEL": RAkEL(logistic, random_state=0),
+        "CML": make_pipeline(MaxAbsScaler(), CML()),
+        "forest": MLRandomForest(random_state=0),
+        "AdaBoost.MH": AdaBoostMH(),
     }
 
 
@@ -54,7 +80,7 @@ def run(out: Path) -> None:
     for name, learner in learners().items():
         start = perf_counter()
         learner.fit(X_train, Y_train)
-        scores, labels = learner.predict_proba(X_test), learner.predict(X_test)
+        scores, labels = metrics.label_scores(learner, X_test), learner.predict(X_test)
         seconds = perf_counter() - start
         rows.append((name, metrics.evaluate(Y_test, scores, labels), seconds))
     _show(rows, f"{len(X_train)} images to learn from, {len(X_test)} to test")
@@ -89,5 +115,5 @@ def _show(rows: list[tuple[str, metrics.Evaluation, float]], title: str) -> None
             else f"{measures[name]:.3f}"
             for name in SHOWN
         ]
-        table.add_row(learner, *cells, f"{seconds:.2f}")
+        table.add_row(learner, *cells, f"{seconds:.1f}")
     Console().print(table)

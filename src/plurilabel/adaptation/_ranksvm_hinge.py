@@ -1,0 +1,144 @@
+"""The pairwise hinge of Rank-SVM and its dual set, without a list of pairs.
+
+Instance i with label set A and the other labels D has the loss
+
+    h(z) = c sum_{k in A, l in D} max(0, 1 - z_k + z_l),   c = C / (|A| |D|).
+
+Its dual variables alpha_kl in [0, c] enter the dual problem only by their sums
+
+    beta_k = sum_l alpha_kl (k in A),   beta_l = - sum_k alpha_kl (l in D),
+
+so that the set Z of these vectors is all there is to know of the pairs. Here are the loss, by one
+sort, and the projection on Z, by splitting: both take q numbers for an instance, not |A| |D|.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the cache
+
+
+def pairwise_hinge(z: Floats, Y: NDArray[np.bool_], c: Floats) -> float:
+    """Sum of the losses h of the instances with scores z."""
+    total = 0.0
+    for rows in _row_blocks(z):
+        v, y = z[rows] - Y[rows], Y[rows]
+        order = v.argsort(axis=1)
+        v, y = np.take_along_axis(v, order, axis=1), np.take_along_axis(y, order, axis=1)
+        # each label of D against those of A below it
+        below, sums = np.cumsum(y, axis=1), np.cumsum(np.where(y, v, 0.0), axis=1)
+        total += float(c[rows] @ np.where(y, 0.0, below * v - sums).sum(axis=1))
+    return total
+
+
+def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Projection of each row of w on its set Z, and the groups that move together.
+
+    Returns
+    -------
+    beta : ndarray of shape (n, q)
+    group : ndarray of shape (n, q)
+        Numbers from 0. The derivative of the projection takes from a change of w its mean over
+        each group.
+    """
+    beta, group = np.empty_like(w), np.empty(w.shape, dtype=np.intp)
+    n_groups = 0
+    for rows in _row_blocks(w):
+        x, block_group = _proximal(w[rows], Y[rows], c[rows])
+        beta[rows] = (
+            w[rows] - x
+        )  # Moreau: projection on Z and proximal map of its support function
+        group[rows] = block_group + n_groups
+        n_groups += int(block_group.max()) + 1
+    return beta, group
+
+
+def _row_blocks(z: Floats) -> list[slice]:
+    n, q = z.shape
+    step = max(1, BLOCK // max(1, q))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """argmin_x |x - w|^2 / 2 + c sum_{k in A, l in D} max(0, x_k - x_l), row by row.
+
+    The decomposition algorithm for submodular functions (Groenevelt 1991), for all rows at once.
+    A segment is a set of labels of one row. If its entries were all equal they would be their
+    mean t; the set U of those above t in the solution minimises
+
+        sum_{e in U} (t - w_e) + c |A in U| |D not in U|.
+
+    If nothing is below 0, t is the solution. Otherwise the segment splits into U and the rest,
+    and every k of A in U is pulled by every l of D in the rest with the full force c. Equal
+    forces keep the order of A, and that of D: U has the i highest of A and, given i, those of D
+    above t - c i. So the search is over i alone.
+    """
+    n, q = w.shape
+    x, group = np.empty(n * q), np.empty(n * q, dtype=np.intp)
+    n_groups = 0
+    # entries of the open segments, segment by segment; A and D each in descending order
+    entry = (np.argsort(-w, axis=1) + np.arange(n)[:, None] * q).ravel()
+    segment = np.repeat(np.arange(n), q)
+    value, in_A, force = w.ravel()[entry], Y.ravel()[entry], np.repeat(c, q)
+
+    rounding = 1e-13 * np.abs(value).max(initial=0.0)
+
+    while len(entry):
+        start = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
+        size = np.diff(np.r_[start, len(entry)])
+        s = np.repeat(np.arange(len(start)), size)  # segment numbers without holes
+        n_A = np.add.reduceat(in_A, start, dtype=np.intp)
+        n_D = size - n_A
+
+        t = (np.add.reduceat(value, start) / size)[s]
+        above = value - t
+        rank = _running(in_A.astype(np.intp), start)  # i, for the entries of A
+        key = np.where(in_A, -force * rank, above)  # t - c i beside the entries of D
+        merged = np.lexsort((-key, s))
+        D_above = np.empty(len(entry), dtype=np.intp)
+        D_sum = np.empty(len(entry))
+        D_above[merged] = _running((~in_A[merged]).astype(np.intp), start)
+        D_sum[merged] = _running(np.where(in_A, 0.0, above)[merged], start)
+        A_sum = _running(np.where(in_A, above, 0.0), start)
+        cost = force * rank * (n_D[s] - D_above) - A_sum - D_sum
+        cost[~in_A] = np.inf
+        none = -np.add.reduceat(np.where(in_A, 0.0, np.maximum(above, 0.0)), start)  # i = 0
+        best = np.minimum(np.minimum.reduceat(cost, start), none)
+        i = np.minimum.reduceat(np.where(cost <= best[s], rank, q), start)
+        i[none <= best] = 0
+
+        upper = np.where(in_A, rank <= i[s], above > -force * i[s])
+        n_up = np.add.reduceat(upper, start, dtype=np.intp)
+        pure = (n_A == 0) | (n_D == 0)
+        equal = ~pure & ((best >= -rounding) | (n_up == 0) | (n_up == size))
+        for done, number in ((pure[s], np.arange(len(entry))), (equal[s], s)):
+            kept = number[done]
+            x[entry[done]] = np.where(pure[s], value, t)[done]
+            names, which = np.unique(kept, return_inverse=True)
+            group[entry[done]] = n_groups + which
+            n_groups += len(names)
+
+        split = ~(pure | equal)[s]
+        A_up = np.add.reduceat(upper & in_A, start, dtype=np.intp)
+        D_low = np.add.reduceat(~upper & ~in_A, start, dtype=np.intp)
+        value = value - np.where(upper & in_A, force * D_low[s], 0.0)
+        value += np.where(~upper & ~in_A, force * A_up[s], 0.0)
+        keep = np.flatnonzero(split)
+        new = 2 * s[keep] + ~upper[keep]
+        keep = keep[np.argsort(new, kind="stable")]
+        segment = np.sort(new, kind="stable")
+        entry, value, in_A, force = entry[keep], value[keep], in_A[keep], force[keep]
+    return x.reshape(n, q), group.reshape(n, q)
+
+
+def _running(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:
+    """Cumulative sums that begin anew at each segment, without the rounding of a long sum."""
+    values = values.copy()
+    ends = np.add.reduceat(values, start)
+    values[start[1:]] -= ends[:-1]
+    return np.cumsum(values)

@@ -1,0 +1,230 @@
+"""The quadratic programme of Rank-SVM: proximal steps, each solved by Newton's method.
+
+With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of
+:mod:`~plurilabel.adaptation._ranksvm_hinge`:
+
+    primal  min_{beta, b}  sum_l beta_l' K beta_l / 2 + sum_i h_i(z_i),   z = K beta + 1 b'
+    dual    max_beta       <Y, beta> - sum_l beta_l' K beta_l / 2,   beta_i in Z_i,  1' beta = 0
+
+The proximal method of multipliers (Rockafellar 1976) adds |beta - beta_t|^2 / (2 sigma) to the
+dual and |b - b_t|^2 / (2 tau) to the primal problem, which makes biases an ordinary feature of
+weight tau. What is left of a step is one equation,
+
+    beta = projection on Z of (beta_t + sigma (Y - z)),   z = (K + tau 1 1') beta + b_t,
+
+piecewise linear, for a Newton method with conjugate gradients inside: a semismooth Newton
+proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end in a pair: the
+left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
+Their objectives bound the optimum from both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel.adaptation._ranksvm_hinge import Floats, pairwise_hinge, project
+from plurilabel.adaptation._ranksvm_kernel import Gram
+
+NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
+STEP_ACCURACY = 1e-3  # of a proximal step, relative to its length
+CG_ACCURACY = 1e-4  # of a Newton step: looser ones leave the biases inexact and cost more steps
+CG_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A primal point, and what is known of its quality."""
+
+    beta: Floats  # (n, q)
+    b: Floats  # (q,), of sum 0
+    primal: float
+    dual: float
+    gap: float  # (primal - dual) / primal
+    n_iter: int
+
+
+def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int) -> Solution:
+    """Minimise the primal objective until the relative duality gap is at most tol.
+
+    Parameters
+    ----------
+    K : kernel matrix of the n instances, as an operator
+    Y : ndarray of bool of shape (n, q)
+        No empty and no full row.
+    c : ndarray of shape (n,)
+        Weights of the pairs of each instance, C / (|Y_i| |not Y_i|).
+    tol : float
+    max_iter : int
+        Proximal steps at most.
+    """
+    n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
+    curvature = float(K.diagonal.mean()) or 1.0
+    # A first step that neither overshoots the margin nor the largest coefficients.
+    sigma = min(1.0 / curvature, float(np.mean(c * n_pairs)) / Y.shape[1])
+    tau = curvature
+    zero_loss = 1e-10 * float(c @ n_pairs)  # where the optimum is 0 the gap is taken from here
+    beta, b, K_beta = np.zeros(Y.shape), np.zeros(Y.shape[1]), np.zeros(Y.shape)
+    primal, dual = np.inf, -np.inf
+    n_iter, gap = 0, np.inf
+    while n_iter < max_iter and gap > tol:
+        n_iter += 1
+        step = _ProximalStep(K, Y, c, sigma, tau, beta, b)
+        beta, K_beta = step.solve(K_beta)
+        b = b + tau * step.B.sum(axis=0)
+        b -= b.mean()  # no objective feels a common shift
+        value = float(np.vdot(step.B, step.KB)) / 2 + pairwise_hinge(step.KB + b, Y, c)
+        if value < primal:
+            primal, best = value, (step.B, b)
+        dual = max(dual, _dual(K, Y, c, beta, K_beta))
+        gap = (primal - dual) / max(primal, zero_loss)
+        sigma *= _growth(step.n_newton)
+    if gap < -1e-6:
+        _refuse()
+    return Solution(*best, primal, dual, gap, n_iter)
+
+
+def _growth(n_newton: int) -> float:
+    """Longer proximal steps are fewer but harder; let the work of the last one decide."""
+    if n_newton >= NEWTON_STEPS:
+        return 0.3
+    return 3.0 if n_newton <= 6 else 1.5 if n_newton <= 12 else 1.0
+
+
+class _ProximalStep:
+    """One proximal step: the root of B -> B - projection(beta_t + sigma (Y - z(B)))."""
+
+    def __init__(
+        self,
+        K: Gram,
+        Y: NDArray[np.bool_],
+        c: Floats,
+        sigma: float,
+        tau: float,
+        beta_t: Floats,
+        b_t: Floats,
+    ):
+        self.K, self.Y, self.c = K, Y, c
+        self.sigma, self.tau, self.beta_t, self.b_t = sigma, tau, beta_t, b_t
+
+    def solve(self, K_beta: Floats) -> tuple[Floats, Floats]:
+        """The projection at the root and K times it, given K beta_t; B and K B are kept."""
+        B, KB = self.beta_t, K_beta + self.tau * self.beta_t.sum(axis=0)
+        value, beta, group = self._objective(B, KB)
+        for self.n_newton in range(NEWTON_STEPS + 1):
+            R = B - beta
+            K_R = self._times_K(R)
+            size, moved = np.linalg.norm(R), np.linalg.norm(beta - self.beta_t)
+            exact = size <= STEP_ACCURACY * moved or size <= 1e-14 * np.linalg.norm(beta)
+            if exact or self.n_newton == NEWTON_STEPS:
+                break
+            y, K_y = self._newton(K_R, group)
+            dB, K_dB = -R - y, -K_R - K_y
+            slope, length = float(np.vdot(R, K_dB)), 1.0
+            while True:
+                new = self._objective(B + length * dB, KB + length * K_dB)
+                rise = new[0] - value
+                if rise <= 1e-4 * length * slope + 1e-12 * abs(value) or length < 1e-6:
+                    break
+                # the minimum of the parabola through what is known, within bounds
+                bend = rise - length * slope
+                length *= min(0.5, max(0.1, -slope * length / (2 * bend)))
+            B, KB = B + length * dB, KB + length * K_dB
+            value, beta, group = new
+        self.B, self.KB = B, KB - self.tau * B.sum(axis=0)
+        return beta, KB - K_R - self.tau * beta.sum(axis=0)
+
+    def _times_K(self, V: Floats) -> Floats:
+        return self.K @ V + self.tau * V.sum(axis=0)
+
+    def _objective(self, B: Floats, KB: Floats) -> tuple[float, Floats, NDArray[np.intp]]:
+        """The step's primal objective at f = (K + tau) B, with its beta in Z and the groups."""
+        slack = self.Y - KB - self.b_t
+        beta, group = project(self.beta_t + self.sigma * slack, self.Y, self.c)
+        moved = beta - self.beta_t
+        envelope = np.vdot(beta, slack) - np.vdot(moved, moved) / (2 * self.sigma)
+        return float(np.vdot(B, KB) / 2 + envelope), beta, group
+
+    def _newton(self, K_R: Floats, group: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Solve (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R; y and (K + tau) y.
+
+        Q, the derivative of the projection, takes away the group means. Conjugate gradients; the
+        preconditioner has the diagonal of K, which commutes with Q as a row has one entry, and
+        the q directions of the biases exactly (Woodbury).
+        """
+        flat = group.ravel()
+        size = np.bincount(flat)
+
+        def Q(V: Floats) -> Floats:
+            return V - (np.bincount(flat, V.ravel()) / size)[group]
+
+        scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
+        J = _sum_of_Q(group, scale) + np.eye(group.shape[1]) / self.tau
+        inverse = np.linalg.inv(J)
+
+        def precondition(r: Floats) -> Floats:
+            h = scale[:, None] * r
+            nu = inverse @ h.sum(axis=0)
+            return h - scale[:, None] * Q(np.broadcast_to(nu, h.shape))
+
+        r = -Q(K_R)
+        y, K_y = np.zeros_like(r), np.zeros_like(r)
+        p = h = precondition(r)
+        rh = first = float(np.vdot(r, h))
+        for _ in range(CG_STEPS):
+            if rh <= CG_ACCURACY**2 * first:
+                break
+            K_p = self._times_K(p)
+            A_p = p / self.sigma + Q(K_p)
+            curvature = float(np.vdot(p, A_p))
+            if curvature <= 0:
+                _refuse()
+            a = rh / curvature
+            y, K_y, r = y + a * p, K_y + a * K_p, r - a * A_p
+            h = precondition(r)
+            rh, before = float(np.vdot(r, h)), rh
+            p = h + rh / before * p
+        return y, K_y
+
+
+def _refuse() -> NoReturn:
+    raise ValueError(
+        "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
+    )
+
+
+def _dual(K: Gram, Y: NDArray[np.bool_], c: Floats, beta: Floats, K_beta: Floats) -> float:
+    """The dual objective at the feasible point next to beta."""
+    feasible = balance(beta, Y, c)
+    K_feasible = K_beta + K @ (feasible - beta)
+    return float(feasible[Y].sum() - np.vdot(feasible, K_feasible) / 2)
+
+
+def balance(beta: Floats, Y: NDArray[np.bool_], c: Floats) -> Floats:
+    """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
+
+    The sums that are left are those of rounding; if they are not, which the tests never saw,
+    beta shrinks to 0, which is feasible.
+    """
+    mu = np.zeros(Y.shape[1])
+    weight = np.ones(len(Y))
+    for _ in range(30):
+        point, group = project(beta - mu, Y, c)
+        excess = point.sum(axis=0)
+        if np.abs(excess).max() <= 1e-13 * np.abs(point).sum():
+            return point
+        mu = mu + np.linalg.lstsq(_sum_of_Q(group, weight), excess, rcond=1e-10)[0]
+    return np.zeros_like(beta)
+
+
+def _sum_of_Q(group: NDArray[np.intp], weight: Floats) -> Floats:
+    """Sum over the rows of weight times the derivative of the projection, (q, q)."""
+    n, q = group.shape
+    flat = group.ravel()
+    root = np.sqrt(np.repeat(weight, q) / np.bincount(flat)[flat])
+    means = sparse.csr_array((root, (flat, np.tile(np.arange(q), n))), shape=(flat.max() + 1, q))
+    return weight.sum() * np.eye(q) - (means.T @ means).toarray()

@@ -1,0 +1,210 @@
+"""MLRandomForest: forests of multi-label trees."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel.adaptation._trees_base import TreeClassifier, dense_labels
+from plurilabel.adaptation._trees_leaves import out_of_bag_frequencies
+from plurilabel.base import LabelMatrix
+
+
+class MLRandomForest(TreeClassifier):
+    """A random forest whose trees serve all labels at once.
+
+    Each tree is an :class:`MLDecisionTree` grown on a bootstrap sample, with a random choice of
+    the features at each split; the probability of a label is the mean over the trees of its
+    frequency in the leaf of x. In the comparison that the review cites, forests of such trees (of
+    predictive clustering trees, RF-PCT) were the best method.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    extra_trees : bool, default=False
+        Draw the cut points at random, too: extremely randomised trees.
+    bootstrap : bool or "auto", default="auto"
+        Grow each tree on a bootstrap sample, or on all instances. ``"auto"``: a sample, except
+        for extra trees.
+    max_samples : int, float or None, default=None
+        Size of the bootstrap samples; None is n.
+    oob_score : bool, default=False
+        Keep for each training instance the probabilities by the trees that did not see it.
+    criterion : {"entropy", "gini"}, default="entropy"
+        As in :class:`MLDecisionTree`.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features that are tried at each split.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes, \
+min_impurity_decrease, ccp_alpha, random_state :
+        As in :class:`sklearn.ensemble.RandomForestClassifier`, with its defaults.
+    n_jobs : int, default=None
+        Trees grown at a time, and threads in prediction. The result does not depend on it.
+
+    Attributes
+    ----------
+    estimator_ : sklearn.ensemble.RandomForestClassifier or ExtraTreesClassifier
+        The forest; ``estimator_.estimators_`` are its trees.
+    oob_decision_ : ndarray of shape (n, q)
+        Out-of-bag probabilities, if ``oob_score``: honest scores of the training instances, from
+        which a threshold strategy can learn without any further fit. NaN, with a warning, for
+        an instance that every tree saw.
+    oob_score_ : float
+        Subset accuracy of the out-of-bag predictions.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the decrease of impurity, the mean over the trees. Like the next
+        two computed when asked.
+    label_importances_ : ndarray of shape (q,)
+        Share of each label: which labels the splits served.
+    label_feature_importances_ : ndarray of shape (q, d)
+        Share of each label and feature, which sums to the two above.
+    constant_ : ndarray of shape (q,)
+        The value of labels that all or no training instances have, NaN for the others.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may be missing,
+    sparse X stays sparse, Y is made dense. ``predict_proba`` reads the leaves itself: it takes
+    half the time of scikit-learn's for 14 labels, a quarter for 200.
+
+    *Criterion.* ``"entropy"`` is the review's; RF-PCT splits by ``"gini"``, which is a regression
+    forest on the 0/1 labels here. With 60 trees, hold-outs, mean of three seeds, entropy / gini:
+    average precision .807 / .801 on Emotions, .870 / .861 on Scene, .754 / .756 on Yeast, .817 /
+    .840 on Medical. The fit took 6 times as long with entropy on Yeast (14 labels), 8 to 16 times
+    on generated data with 100 labels: for many labels take ``"gini"``.
+
+    References
+    ----------
+    D. Kocev, C. Vens, J. Struyf, S. Džeroski. Ensembles of multi-objective decision trees. ECML
+    2007.
+
+    G. Madjarov, D. Kocev, D. Gjorgjevikj, S. Džeroski. An extensive experimental comparison of
+    methods for multi-label learning. Pattern Recognition 45(9), 2012.
+
+    P. Geurts, D. Ernst, L. Wehenkel. Extremely randomized trees. Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from plurilabel import MLRandomForest, datasets
+    >>> from plurilabel.thresholds import CardinalityCut
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> forest = MLRandomForest(50, oob_score=True, random_state=0).fit(X_train, Y_train)
+    >>> round(float((forest.predict(X_test) == Y_test).mean()), 2)
+    0.98
+    >>> cut = CardinalityCut().fit(forest.oob_decision_, Y_train)
+    >>> cut.predict(forest.predict_proba(X_test)).shape == Y_test.shape
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreeClassifier._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "extra_trees": ["boolean"],
+        "bootstrap": ["boolean", StrOptions({"auto"})],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0.0, 1.0, closed="right"),
+            None,
+        ],
+        "oob_score": ["boolean"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        extra_trees: bool = False,
+        bootstrap: bool | str = "auto",
+        max_samples: float | None = None,
+        oob_score: bool = False,
+        criterion: str = "entropy",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: float | str | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.n_estimators = n_estimators
+        self.extra_trees = extra_trees
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _bootstrap(self) -> bool:
+        return not self.extra_trees if self.bootstrap == "auto" else bool(self.bootstrap)
+
+    def _engine(self) -> Any:
+        params = self.get_params(deep=False)
+        # the engine's own out-of-bag scores fail for labels that never vary
+        for name in ("extra_trees", "oob_score", "criterion"):
+            del params[name]
+        params["bootstrap"] = self._bootstrap()
+        if self.criterion == "entropy":
+            kind = ExtraTreesClassifier if self.extra_trees else RandomForestClassifier
+            return kind(criterion="entropy", **params)
+        kind = ExtraTreesRegressor if self.extra_trees else RandomForestRegressor
+        return kind(criterion="squared_error", **params)
+
+    def _trees(self) -> list[Any]:
+        return self.estimator_.estimators_
+
+    def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+        sampled = self._bootstrap()
+        if self.oob_score and not sampled:
+            raise ValueError(
+                "oob_score=True needs bootstrap samples, got "
+                f"bootstrap={self.bootstrap!r} with extra_trees={self.extra_trees}"
+            )
+        if self.max_samples is not None and not sampled:
+            raise ValueError(
+                f"max_samples must be None without bootstrap samples, got {self.max_samples}"
+            )
+        super()._fit(X, Y, sample_weight)
+        if self.oob_score:
+            self._set_out_of_bag(X, dense_labels(Y))
+
+    def _set_out_of_bag(self, X: Any, Y: NDArray[np.int8]) -> None:
+        self.oob_decision_, count = out_of_bag_frequencies(
+            self._trees(), self.estimator_.estimators_samples_, X, self.constant_, self.n_jobs
+        )
+        known = count > 0
+        if not known.all():
+            warnings.warn(
+                f"{np.sum(~known)} of {len(known)} training instances are in the sample of every "
+                "tree and have no out-of-bag scores. Increase n_estimators.",
+                UserWarning,
+                stacklevel=4,
+            )
+        right = ((self.oob_decision_[known] > self._cut) == Y[known]).all(axis=1)
+        self.oob_score_ = float(right.mean()) if known.any() else float("nan")

@@ -1,0 +1,215 @@
+"""The condition with the smallest Z: the heart of a round.
+
+For every cut, the weights on both sides come from sums over bins. Each label costs 2 sqrt(W+ W-)
+on each side, or what the variant makes of it, and Z grows with the sum of the costs. Costs are
+concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and a
+label costs least when all or none of the bin's W+, and all or none of its W-, has gone over. The
+least of these four cases is a lower bound for every cut inside the bin; few bins must be looked
+into, and still no cut is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.boosting._bins import ENTRIES, Bins, Sums, between
+from plurilabel.boosting._conditions import Condition
+
+TIE = 1e-9
+"""Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
+order of the training rows, which moves sums by a rounding, cannot choose the rule."""
+
+Array = NDArray[np.float64]
+Cost = Callable[[Array, Array], Array]
+"""What a label costs on a side with weights W+ and W-."""
+Combine = Callable[[Array, Array, Array], Array]
+"""Z from the costs of all labels on both sides, the weight covered, and the weight missing."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a variant makes of the weights, and which sides (yes, no) it predicts on."""
+
+    speaks: tuple[bool, bool]
+    no: Cost
+    yes: Cost
+    combine: Combine
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best condition of a search.
+
+    Attributes
+    ----------
+    condition : Condition
+    Z : float
+        What it makes of the weight of the rows searched.
+    speaks : tuple of bool
+        Whether the rule predicts where the condition holds, and where it does not.
+    """
+
+    condition: Condition
+    Z: float
+    speaks: tuple[bool, bool] = (True, True)
+
+    def rank(self) -> tuple[int, float, bool]:
+        """Which of equals comes first."""
+        threshold = self.condition.threshold
+        return self.condition.feature, threshold or 0.0, not self.speaks[0]
+
+
+def best_condition(
+    bins: Bins, V: NDArray[np.float64], variant: str, rows: NDArray[np.intp] | None = None
+) -> Found | None:
+    """Search all cuts of all features; None if there is no cut.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, 2q)
+        Weights of the pairs whose instance has the label, then of those whose instance has not.
+    variant : "real", "discrete" or "abstain"
+    rows : ndarray of int, optional
+        Instances among which to search.
+    """
+    best = np.inf
+    firsts: list[Found] = []  # of the best cuts in each part of the search
+    for sums in bins.sums(V, rows):
+        below, above = _below_and_above(sums.H)
+        covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
+        for criterion in _criteria(variant, bins.presence):
+            Z = _Z(criterion, below, above, covered, sums.missing)  # (g, b - 1)
+            best = min(best, float(Z.min()))
+            g, cut = _first(Z)
+            feature = int(sums.chunk.features[g])
+            condition = Condition(feature, bins.threshold(feature, cut))
+            firsts.append(Found(condition, float(Z.min()), criterion.speaks))
+            if sums.chunk.values is not None:
+                for found in _inside(sums, below, above, covered, criterion, best):
+                    best = min(best, found.Z)
+                    firsts.append(found)
+    ties = [found for found in firsts if best + TIE >= found.Z]
+    return replace(min(ties, key=Found.rank), Z=best) if ties else None
+
+
+def _inside(
+    sums: Sums, below: Array, above: Array, covered: Array, criterion: Criterion, best: float
+) -> Iterator[Found]:
+    """The first of the best cuts inside bins, for some bins at a time."""
+    sizes, width = sums.chunk.sizes(), sums.H.shape[2]
+    bins = np.argwhere(sizes > 1)
+    promising = []
+    for g, k in _batches(bins, ENTRIES // width):
+        h, L, R = sums.H[g, k], _before(below, g, k), _after(above, g, k)
+        costs = _least_costs(criterion, L, R, h)
+        least = criterion.combine(costs, covered[g, 0], sums.missing[g, 0])
+        promising.append(least <= best + TIE)
+    bins = bins[np.concatenate(promising)] if promising else bins
+    for g, k in _batches(bins, ENTRIES // (int(sizes.max()) * width)):
+        weights, values = sums.inside(g, k)
+        up, down = _below_and_above(weights)
+        up += _before(below, g, k)[:, np.newaxis]
+        down += _after(above, g, k)[:, np.newaxis]
+        Z = _Z(criterion, up, down, covered[g], sums.missing[g])
+        Z[~(values[:, :-1] < values[:, 1:])] = np.inf
+        i, j = _first(Z)
+        if np.isfinite(Z[i, j]):
+            threshold = float(between(values[i, j : j + 2])[0])
+            condition = Condition(int(sums.chunk.features[g[i]]), threshold)
+            yield Found(condition, float(Z.min()), criterion.speaks)
+
+
+def _least_costs(criterion: Criterion, L: Array, R: Array, h: Array) -> Array:
+    """The least that a cut inside a bin can cost, from the weights below, above and in it."""
+    q = h.shape[1] // 2
+    cases = []
+    for plus in (0, 1):
+        for minus in (0, 1):
+            no = criterion.no(L[:, :q] + plus * h[:, :q], L[:, q:] + minus * h[:, q:])
+            yes = criterion.yes(
+                R[:, :q] + (1 - plus) * h[:, :q], R[:, q:] + (1 - minus) * h[:, q:]
+            )
+            cases.append(no + yes)
+    return np.minimum.reduce(cases).sum(axis=1)
+
+
+def _before(below: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+    """Weight in the bins before bin k."""
+    return np.where((k > 0)[:, np.newaxis], below[g, np.maximum(k - 1, 0)], 0.0)
+
+
+def _after(above: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+    """Weight in the bins after bin k."""
+    last = above.shape[1]
+    return np.where((k < last)[:, np.newaxis], above[g, np.minimum(k, last - 1)], 0.0)
+
+
+def _batches(bins: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
+    for start in range(0, len(bins), max(1, size)):
+        yield bins[start : start + max(1, size)].T
+
+
+def _Z(criterion: Criterion, no: Array, yes: Array, covered: Array, missing: Array) -> Array:
+    q = no.shape[-1] // 2
+    costs = criterion.no(no[..., :q], no[..., q:]).sum(axis=-1)
+    costs += criterion.yes(yes[..., :q], yes[..., q:]).sum(axis=-1)
+    return criterion.combine(costs, covered, missing)
+
+
+def _first(Z: Array) -> tuple[int, int]:
+    """Where the first of the least values is, row by row."""
+    row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
+    return int(row), int(column)
+
+
+def _below_and_above(H: Array) -> tuple[Array, Array]:
+    """Sums on both sides of each cut, (g, b - 1, 2q)."""
+    if H.shape[1] == 2:
+        return H[:, :1].copy(), H[:, 1:].copy()
+    below = np.cumsum(H[:, :-1], axis=1)
+    # summed from the other end, not total - below: a side without weight must be exactly zero,
+    # because the square root makes much of a rounding error
+    above = np.cumsum(H[:, :0:-1], axis=1)[:, ::-1]
+    return below, above
+
+
+def _criteria(variant: str, presence: bool) -> list[Criterion]:
+    if variant == "real":
+        return [Criterion((True, True), _root, _root, _sum)]
+    if variant == "discrete":
+        return [Criterion((True, True), _wrong, _wrong, _at_best_alpha)]
+    choices = [Criterion((True, False), _weight, _root, _sum)]
+    if not presence:  # BoosTexter speaks where the word is; a threshold has two like sides
+        choices.append(Criterion((False, True), _root, _weight, _sum))
+    return choices
+
+
+def _sum(costs: Array, covered: Array, missing: Array) -> Array:
+    del covered
+    return costs + missing
+
+
+def _at_best_alpha(wrong: Array, covered: Array, missing: Array) -> Array:
+    return 2 * np.sqrt(wrong * (covered - wrong)) + missing
+
+
+def _root(plus: Array, minus: Array) -> Array:
+    """Of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
+    cost = plus * minus
+    np.sqrt(cost, out=cost)
+    cost *= 2
+    return cost
+
+
+def _weight(plus: Array, minus: Array) -> Array:
+    """Of a side that abstains."""
+    return plus + minus
+
+
+def _wrong(plus: Array, minus: Array) -> Array:
+    """Of a side that predicts +1 or -1: what the better of the two gets wrong."""
+    return np.minimum(plus, minus)
