@@ -175,7 +175,7 @@ class RankSVM(ScoringClassifier):
         return self._f_and_threshold(self._checked(X))[0]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        X = X.astype(np.float64, copy=False)
+        X = _float64(X)
         Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
         self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
         self._params = self._kernel_params(X)
@@ -234,6 +234,7 @@ class RankSVM(ScoringClassifier):
 
     def _f(self, X: Any) -> NDArray[np.float64]:
         """K beta + b for the rows of X, in blocks that fit into the cache."""
+        X = _float64(X)
         if self.kernel == "linear":
             return safe_sparse_dot(X, self.coef_.T) + self.intercept_
         f = np.tile(self.intercept_, (X.shape[0], 1))
@@ -259,7 +260,7 @@ class RankSVM(ScoringClassifier):
     def _cache_bytes(self) -> float:
         return self.cache_size * 2.0**20
 
-    def _kernel_params(self, X: Any) -> dict[str, float]:
+    def _kernel_params(self, X: Any) -> dict[str, Any]:
         if self.kernel not in ("poly", "rbf"):
             return {}
         gamma = self.gamma
@@ -298,3 +299,10 @@ class RankSVM(ScoringClassifier):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+
+def _float64(X: Any) -> Any:
+    """Double precision and one memory layout: the same numbers must give the same result."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X, dtype=np.float64)
+    return np.ascontiguousarray(X, dtype=np.float64)

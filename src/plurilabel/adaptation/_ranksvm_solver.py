@@ -62,6 +62,8 @@ def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int
     max_iter : int
         Proximal steps at most.
     """
+    if K.diagonal.min() < 0:
+        _refuse()
     n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
     curvature = float(K.diagonal.mean()) or 1.0
     # A first step that neither overshoots the margin nor the largest coefficients.

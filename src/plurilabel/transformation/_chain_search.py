@@ -1,0 +1,94 @@
+"""Search through a chain: which label sets are probable, P(y | x) = prod_j P(y_j | x, y_<j)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.transformation._inputs import with_columns
+from plurilabel.transformation._models import binary_scores
+
+
+@dataclass
+class Found:
+    """Label sets found for n instances, in the order of the chain.
+
+    Attributes
+    ----------
+    sets : bool array of shape (n, b, q)
+    log_p : array of shape (n, b)
+        Joint log-probability of each set.
+    marginals : array of shape (n, q)
+        Probability of each label.
+    """
+
+    sets: NDArray[np.bool_]
+    log_p: NDArray[np.float64]
+    marginals: NDArray[np.float64]
+
+    def modes(self) -> NDArray[np.bool_]:
+        """The most probable set of each instance, shape (n, q)."""
+        return self.sets[np.arange(len(self.sets)), self.log_p.argmax(axis=1)]
+
+
+def beam_search(models: list[Any], X: Any, width: int) -> Found:
+    """The most probable label sets by beam search; exact if width is 2^q.
+
+    At each label every kept beginning of a set is continued with and without it, and the
+    ``width`` most probable beginnings are kept. The marginals are those of the kept sets.
+    """
+    n = X.shape[0]
+    sets = np.zeros((n, 1, 0), dtype=bool)
+    log_p = np.zeros((n, 1))
+    for model in models:
+        p = _conditional(model, X, sets)
+        with np.errstate(divide="ignore"):
+            both = np.concatenate([log_p + np.log1p(-p), log_p + np.log(p)], axis=1)  # (n, 2b)
+        best = np.argsort(-both, axis=1, kind="stable")[:, :width]
+        b = sets.shape[1]
+        kept = np.take_along_axis(sets, (best % b)[:, :, np.newaxis], axis=1)
+        sets = np.concatenate([kept, (best >= b)[:, :, np.newaxis]], axis=2)
+        log_p = np.take_along_axis(both, best, axis=1)
+    share = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    return Found(sets, log_p, np.einsum("nb,nbq->nq", share, sets.astype(np.float64)))
+
+
+def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Found:
+    """Label sets drawn along the chain.
+
+    ``uniforms`` (samples, q) decides the draws of every instance alike, so that an instance's
+    answer does not depend on the others. A marginal is the mean of the conditional probabilities
+    that its label had in the samples, which varies less than the share of samples with it.
+    """
+    n, samples = X.shape[0], len(uniforms)
+    sets = np.zeros((n, samples, 0), dtype=bool)
+    log_p = np.zeros((n, samples))
+    marginals = np.empty((n, len(models)))
+    for j, model in enumerate(models):
+        p = _conditional(model, X, sets)
+        drawn = uniforms[:, j] < p
+        log_p += np.log(np.where(drawn, p, 1 - p))
+        marginals[:, j] = p.mean(axis=1)
+        sets = np.concatenate([sets, drawn[:, :, np.newaxis]], axis=2)
+    return Found(sets, log_p, marginals)
+
+
+def _conditional(model: Any, X: Any, sets: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """P(next label | x, beginning) for each beginning of a set (n, b, j); shape (n, b)."""
+    n, b, j = sets.shape
+    repeated = X[np.repeat(np.arange(n), b)] if b > 1 else X
+    inputs = with_columns(repeated, sets.reshape(n * b, j)) if j else repeated
+    p = binary_scores(model, inputs, "predict_proba").reshape(n, b)
+    return np.clip(p.astype(np.float64), 0.0, 1.0)
+
+
+def row_blocks(X: Any, copies: int, width: int, *, entries: int = 2**22) -> Iterator[slice]:
+    """Blocks of rows whose ``copies`` copies, ``width`` wide, have about ``entries`` entries."""
+    step = max(1, entries // max(1, copies * width))
+    for start in range(0, X.shape[0], step):
+        yield slice(start, start + step)

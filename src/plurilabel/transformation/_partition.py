@@ -1,0 +1,103 @@
+"""Partitions of the labels: labels that occur together come together."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from plurilabel.base import LabelMatrix, check_labels
+
+
+def partition_labels(
+    Y: ArrayLike, n_parts: int, *, n_iter: int = 10, random_state: Any = None
+) -> list[NDArray[np.intp]]:
+    """Divide the labels into parts of even size in which labels occur together.
+
+    Balanced k-means on the columns of Y: a label goes to the nearest centre whose part has room.
+    A part has at most q / n_parts labels, rounded up; where a further label is nearer to the
+    centre than one that is in, that one has to look elsewhere.
+
+    Parameters
+    ----------
+    Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    n_parts : int
+        At most as many as there are labels. Some may stay empty and are left out of the answer.
+    n_iter : int, default=10
+        Rounds of assigning labels and moving centres, at most.
+    random_state : int, RandomState instance or None, default=None
+        For the first centres, which are random labels.
+
+    Returns
+    -------
+    list of ndarray
+        The labels of each part, in their order; the parts in the order of their first labels.
+
+    Notes
+    -----
+    All distances come from co-occurrence counts, so a round costs two products of Y with a
+    matrix of n_parts columns; Y stays sparse.
+
+    References
+    ----------
+    G. Tsoumakas, I. Katakis, I. Vlahavas. Effective and efficient multilabel classification in
+    domains with large number of labels. ECML PKDD 2008 workshop on mining multidimensional data,
+    figure 2.
+
+    Examples
+    --------
+    >>> from plurilabel.transformation import partition_labels
+    >>> Y = [[1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 1]]
+    >>> [part.tolist() for part in partition_labels(Y, 2, random_state=0)]
+    [[0, 2], [1, 3]]
+    """
+    labels = check_labels(Y)
+    q = labels.shape[1]
+    if not 1 <= n_parts <= q:
+        raise ValueError(f"n_parts must be between 1 and the {q} labels, got {n_parts}")
+    part = balanced_parts(labels, n_parts, check_random_state(random_state), n_iter)
+    found = [np.flatnonzero(part == c) for c in np.unique(part)]
+    return sorted(found, key=lambda members: int(members[0]))
+
+
+def balanced_parts(
+    Y: LabelMatrix, k: int, rng: np.random.RandomState, n_iter: int
+) -> NDArray[np.intp]:
+    """The part, 0 to k - 1, of each label."""
+    q = Y.shape[1]
+    W = Y.astype(np.float64)
+    squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
+    members = np.zeros((q, k))
+    members[rng.permutation(q)[:k], np.arange(k)] = 1  # the first centres
+    part = np.full(q, -1)
+    for _ in range(n_iter):
+        centres = (W @ members) / np.maximum(members.sum(axis=0), 1)  # (n, k)
+        # |w - c|^2 = |w|^2 - 2 <w, c> + |c|^2, and <w, c> is a mean of co-occurrence counts
+        distances = squares[:, None] - 2 * (W.T @ centres) + (centres**2).sum(axis=0)
+        before, part = part, _assign(distances.round(9), -(-q // k))
+        if np.array_equal(part, before):
+            break
+        members = (part[:, None] == np.arange(k)).astype(np.float64)
+    return part
+
+
+def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:
+    """Each label to its nearest centre that keeps it; a full part drops its farthest label."""
+    q, k = distances.shape
+    wishes = np.argsort(distances, axis=1, kind="stable")
+    part, asked = np.full(q, -1), np.zeros(q, dtype=int)
+    kept: list[list[tuple[float, int]]] = [[] for _ in range(k)]  # heaps, the farthest on top
+    looking = list(range(q - 1, -1, -1))
+    while looking:
+        l = looking.pop()
+        c = int(wishes[l, asked[l]])
+        asked[l] += 1
+        part[l] = c
+        heapq.heappush(kept[c], (-float(distances[l, c]), -l))
+        if len(kept[c]) > room:
+            dropped = -heapq.heappop(kept[c])[1]
+            looking.append(dropped)
+    return part

@@ -1,0 +1,106 @@
+"""Binary relevance: a model for each label."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.base import LabelMatrix
+from plurilabel.thresholds import never_empty
+from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
+from plurilabel.transformation._models import NO_PARAMS, Params, fit_each, score_each
+
+
+class BinaryRelevance(TransformationClassifier):
+    """One binary model for each label, independent of each other.
+
+    For label j the base estimator is trained on all instances, positive where they have j. The
+    set predicted is {j : g_j(x) > cut}.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
+        (cut at 0).
+    nonempty : bool, default=False
+        The T-criterion: where no label is predicted, the one with the highest score is.
+    n_jobs : int, default=None
+        Labels that are learned at the same time, in threads. The result does not depend on it.
+    verbose : int, default=0
+        Progress, as joblib reports it.
+
+    Attributes
+    ----------
+    models_ : list of q fitted clones of ``estimator``, or one of all labels (see the notes)
+        A label that is in no training instance, or in all of them, is never given to
+        ``estimator``: it has a stand-in here, and its probability is 0 or 1.
+    label_names_ : ndarray of shape (q,)
+
+    See Also
+    --------
+    plurilabel.thresholds.ThresholdClassifier : Other cuts.
+    sklearn.multiclass.OneVsRestClassifier : The same predictions, without label names, constant
+        labels without warnings, or the T-criterion.
+
+    Notes
+    -----
+    Beside X, memory holds the models and, while training, one dense label per worker.
+
+    ``KNeighborsClassifier``, ``RadiusNeighborsClassifier`` and ``RidgeClassifier`` (without class
+    weights) are fitted once to all labels if y is dense: one neighbour search, one factorised
+    matrix, the same scores. With a kernel SVM, pass the kernel matrix as X.
+
+    References
+    ----------
+    M. Boutell, J. Luo, X. Shen, C. Brown. Learning multi-label scene classification.
+    Pattern Recognition 37, 2004. M.-L. Zhang, Z.-H. Zhou. A review on multi-label learning
+    algorithms. IEEE TKDE 26(8), 2014, section 3.2.1.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel.transformation import BinaryRelevance
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> Y = [[1, 0], [1, 0], [0, 0], [0, 1]]
+    >>> learner = BinaryRelevance(LogisticRegression()).fit(X, Y)
+    >>> learner.predict([[-1.0], [1.8], [4.0]])
+    array([[1, 0],
+           [0, 0],
+           [0, 1]])
+    >>> learner.set_params(nonempty=True).fit(X, Y).predict([[1.8]])
+    array([[1, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ESTIMATOR,
+        **PARALLEL,
+        "nonempty": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        nonempty: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.nonempty = nonempty
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+        self.models_ = fit_each(
+            self.estimator, X, Y, params, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        return score_each(self.models_, X, self._score_method(), n_jobs=self.n_jobs)
+
+    def _sets(self, X: Any) -> NDArray[np.bool_]:
+        scores = self._scores(X)
+        sets = scores > self._cut
+        return never_empty(sets, scores) == 1 if self.nonempty else sets
