@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# two test processes on two cores: threads of BLAS would only get in each other's way
+PYTEST := -m pytest -n 2 --dist worksteal
 
 .PHONY: run test lint test-oldest bench clean
 
@@ -10,7 +12,7 @@ run: $(READY)
 	$(BIN)/plurilabel demo --out out
 
 test: lint $(READY)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
 	$(MAKE) test-oldest
 
 lint: $(READY)
@@ -21,7 +23,7 @@ lint: $(READY)
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-oldest: .venv-oldest/.ready
-	.venv-oldest/bin/python -m pytest -n 2 --dist worksteal -q -p no:cacheprovider
+	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
 
 bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks
