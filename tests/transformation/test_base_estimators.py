@@ -214,8 +214,8 @@ def test_progress(capsys):
     ClassifierChain(GaussianNB(), order=[2, 0, 1, 3], verbose=1).fit(X, frame)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "[ClassifierChain] 1 of 4: sky"
-    BinaryRelevance(GaussianNB(), verbose=1).fit(X, Y)
-    assert "Done   4 out of   4" in "".join(capsys.readouterr())
+    BinaryRelevance(GaussianNB(), verbose=11).fit(X, Y)
+    assert "Done   4" in "".join(capsys.readouterr())  # joblib's words, which its versions vary
 
 
 @pytest.mark.parametrize(
