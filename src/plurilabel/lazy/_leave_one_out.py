@@ -35,8 +35,7 @@ class LeftOut:
         """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
         q, size = self.table.shape[1:]
         have = self.table[1].sum(axis=1)
-        every_y = np.array([0, 1])[:, None, None]
-        usual = self._posterior(every_y, self.table, have[:, None], s)  # (2, q, size)
+        usual = self._usual(s)
         both = np.concatenate([usual[0], usual[1]], axis=1)  # (q, 2 * size): by y, then event
         if cut is not None:
             both = both > cut
@@ -49,6 +48,19 @@ class LeftOut:
         mended = self._posterior(y, entries, have[label], s)
         scores.ravel()[self.touched] = mended if cut is None else mended > cut
         return scores
+
+    def hamming_loss(self, s: float, cut: float) -> float:
+        """Hamming loss of the scores cut there; without moves the frequency arrays tell it."""
+        if len(self.touched):
+            return float((self.scores(s, cut) != self.Y).mean())
+        predicted = self._usual(s) > cut
+        wrong = self.table[0][predicted[0]].sum() + self.table[1][~predicted[1]].sum()
+        return float(wrong / self.Y.size)
+
+    def _usual(self, s: float) -> NDArray[np.float64]:
+        """Posterior by the instance's own y, label and event, (2, q, size), but for moves."""
+        every_y = np.array([0, 1])[:, None, None]
+        return self._posterior(every_y, self.table, self.table[1].sum(axis=1)[:, None], s)
 
     def _posterior(
         self, y: NDArray[Any], entries: NDArray[Any], have: NDArray[Any], s: float

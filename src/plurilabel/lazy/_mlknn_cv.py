@@ -103,8 +103,12 @@ class MLkNNCV(ProbabilisticClassifier):
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
         for k, left_out in leave_one_out(graph[1], dense, set(ks), replace=replace):
             for column, s in enumerate(smoothings):
-                answer = left_out.scores(s, None if measure.kind == "scores" else self._cut)
-                self.cv_values_[np.array(ks) == k, column] = measure.function(dense, answer)
+                if self.scoring == "hamming_loss":
+                    value = left_out.hamming_loss(s, self._cut)
+                else:
+                    cut = None if measure.kind == "scores" else self._cut
+                    value = measure.function(dense, left_out.scores(s, cut))
+                self.cv_values_[np.array(ks) == k, column] = value
         loss = -self.cv_values_ if measure.greater_is_better else self.cv_values_
         order = np.lexsort(
             (
