@@ -37,7 +37,9 @@ class MLkNNCV(ProbabilisticClassifier):
         What is taken out for the prediction of a training instance. "entry": its own entry in the
         prior and in the frequency arrays. "instance": its role as a neighbour of others, too, so
         that the scores are those of as many separate fits as there are instances, exactly. That
-        costs more, and hardly ever changes the choice.
+        costs more, and the choice may be another one: on the training parts of Yeast, Scene and
+        Emotions, k from 1 to 30, "entry" and "instance" chose 11 and 11, 14 and 14, 27 and 6 by
+        Hamming loss, and 12 and 26, 14 and 14, 7 and 12 by average precision.
     metric, index, n_jobs :
         As in :class:`MLkNN`.
 
