@@ -2,46 +2,60 @@
 # Each sets up .venv first if it is missing or older than pyproject.toml.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+PIP := -m pip install --quiet --disable-pip-version-check --editable
 # two test processes on two cores: threads of BLAS would only get in each other's way
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: run test lint test-oldest bench clean
+.PHONY: run test lint test-oldest docs reproduce bench clean
 
-run: $(READY)
+run: .venv/.run
 	$(BIN)/plurilabel demo --out out
 
-test: lint $(READY)
+test: lint .venv/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
+	$(MAKE) docs
 	$(MAKE) test-oldest
 
-lint: $(READY)
+lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# The oldest versions that pyproject.toml allows, in an environment of their own.
+# The oldest versions that pyproject.toml allows, in an environment of their own, without torch.
 test-oldest: .venv-oldest/.ready
 	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
+
+# The documentation, in docs/_build/html; a warning is an error.
+docs: .venv/.test
+	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
+
+# Every published table again, from the real data: docs/reproduction.md.
+reproduce: .venv/.test
+	$(BIN)/plurilabel reproduce --out docs
 
 bench: .venv-bench/.ready
 	.venv-bench/bin/python -m benchmarks
 
-$(READY): pyproject.toml
+.venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python $(PIP) '.[cli]'
 	touch $@
+
+.venv/.test: pyproject.toml constraints/test.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP) '.[test,docs,torch,keras]' --constraint constraints/test.txt
+	touch .venv/.run $@
 
 .venv-oldest/.ready: pyproject.toml constraints/oldest.txt
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' --constraint constraints/oldest.txt
+	.venv-oldest/bin/python $(PIP) '.[test]' --constraint constraints/oldest.txt
 	touch $@
 
 .venv-bench/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	.venv-bench/bin/python $(PIP) '.[bench]'
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-bench out
+	rm -rf .venv .venv-* out docs/_build
