@@ -1,0 +1,28 @@
+// Columns sort on a click; without scripts the tables stay as they are: the best learner first.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0];
+  table.querySelectorAll("thead th").forEach((head, column) => {
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      table.querySelectorAll("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (row) => {
+        const text = row.cells[column].textContent.replaceAll(",", "");
+        const number = parseFloat(text);
+        return Number.isNaN(number) ? text : number;
+      };
+      // what is no number, a failure or a dash, stays at the end of a column of numbers
+      const order = (a, b) => {
+        const [x, y] = [key(a), key(b)];
+        if (typeof x !== typeof y) return typeof x === "number" ? -1 : 1;
+        return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1);
+      };
+      body.append(...[...body.rows].sort(column ? order : (a, b) => (up ? 1 : -1) * a.cells[0].textContent.localeCompare(b.cells[0].textContent)));
+    });
+  });
+}
+// closed parts would be missing on paper
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
