@@ -1,0 +1,94 @@
+"""``plurilabel reproduce``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from plurilabel import papers
+from plurilabel.cli._common import print_json
+from plurilabel.papers._page import write_page
+from plurilabel.papers._read import load_paper
+from plurilabel.papers._reproduce import UnknownPart
+
+
+@click.command()
+@click.argument("paper", required=False)
+@click.option("--table", metavar="T", help='One table or figure: I, "table 3", "figure 2".')
+@click.option("--list", "only_list", is_flag=True, help="Show the papers and their tables.")
+@click.option("--json", "as_json", is_flag=True, help="Print every cell as JSON.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the page reproduction.md and its figures.",
+)
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1: all cores.")
+@click.pass_context
+def reproduce(
+    ctx: click.Context,
+    paper: str | None,
+    table: str | None,
+    only_list: bool,
+    as_json: bool,
+    out: Path | None,
+    jobs: int,
+) -> None:
+    """Run the published tables of the papers again.
+
+    Each published value stands beside ours, with the difference and a verdict. Without PAPER all
+    of them are run. The exit status is 0 if all that is claimed to hold does, else 1.
+
+    The data are looked for in the folder that PLURILABEL_DATA names.
+
+    \b
+    plurilabel reproduce --list
+    plurilabel reproduce ml-knn --table I
+    plurilabel reproduce --out docs
+    """
+    if paper is not None and paper not in papers.names():
+        raise click.UsageError(
+            f"unknown paper {paper!r}; there are {', '.join(papers.names())}", ctx=ctx
+        )
+    chosen = [paper] if paper else papers.names()
+    parts = {name: load_paper(name).part_names() for name in chosen}
+    if only_list:
+        if as_json:
+            print_json(parts)
+        else:
+            for name in chosen:
+                click.echo(f"{name}: {', '.join(parts[name])}")
+        return
+    if jobs == 0:
+        raise click.UsageError("--jobs must not be 0", ctx=ctx)
+    try:
+        result = papers.reproduce(paper, table, n_jobs=jobs, progress=_Progress())
+    except UnknownPart as error:
+        raise click.UsageError(str(error), ctx=ctx) from None
+    if as_json:
+        print_json({"holds": result.holds, "cells": result.rows})
+    else:
+        click.echo(str(result))
+    if out is not None:
+        click.echo(f"Wrote {write_page(result, out)}", err=True)
+    if not result.holds:
+        count = len(result.failures)
+        click.echo(f"{count} {'cell does' if count == 1 else 'cells do'} not hold.", err=True)
+        ctx.exit(1)
+
+
+class _Progress:
+    """A line on stderr: rewritten on a terminal, one for each tenth of the way in a pipe."""
+
+    def __init__(self) -> None:
+        self.shown = 0
+
+    def __call__(self, done: int, total: int, title: str) -> None:
+        if sys.stderr.isatty():
+            end = "\n" if done == total else ""
+            line = f"{done}/{total} {title}"[:78]
+            click.echo(f"\r\x1b[K{line}{end}", nl=False, err=True)
+        elif done == total or 10 * done // total > self.shown:
+            self.shown = 10 * done // total
+            click.echo(f"{done}/{total} {title}", err=True)
