@@ -10,6 +10,9 @@ from hypothesis import settings
 settings.register_profile("plurilabel", deadline=None)
 settings.load_profile("plurilabel")
 
+# Keras looks for TensorFlow unless told otherwise
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:

@@ -1,0 +1,92 @@
+"""A multi-layer network as plain arrays: where it starts, what it answers, and its torch form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+Weights = list[NDArray[np.float32]]
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda h: h,
+    "logistic": lambda h: expit(h, out=h),
+    "tanh": lambda h: np.tanh(h, out=h),
+    "relu": lambda h: np.maximum(h, 0, out=h),
+}
+TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
+
+
+def check_hidden_layers(sizes: Any) -> tuple[int, ...]:
+    """Sizes of the hidden layers: numbers of units, perhaps none."""
+    sizes = tuple(sizes)
+    if not all(isinstance(size, Integral) and int(size) > 0 for size in sizes):
+        raise ValueError(
+            f"hidden_layer_sizes must be positive whole numbers, one per layer, got {sizes}"
+        )
+    return tuple(int(size) for size in sizes)
+
+
+def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[Weights, Weights]:
+    """Weights (inputs, outputs) and biases of each layer, at random as Glorot and Bengio say.
+
+    Drawn by numpy, so that a seed means the same network on every device.
+    """
+    W = []
+    for fan_in, fan_out in pairwise(sizes):
+        bound = np.sqrt(6.0 / (fan_in + fan_out))
+        W.append(rng.uniform(-bound, bound, size=(fan_in, fan_out)).astype(np.float32))
+    return W, [np.zeros(size, dtype=np.float32) for size in sizes[1:]]
+
+
+def outputs(
+    X: Any,
+    W: Weights,
+    b: Weights,
+    *,
+    activation: str,
+    last: str,
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> NDArray[np.floating]:
+    """What the network answers for the rows of X, standardised first; in the type of X.
+
+    Sparse X stays sparse: the standardisation then goes into the first layer.
+    """
+    dtype = X.dtype
+    if sparse.issparse(X):
+        first = W[0] / scale[:, None]
+        h = X @ first.astype(dtype) + (b[0] - mean @ first).astype(dtype)
+    else:
+        h = ((X - mean) / scale).astype(dtype, copy=False) @ W[0].astype(dtype) + b[0]
+    for W_l, b_l in zip(W[1:], b[1:]):
+        h = ACTIVATIONS[activation](h) @ W_l.astype(dtype) + b_l
+    return ACTIVATIONS[last](h)
+
+
+def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str) -> Any:
+    """The same network as a ``torch.nn.Sequential`` that holds copies of the weights."""
+    layers: list[Any] = []
+    for number, (W_l, b_l) in enumerate(zip(W, b), start=1):
+        linear = torch.nn.utils.skip_init(torch.nn.Linear, *W_l.shape)
+        with torch.no_grad():
+            linear.weight.copy_(torch.from_numpy(W_l.T))
+            linear.bias.copy_(torch.from_numpy(b_l))
+        layers.append(linear)
+        name = last if number == len(W) else activation
+        if name != "identity":
+            layers.append(getattr(torch.nn, TORCH_NAMES[name])())
+    return torch.nn.Sequential(*layers)
+
+
+def from_module(module: Any) -> tuple[Weights, Weights]:
+    """Weights and biases of such a module, as arrays of their own."""
+    arrays = [p.detach().cpu().numpy() for p in module.parameters()]
+    W = [np.array(array.T, order="C") for array in arrays[0::2]]
+    return W, [np.array(array) for array in arrays[1::2]]
