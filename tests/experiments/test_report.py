@@ -244,6 +244,8 @@ def test_one_learner_and_few_fields(tmp_path):
     results = Results(plan, [cell | {"scores": {"f1": 0.5}}])
     page = Page(html_of(results, tmp_path))
     assert "A on d; there is no other learner to compare with." in page.text
+    folds = Page(html_of(made_up(1, 1, 3), tmp_path))
+    assert "single split" not in folds.text and "Bold" not in folds.text
     assert not any("best" in attrs.get("class", "") for attrs in page.of("td"))
 
 

@@ -156,11 +156,18 @@ def test_several():
     found = make_learners("MLkNN(7), StandardScaler | MLkNN, forest=MLRandomForest")
     assert list(found) == ["MLkNN(7)", "StandardScaler | MLkNN", "forest"]
     assert isinstance(found["StandardScaler | MLkNN"], Pipeline)
+    found = make_learners(
+        "ML-kNN = MLkNN(7), k=BRkNN, b=MLkNN(metric='a,(=b'), é 2 =MLkNN(n_jobs=1),"
+    )
+    assert list(found) == ["ML-kNN", "k", "b", "é 2"] and found["b"].metric == "a,(=b"
     for text, message in [
         ("MLkNN, MLkNN", "the learner MLkNN is named twice"),
-        ("a=MLkNN, RAkEL", "positional argument follows keyword argument"),
+        ("a=MLkNN, a=RAkEL", "the learner a is named twice"),
         ("", "at least one learner"),
-        ("MLkNN)(", "expected learners with commas between them"),
+        ("MLkNN,, RAkEL", "'' is no learner"),
+        ("MLkNN)(, RAkEL", r"'MLkNN\)\(' is no learner: unmatched"),
+        ("MLkNN, RAkEL(", r"'RAkEL\(' is no learner: '\(' was never closed"),
+        ("a==MLkNN", "is not allowed here"),
     ]:
         with pytest.raises(ValueError, match=message):
             make_learners(text)

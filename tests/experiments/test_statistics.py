@@ -22,6 +22,7 @@ from plurilabel.experiments import (
     wilcoxon,
 )
 from plurilabel.experiments._critical_difference import cd_layout
+from plurilabel.experiments._statistics import rank_rows
 from plurilabel.experiments._statistics_exact import exact_friedman, exact_signed_rank
 from plurilabel.experiments._statistics_nemenyi import cliques
 from plurilabel.experiments._statistics_pairs import _signed_rank
@@ -287,6 +288,12 @@ def test_wilcoxon_of_many_datasets_is_normal():
     plus, _, p = _signed_rank(d)
     assert p == pytest.approx(exact_signed_rank(stats.rankdata(np.abs(d)), plus), rel=0.01)
     assert _signed_rank(np.zeros(300))[2] == 1
+
+
+def test_ranks_are_not_fooled_by_rounding():
+    values = [[0.1 + 0.2, 0.3, 0.1], [1e-9, 2e-9, np.inf], [0.0, 0.0, 1.0]]
+    found = rank_rows(np.array(values), False)
+    assert found.tolist() == [[2.5, 2.5, 1], [1, 2, 3], [1.5, 1.5, 3]]
 
 
 def test_wilcoxon_is_not_fooled_by_rounding():

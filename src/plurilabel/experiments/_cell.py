@@ -76,7 +76,7 @@ def run_cell(
         warnings.simplefilter("default")
         try:
             _run(cell, learner(), parts(), measures, seed, cache)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # nobody presses Ctrl-C here: it is the learner's
             cell |= {
                 **empty_cell(measures),
                 "status": "error",

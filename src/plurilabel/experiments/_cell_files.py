@@ -20,8 +20,6 @@ FORMAT = 1
 
 Cell: TypeAlias = dict[str, Any]
 
-STATUSES = ("ok", "error", "timeout", "crashed")
-
 
 def safe_name(name: str) -> str:
     """A name for a file: plain names as they are, others cut, cleaned and made unique.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +49,8 @@ def named_datasets(given: Any) -> dict[str, Dataset]:
     if isinstance(given, Mapping):
         table = {str(name): _dataset(one, str(name)) for name, one in given.items()}
     else:
-        one = isinstance(given, str | os.PathLike | Dataset) or _is_pair(given)
+        one = not isinstance(given, Iterable) or isinstance(given, str | os.PathLike | Dataset)
+        one = one or _is_pair(given)
         table = {}
         for entry in [given] if one else given:
             data = _dataset(entry, "data")

@@ -40,7 +40,9 @@ def named_learners(learners: Any) -> dict[str, Any]:
         raise ValueError("learners must hold at least one learner, got none")
     check_distinct("learners", list(table))
     for name, one in table.items():
-        if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "predict")):
+        if isinstance(one, type):
+            raise TypeError(f"learners must be made, like {one.__name__}(), got the class itself")
+        if not (hasattr(one, "fit") and hasattr(one, "predict")):
             raise TypeError(f"learners[{name!r}] must have fit and predict, got {one!r}")
     return {name: clone(one, safe=False) for name, one in table.items()}
 
@@ -49,8 +51,10 @@ def check_distinct(what: str, names: list[str]) -> None:
     """Raise an error for names that a file system may not tell apart."""
     seen: dict[str, str] = {}
     for name in names:
+        if not name:
+            raise ValueError(f"{what} must have names that are not empty, got ''")
         other = seen.setdefault(name.casefold(), name)
-        if other is not name or not name:
+        if other is not name:
             raise ValueError(f"{what} must have names that differ, got {other!r} and {name!r}")
 
 

@@ -127,7 +127,10 @@ def make_plan(
     for name, data in datasets.items():
         digest = digest_of(data.X, data.Y)
         words, splits = splits_of(data, name, cv, repeats, random_state)
-        plan["datasets"][name] = described_data(data, digest, words)
+        plan["datasets"][name] = {
+            **described_data(data, digest, words),
+            "splits": [f"{split.repeat}-{split.fold}" for split in splits],
+        }
         for split in splits:
             seed = derived_seed(random_state, name, split.repeat, split.fold)
             made_of = {

@@ -73,9 +73,7 @@ class Findings:
     @cached_property
     def seconds(self) -> Array:
         """Training, prediction and shared searches, mean over splits, (datasets, learners)."""
-        r = self.results
-        searches = np.nan_to_num(r.means("search_seconds"))
-        return r.means("fit_seconds") + r.means("predict_seconds") + searches
+        return self.results.seconds()
 
     @cached_property
     def pooled(self) -> dict[tuple[str, str], dict[str, Array]]:

@@ -93,8 +93,10 @@ def how_tested(findings: Findings) -> list[str]:
     results, tested = findings.results, findings.tested
     if not findings.tables:
         return []
+    if len(results.learners) == 1:
+        return []
     said = ["Bold is the best of its column"]
-    if tested.any() and len(results.learners) > 1:
+    if tested.any():
         said[0] += (
             ", ≈ is not significantly worse: the corrected resampled t-test of Nadeau and Bengio "
             "against the best, over the folds of that dataset, with Holm's correction for the "

@@ -28,7 +28,8 @@ class Results:
     plan : mapping
         What was to be done: ``protocol``, ``datasets``, ``learners``, ``versions``, ``command``.
     cells : iterable of mapping
-        What was done. Cells of datasets or learners that the plan does not name are left out.
+        What was done. Cells of datasets, learners or splits that the plan does not name are left
+        out: they may lie in a folder in which more was compared before.
     folder : path, optional
         Where it lies.
 
@@ -71,12 +72,15 @@ class Results:
         self.datasets: tuple[str, ...] = tuple(plan["datasets"])
         self.learners: tuple[str, ...] = tuple(plan["learners"])
         self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
-        known = [
-            dict(cell)
-            for cell in cells
-            if cell["dataset"] in self.datasets and cell["learner"] in self.learners
-        ]
-        self.cells: list[Cell] = sorted(known, key=self._place)
+        self.cells: list[Cell] = sorted(
+            (dict(cell) for cell in cells if self._is_planned(cell)), key=self._place
+        )
+
+    def _is_planned(self, cell: Mapping[str, Any]) -> bool:
+        if cell["dataset"] not in self.datasets or cell["learner"] not in self.learners:
+            return False
+        splits = self.plan["datasets"][cell["dataset"]].get("splits")
+        return splits is None or f"{cell['repeat']}-{cell['fold']}" in splits
 
     def _place(self, cell: Mapping[str, Any]) -> tuple[int, int, int, int]:
         dataset = self.datasets.index(cell["dataset"])
@@ -194,6 +198,17 @@ class Results:
         squares = np.nansum((table - self.means(measure)[:, :, None]) ** 2, axis=2)
         variance = np.divide(squares, free, out=np.full(squares.shape, np.nan), where=free > 0)
         return np.sqrt(variance)
+
+    def seconds(self) -> NDArray[np.float64]:
+        """Mean time of a split: training, prediction, and shared searches that others paid.
+
+        Returns
+        -------
+        ndarray of shape (datasets, learners)
+            NaN where no cell is "ok".
+        """
+        searches = np.nan_to_num(self.means("search_seconds"))
+        return self.means("fit_seconds") + self.means("predict_seconds") + searches
 
     def report(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from typing import Any
 
 from sklearn.base import is_classifier
@@ -18,6 +19,9 @@ from plurilabel.metrics import get_scorer
 from plurilabel.transformation._base import TransformationClassifier
 
 Grid = dict[str, list[Any]]
+
+# a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
+_NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
@@ -68,8 +72,8 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
 def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, Any]:
     """Make several learners from text, with commas between them.
 
-    A learner may be given a name: ``"MLkNN, seven=MLkNN(n_neighbors=7)"``; those with a name come
-    last. The others are called as they are written.
+    A learner may be given a name: ``"seven=MLkNN(n_neighbors=7), RAkEL"``. The others are called
+    as they are written.
 
     Parameters
     ----------
@@ -84,25 +88,42 @@ def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, A
     Examples
     --------
     >>> from plurilabel.experiments import make_learners
-    >>> make_learners("MLkNN(7), forest=MLRandomForest(n_estimators=50)")
-    {'MLkNN(7)': MLkNN(n_neighbors=7), 'forest': MLRandomForest(n_estimators=50)}
+    >>> make_learners("forest=MLRandomForest(n_estimators=50), MLkNN(7)")
+    {'forest': MLRandomForest(n_estimators=50), 'MLkNN(7)': MLkNN(n_neighbors=7)}
     """
-    call = _parsed(f"f({text}\n)", shown=text)
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise ValueError(f"expected learners with commas between them, got {text!r}")
-    named = [(ast.unparse(node), node) for node in call.args]
-    named += [(str(word.arg), word.value) for word in call.keywords]
-    if not named:
-        raise ValueError("expected at least one learner, got none")
     table: dict[str, Any] = {}
-    for name, node in named:
+    for part in _separated(text):
+        found = _NAMED.fullmatch(part)
+        node = _parsed(found["learner"] if found else part)
+        name = found["name"] if found else ast.unparse(node)
         if name in table:
             raise ValueError(f"the learner {name} is named twice")
         table[name] = _made(node, ast.unparse(node), measure, cv)
+    if not table:
+        raise ValueError("expected at least one learner, got none")
     return table
 
 
-def _parsed(text: str, shown: str | None = None) -> ast.expr:
+def _separated(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += 0 if quote else (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    parts = [part.strip() for part in parts]
+    if not parts[-1]:  # nothing follows the last comma
+        parts.pop()
+    return parts
+
+
+def _parsed(text: str) -> ast.expr:
     depth = 0
     for letter in text:
         depth += (letter in "([{") - (letter in ")]}")
@@ -113,7 +134,7 @@ def _parsed(text: str, shown: str | None = None) -> ast.expr:
     except (SyntaxError, ValueError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ValueError(
-            f"{shown or text!r} is no learner: {why}; write it like MLkNN(n_neighbors=7)"
+            f"{text!r} is no learner: {why}; write it like MLkNN(n_neighbors=7)"
         ) from None
 
 

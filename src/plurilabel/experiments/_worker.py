@@ -22,11 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+from scipy import sparse
 
 from plurilabel.experiments._cell import Parts, run_cell
 from plurilabel.experiments._data import rows_of
 from plurilabel.experiments._learners import most_neighbors
 from plurilabel.experiments._shared_index import SearchCache
+
+MOST_ENTRIES = 5_000_000
+"""Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""
 
 
 def main(folder: str) -> None:
@@ -105,7 +109,7 @@ class Unit:
         """The training and the test part, copied anew."""
         X, Y = self.job.data(self.order["data"])
         train, test = joblib.load(self.job.folder / f"split{self.order['split']}")
-        return Parts(rows_of(X, train), rows_of(Y, train), rows_of(X, test), rows_of(Y, test))
+        return Parts(rows_of(X, train), _labels(Y, train), rows_of(X, test), _labels(Y, test))
 
     def run(self, number: int) -> dict[str, Any]:
         """The cell of one learner."""
@@ -116,6 +120,12 @@ class Unit:
             seed=self.order["seed"],
             cache=self.cache,
         )
+
+
+def _labels(Y: Any, rows: Any) -> Any:
+    labels = rows_of(Y, rows)
+    small = labels.shape[0] * labels.shape[1] <= MOST_ENTRIES
+    return labels.toarray() if sparse.issparse(labels) and small else labels
 
 
 if __name__ == "__main__":
