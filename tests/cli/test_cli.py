@@ -70,15 +70,6 @@ def test_version_and_help():
         assert page.exit_code == 0 and "Usage:" in page.output
 
 
-def test_demo_leaves_a_table_and_a_picture(tmp_path):
-    result = run("demo", "--out", tmp_path / "out")
-    assert result.exit_code == 0
-    assert "DW-ML-kNN" in result.output
-    rows = (tmp_path / "out/digits.csv").read_text().splitlines()
-    assert rows[0].startswith("learner,") and rows[0].endswith(",seconds") and len(rows) == 14
-    assert (tmp_path / "out/digits.png").exists()
-
-
 def test_missing_libraries_are_named():
     code = (
         "import sys; sys.modules['click'] = None\n"

@@ -20,6 +20,7 @@ from plurilabel.datasets._split import (
     RepeatedIterativeStratifiedKFold,
 )
 from plurilabel.datasets._table import read_table
+from plurilabel.datasets._table_encoder import TableEncoder
 from plurilabel.datasets._table_write import write_table
 from plurilabel.datasets._xmc import read_xmc, write_xmc
 
@@ -31,6 +32,7 @@ __all__ = [
     "IterativeStratifiedKFold",
     "IterativeStratifiedShuffleSplit",
     "RepeatedIterativeStratifiedKFold",
+    "TableEncoder",
     "describe",
     "load",
     "make_multilabel",

@@ -40,7 +40,7 @@ def tag_column(
     cells = cells_of(series)
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     if texts and tag_sep is None:
-        tag_sep = _separator(texts, cells, name)
+        tag_sep = tag_separator(texts, cells, name)
     tags_of = {text: _split(text, tag_sep) for text in texts}
     sets = [
         tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
@@ -70,7 +70,7 @@ def tag_column(
     return Y, names
 
 
-def _separator(texts: list[str], cells: list[Any], name: str) -> str | None:
+def tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The one separator that occurs in a column of tags, None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):

@@ -132,6 +132,15 @@ class Tree:
         # Sums of the same numbers in another order, and roots: a few units for each feature.
         self.error = 8 * (X.shape[1] + 16) * UNIT
 
+    # A model file cannot hold scipy's tree; it is soon made again.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "tree"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.tree = cKDTree(self.X.astype(np.float64))
+
     def candidates(self, Q: Points | None, K: int, run: Run) -> Proposal:
         points, extra = (self.X, 1) if Q is None else (Q, 0)
         m, n = points.shape[0], self.X.shape[0]

@@ -1,0 +1,309 @@
+"""What the commands share: how data are named, how errors end, where output goes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from plurilabel.datasets import Dataset
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Friendly(click.Group):
+    """A group whose errors are one sentence, and whose commands are imported when they run.
+
+    ``lazy`` has an entry for each command: the place of it, ``"package.module:command"``, and
+    the line about it in the list of commands. So ``--help`` needs no import of the library.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]] | None = None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.lazy = lazy or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order in which one needs them."""
+        return [
+            *self.lazy,
+            *(name for name in super().list_commands(ctx) if name not in self.lazy),
+        ]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        place, _ = self.lazy[cmd_name]
+        module, _, name = place.partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        rows = [(name, words) for name, (_, words) in self.lazy.items()]
+        for name, command in self.commands.items():
+            rows.append((name, command.get_short_help_str(limit=formatter.width)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            with _plain_warnings():
+                return super().invoke(ctx)
+        except MemoryError as error:
+            what = f" ({error})" if str(error) else ""
+            fail(f"not enough memory{what}; try fewer rows or labels")
+        except RecursionError:
+            fail("the input is nested too deeply")
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(130)  # as shells say it for SIGINT
+        except (ImportError, OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # whoever read our output has seen enough; click ends quietly
+            fail(_one_line(error))
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings as one line on stderr, each of them once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            said.add(text)
+            click.echo(f"Warning: {text}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+class UsageError(click.ClickException):
+    """An option that cannot be meant like that: one sentence, exit status 2."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_in_options(message))
+
+
+def fail(message: str) -> NoReturn:
+    """End with one sentence on stderr and exit status 1."""
+    raise click.ClickException(message) from None
+
+
+# what the library calls its parameters, and how they are written here
+_OPTIONS = {
+    r"\bdrop=\['([^']*)'\]": r"--drop '\1'",
+    r"\bfeatures=\[\.\.\.\]": "--features",
+    r"\btext='([^']*)'": r"--text '\1'",
+    r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
+    r"\btag_sep=": "--tag-sep",
+    r"\bsep=": "--sep",
+}
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return _in_options(" ".join(str(error).split()) or type(error).__name__)
+
+
+def _in_options(text: str) -> str:
+    """A message of the library in the words of the command line."""
+    for parameter, option in _OPTIONS.items():
+        text = re.sub(parameter, option, text)
+    return text
+
+
+# data --------------------------------------------------------------------------------------
+
+
+def data_options(command: Decorated) -> Decorated:
+    """Options that say how a file is read, for :func:`find`.
+
+    They are ``labels``, ``tag_sep``, ``text``, ``features``, ``drop`` and ``sep``; a command
+    takes them as ``**reading`` and passes them on: ``find(data, **reading)``.
+    """
+    for option in (
+        click.option(
+            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+        ),
+        click.option(
+            "--features",
+            metavar="COLUMNS",
+            help="Columns of a table to learn from, with commas between them; by default all "
+            "others, or with --text none.",
+        ),
+        click.option(
+            "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
+        ),
+        click.option(
+            "--text", metavar="COLUMN", help="A column of text to turn into word features."
+        ),
+        click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
+        click.option(
+            "--labels",
+            metavar="COLUMNS",
+            help="Label columns of a table, with commas between them, or its one column of tags; "
+            "for an ARFF file the label XML, names, or their number.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def find(
+    data: str,
+    *,
+    labels: str | None = None,
+    tag_sep: str | None = None,
+    text: str | None = None,
+    features: str | None = None,
+    drop: str | None = None,
+    sep: str | None = None,
+) -> Dataset:
+    """A standard dataset by its name, or a file by its path."""
+    from plurilabel import datasets
+
+    options = {"tag_sep": tag_sep, "text": text, "features": names_in(features), "sep": sep}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if is_standard(data):
+        if labels is not None or drop is not None or given:
+            raise ValueError(
+                f"{data} is a standard dataset and needs no --labels or other options"
+            )
+        return datasets.load(data)
+    if given and not is_table(data):
+        option = "--" + next(iter(given)).replace("_", "-")
+        raise ValueError(f"{option} is for tables such as CSV and Parquet, and {data} is none")
+    if drop is not None:
+        given["drop"] = names_in(drop)
+    return datasets.read(data, labels=label_option(labels), **given)
+
+
+def is_standard(data: str) -> bool:
+    """Whether this names a standard dataset; False if it is a file, an error if neither."""
+    from plurilabel import datasets
+
+    if Path(data).is_file():
+        return False
+    if data in datasets.names():
+        return True
+    if Path(data).is_dir():
+        raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
+    raise FileNotFoundError(
+        f"{data!r} is neither a file nor a standard dataset; "
+        f"there are {', '.join(datasets.names())}"
+    )
+
+
+def is_table(path: str) -> bool:
+    """Whether the name of the file is that of a table."""
+    from plurilabel.datasets._read import TABLES
+
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    return bool(suffixes) and suffixes[-1] in TABLES
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Names with commas between them; nothing at all is the column without a name."""
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()] or [""]
+
+
+def label_option(labels: str | None) -> str | int | list[str] | None:
+    """``--labels`` as the readers take it: a name, a list of names, or a number."""
+    if labels is None:
+        return None
+    if labels.lstrip("-").isdecimal():
+        return int(labels)
+    return names_in(labels) if "," in labels else labels
+
+
+# output ------------------------------------------------------------------------------------
+
+
+def read_learner(text: str, **search: Any) -> Any:
+    """A learner from ``--learner``."""
+    from plurilabel.experiments import make_learner
+
+    try:
+        return make_learner(text, **search)
+    except ValueError as error:
+        raise UsageError(f"--learner: {error}") from None
+
+
+def say(*lines: str, as_json: bool = False) -> None:
+    """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
+    for line in lines:
+        click.echo(line, err=as_json)
+
+
+def print_json(value: Any) -> None:
+    """The one thing on stdout of a command with ``--json``; NaN becomes null."""
+    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(cell) for key, cell in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(cell) for cell in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Path):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def can_write(text: str) -> bool:
+    """Whether stdout has these letters; a pipe on Windows may not."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def console(*, err: bool = False) -> Console:
+    """A rich console: colours on a terminal; in a pipe plain and never cut at 80 columns."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        return Console(stderr=err, highlight=False)
+    return Console(stderr=err, highlight=False, width=10_000, no_color=True, soft_wrap=True)
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", err: bool = False
+) -> None:
+    """A table without box: the first column to the left, the others to the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", title_style="bold")
+    table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
+    for j, column in enumerate(columns):
+        table.add_column(Text(column), justify="right" if j else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    console(err=err).print(table)

@@ -1,0 +1,45 @@
+"""``plurilabel describe``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plurilabel import datasets
+from plurilabel.cli._common import data_options, find, print_json
+
+
+@click.command()
+@click.argument("data", metavar="NAME|FILE")
+@data_options
+@click.option("--top", default=10, show_default=True, help="Labels and label sets to show.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def describe(
+    data: str,
+    top: int,
+    plot: Path | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Show what is in a dataset.
+
+    NAME is a standard dataset such as digits or yeast; FILE ends in .arff, .csv, .tsv, .parquet,
+    .jsonl, .svm or .txt (extreme classification), with or without .gz.
+
+    \b
+    Examples:
+      plurilabel describe digits
+      plurilabel describe films.csv --labels tags --plot films.png
+    """
+    loaded = find(data, **reading)
+    description = datasets.describe(loaded)
+    if as_json:
+        print_json(description.to_dict(top))
+    else:
+        click.echo(description.summary(top))
+    if plot:
+        datasets.plot_description(description, plot)
+        click.echo(f"Wrote {plot}", err=True)

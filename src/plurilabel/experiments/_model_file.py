@@ -1,0 +1,262 @@
+"""Model files: skops, never pickle, and looked through before anything in them is built."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import warnings
+import zipfile
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel.datasets import write_atomic
+from plurilabel.datasets._sparse_rows import default_feature_names
+from plurilabel.datasets._table_encoder import TableEncoder
+from plurilabel.experiments._model import Model
+from plurilabel.experiments._model_types import TRUSTED_TYPES
+
+FORMAT = 1
+_ABOUT = "plurilabel.json"
+_VERSIONED = ("plurilabel", "scikit-learn", "numpy", "scipy", "skops")
+
+
+class ModelFileError(ValueError):
+    """A file that is no model file, is broken, or holds something that is not trusted."""
+
+
+def save_model(path: str | os.PathLike[str], model: Model) -> None:
+    """Save a model, as a skops file that appears whole or not at all.
+
+    Anyone can load the learner in it with :func:`skops.io.load`, too. Beside it the file has a
+    text, ``plurilabel.json``, with everything else. Needs skops: ``pip install plurilabel[cli]``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.skops``.
+    model : Model
+
+    See Also
+    --------
+    load_model : The way back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel import MLkNN, datasets
+    >>> from plurilabel.experiments import Model, load_model, save_model
+    >>> data = datasets.load("digits")
+    >>> learner = MLkNN(7).fit(data.X[:500], data.Y[:500])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "digits.skops")
+    ...     save_model(path, Model(learner, data.label_names, data.feature_names))
+    ...     model = load_model(path)
+    >>> (model.estimator.predict(data.X[500:]) == learner.predict(data.X[500:])).all()
+    np.True_
+    """
+    sio = _skops()
+    path = os.fspath(path)
+    if not path.lower().endswith(".skops"):
+        raise ValueError(f"a model file must end in .skops, got {path!r}")
+    check_is_fitted(model.estimator)
+    content = io.BytesIO(sio.dumps(model.estimator))
+    strange = _untrusted(data=content.getvalue())
+    if strange:
+        raise ValueError(
+            f"a model file cannot hold {strange[0]}, since it could not be loaded again; there "
+            "are only plurilabel's, scikit-learn's and numpy's types"
+        )
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr(_ABOUT, json.dumps(_about(model), ensure_ascii=False))
+    with write_atomic(path) as stream:
+        stream.write(content.getbuffer())
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Load a model that :func:`save_model` saved.
+
+    Nothing in the file is built before all types in it were found among those that are trusted:
+    plurilabel's own and the usual ones of numpy, scipy and scikit-learn.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, is broken, is too new, or holds a type that is not trusted.
+    """
+    sio = _skops()
+    path = os.fspath(path)
+    about = _read_about(path)
+    made_by = about["versions"]
+    try:
+        strange = _untrusted(file=path)
+        if strange:
+            raise ModelFileError(
+                f"{path} is not loaded: it holds {strange[0]}, which no model of plurilabel needs "
+                "and which could do harm"
+            )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator = sio.load(path, trusted=sorted(TRUSTED_TYPES))
+        model = _model(about, estimator)
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:  # whatever a file from elsewhere may lead to
+        raise ModelFileError(f"{path} cannot be loaded: {_why(error, made_by)}") from None
+    for warning in caught:
+        if not issubclass(warning.category, InconsistentVersionWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    others = _other_versions(made_by)
+    if others:
+        warnings.warn(
+            f"{path} was saved with {others}; answers may differ, fit it again to be sure",
+            stacklevel=2,
+        )
+    return model
+
+
+def _skops() -> Any:
+    try:
+        return import_module("skops.io")
+    except ImportError:
+        raise ImportError(
+            "model files need skops: install it with `pip install plurilabel[cli]`"
+        ) from None
+
+
+def _untrusted(**content: Any) -> list[str]:
+    """Types in a file, or in the bytes of one, that are on no list."""
+    found = _skops().get_untrusted_types(**content)
+    return [name for name in found if name not in TRUSTED_TYPES]
+
+
+# what is kept beside the learner ------------------------------------------------------------
+
+
+def _about(model: Model) -> dict[str, Any]:
+    d = len(model.feature_names)
+    plain = tuple(model.feature_names) == default_feature_names(d)
+    return {
+        "format": FORMAT,
+        "versions": _versions(),
+        "label_names": list(model.label_names),
+        "n_features": d,
+        "feature_names": None if plain or model.encoder else list(model.feature_names),
+        "encoder": model.encoder.to_dict() if model.encoder else None,
+        "labels": model.labels,
+        "tag_sep": model.tag_sep,
+        "sep": model.sep,
+        "sparse_features": model.sparse_features,
+        "notes": model.notes,
+    }
+
+
+def _model(about: dict[str, Any], estimator: Any) -> Model:
+    if not hasattr(estimator, "predict"):
+        raise ValueError(f"expected a learner, got {type(estimator).__name__}")
+    encoder = None if about["encoder"] is None else TableEncoder.from_dict(about["encoder"])
+    if encoder is not None:
+        names = encoder.feature_names
+    elif about["feature_names"] is None:
+        names = default_feature_names(about["n_features"])
+    else:
+        names = tuple(about["feature_names"])
+    return Model(
+        estimator,
+        tuple(about["label_names"]),
+        names,
+        encoder,
+        about["labels"],
+        about["tag_sep"],
+        about["sep"],
+        about["sparse_features"],
+        about["notes"],
+        about["versions"],
+    )
+
+
+def _read_about(path: str) -> dict[str, Any]:
+    """The text beside the learner, after a look at the shape of the file."""
+    with open(path, "rb") as stream:
+        start = stream.read(4)
+        size = stream.seek(0, os.SEEK_END)
+    if start[:1] == b"\x80":
+        raise ModelFileError(
+            f"{path} is a pickle, which may run anything when it is loaded; "
+            "plurilabel loads only .skops files, which `plurilabel fit` writes"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            # saved without compression, a file cannot hold more than its size
+            entries = archive.infolist()
+            packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+            if packed or sum(entry.file_size for entry in entries) > size:
+                raise ModelFileError(f"{path} is not loaded: model files hold nothing compressed")
+            if _ABOUT not in archive.namelist():
+                raise ModelFileError(
+                    f"{path} is no model of plurilabel: it lacks {_ABOUT}, which "
+                    "`plurilabel fit` writes"
+                )
+            about = json.loads(archive.read(_ABOUT))
+        saved, found = str(about["versions"]["plurilabel"]), about["format"]
+    except zipfile.BadZipFile:
+        raise ModelFileError(
+            f"{path} is no model file, or broken; expected a .skops file of `plurilabel fit`"
+        ) from None
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:
+        raise ModelFileError(f"{path} is broken: {type(error).__name__} in {_ABOUT}") from None
+    if found != FORMAT:
+        raise ModelFileError(
+            f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "
+            f"format {FORMAT}: install that version, or fit the model again"
+        )
+    return about
+
+
+# versions ------------------------------------------------------------------------------------
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _VERSIONED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def _other_versions(saved: dict[str, str]) -> str:
+    """What differs now in a way that matters: a first or second number of scikit-learn or ours."""
+    now = _versions()
+    others = [
+        f"{name} {saved[name]} (now {now[name]})"
+        for name in ("plurilabel", "scikit-learn")
+        if name in saved and saved[name].split(".")[:2] != now[name].split(".")[:2]
+    ]
+    return " and ".join(others)
+
+
+def _why(error: Exception, saved: dict[str, str]) -> str:
+    others = _other_versions(saved)
+    if others:
+        return f"it was saved with {others}; install those versions, or fit it again"
+    text = " ".join(str(error).split())
+    return f"the file is broken ({type(error).__name__}{': ' + text[:200] if text else ''})"

@@ -1,0 +1,190 @@
+"""What all commands share."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import warnings
+from inspect import signature
+from types import SimpleNamespace
+
+import click
+import numpy as np
+import pytest
+
+from plurilabel.cli import _main, _training
+from plurilabel.cli._common import (
+    Friendly,
+    UsageError,
+    console,
+    data_options,
+    find,
+    label_option,
+    print_json,
+    print_table,
+)
+
+
+def failing(error):
+    group = Friendly("group")
+
+    @group.command()
+    def command():
+        raise error
+
+    return group
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (ValueError("no\n  such\nthing"), 1, "Error: no such thing\n"),
+        (FileNotFoundError(2, "No such file or directory", "a.csv"), 1,
+         "Error: a.csv: No such file or directory\n"),
+        (ImportError("needs x"), 1, "Error: needs x\n"),
+        (MemoryError(), 1, "Error: not enough memory; try fewer rows or labels\n"),
+        (MemoryError("Unable to allocate 9 TiB"), 1,
+         "Error: not enough memory (Unable to allocate 9 TiB); try fewer rows or labels\n"),
+        (RecursionError(), 1, "Error: the input is nested too deeply\n"),
+        (KeyboardInterrupt(), 130, "Stopped.\n"),
+        (UsageError("that cannot be, use sep="), 2, "Error: that cannot be, use --sep\n"),
+        (ValueError("drop=['a b'], features=[...] or text='a b'; is sep= right?"), 1,
+         "Error: --drop 'a b', --features or --text 'a b'; is --sep right?\n"),
+        (ValueError("say which with tag_sep=; labels=['a']"), 1,
+         "Error: say which with --tag-sep; --labels 'a,'\n"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_sentence(error, status, message, capsys):
+    with pytest.raises(SystemExit) as caught:
+        failing(error).main(["command"])
+    assert caught.value.code == status
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", message)
+
+
+def test_errors_of_ours_are_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        failing(ZeroDivisionError("a bug")).main(["command"])
+
+
+def test_a_reader_who_has_seen_enough(capsys):
+    with pytest.raises(SystemExit) as caught:
+        failing(BrokenPipeError(errno.EPIPE, "Broken pipe")).main(["command"])
+    assert caught.value.code == 1 and capsys.readouterr().err == ""
+
+
+def test_warnings_are_one_line_each_once(capsys):
+    group = Friendly("group")
+
+    @group.command()
+    def command():
+        for _ in range(3):
+            warnings.warn("did not\n  converge", stacklevel=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with pytest.raises(SystemExit):
+            group.main(["command"])
+    assert capsys.readouterr().err == "Warning: did not converge\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [(None, None), ("tags", "tags"), ("a, b", ["a", "b"]), ("a,", ["a"]), ("7", 7), ("-7", -7)],
+)
+def test_label_option(text, labels):
+    assert label_option(text) == labels
+
+
+def test_find_reads_files_and_standard_datasets(tmp_path):
+    (tmp_path / "a.csv").write_text("id;x;y;t\np;1;2;u,v\nq;3;4;u\n")
+    data = find(str(tmp_path / "a.csv"), labels="t", drop="id", features="y,x", sep=";")
+    assert data.feature_names == ("y", "x") and data.label_names == ("u", "v")
+    (tmp_path / "b.csv").write_text(",x,t\n0,1,u\n1,2,v\n")
+    assert find(str(tmp_path / "b.csv"), labels="t", drop="").feature_names == ("x",)
+    (tmp_path / "a.arff").write_text(
+        "@relation r\n@attribute id string\n@attribute x numeric\n@attribute l {0,1}\n"
+        "@data\np,1,1\n"
+    )
+    assert find(str(tmp_path / "a.arff"), labels="l,", drop="id").feature_names == ("x",)
+    assert find("digits").name == "digits"
+    for options in ({"labels": "a"}, {"drop": "a"}, {"sep": ";"}):
+        with pytest.raises(ValueError, match="needs no --labels or other options"):
+            find("digits", **options)
+    with pytest.raises(
+        ValueError, match="--text is for tables such as CSV and Parquet, and .*arff"
+    ):
+        find(str(tmp_path / "a.arff"), labels="-1", text="id")
+    with pytest.raises(ValueError, match="is a folder; expected a file or the name of a standard"):
+        find(str(tmp_path))
+
+
+def test_data_options_are_those_that_find_takes():
+    @click.command()
+    @data_options
+    def command(**reading):
+        pass
+
+    names = {parameter.name for parameter in command.params}
+    assert names == set(signature(find).parameters) - {"data"}
+
+
+def test_json_has_no_nan(capsys):
+    print_json(
+        {"a": np.float64("nan"), "b": [np.int64(3), float("inf")], "c": np.array([1.5]), 4: "ü"}
+    )
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [3, None], "c": [1.5], "4": "ü"}
+
+
+def test_tables_are_plain_and_whole_in_a_pipe(capsys):
+    long = "x" * 300
+    print_table(["name", "value"], [[long, "1.0"], ["[red]é", "22.0"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == f"{long}    1.0" and lines[2].startswith("[red]é ") and len(lines) == 3
+    assert lines[2].endswith("   22.0") and "\x1b" not in "".join(lines)
+    assert console().width >= 1000
+
+
+def test_arrows_are_letters_that_can_be_written(monkeypatch):
+    for encoding, arrows in (("utf-8", "↑↓"), ("cp1252", "+-"), (None, "+-")):
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(encoding=encoding))
+        assert _training.arrow("f1") + _training.arrow("hamming_loss") == arrows
+
+
+# the list of commands ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", _main.COMMANDS)
+def test_each_command_has_help_with_an_example(run, name):
+    done = run(name, "--help")
+    assert done.status == 0
+    _, words = _main.COMMANDS[name]
+    flat = " ".join(done.out.split())
+    assert words in flat  # the list says what the command says
+    assert f"plurilabel {name}" in flat
+
+
+def test_help_imports_nothing_but_the_list():
+    """So that it is there at once; the top of the package is somebody else's."""
+    code = (
+        "import sys\nimport plurilabel\nbefore = set(sys.modules)\n"
+        "sys.argv = ['plurilabel', '--help']\n"
+        "from plurilabel.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    status = end.code\n"
+        "new = {m for m in set(sys.modules) - before if m.startswith('plurilabel')}\n"
+        "print(status, sorted(new), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
+    )
+    assert (
+        done.stderr == "0 ['plurilabel.cli', 'plurilabel.cli._common', 'plurilabel.cli._main']\n"
+    )
+    for name in _main.COMMANDS:
+        assert f"\n  {name} " in done.stdout
+
+
+def test_unknown_commands(run):
+    done = run("predcit")
+    assert done.status == 2 and "No such command 'predcit'" in done.err

@@ -1,0 +1,291 @@
+"""``plurilabel fit`` and ``plurilabel tune``."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+pytest.importorskip("skops", reason="model files need skops")
+
+from plurilabel import MLkNN, datasets, metrics
+from plurilabel.datasets import stratified_split, write_libsvm
+from plurilabel.experiments import load_model
+from plurilabel.thresholds import GlobalCut, ThresholdClassifier
+
+TEXT = ("--labels", "topics", "--text", "body")
+TABLE = ("--labels", "topics", "--drop", "id,body")
+
+
+def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_frame):
+    out = tmp_path / "mails.skops"
+    done = run("fit", mails, *TEXT, "-o", out)
+    assert done.status == 0 and done.err == ""
+    lines = done.out.splitlines()
+    assert lines[0] == "mails: 60 rows, 11 sparse features, 3 labels, 1.58 of them on a row"
+    assert lines[1].startswith("Learner: logistic regression, C=")
+    assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]
+    assert lines[3].startswith("Cut of scores into label sets: one cut for all labels")
+    assert lines[3].endswith("at least one label for each row, as in the data")
+    assert lines[4] == "Measured on held-out rows: 12 rows (20%, stratified)"
+    assert lines[-2] == "The saved model is learned again from all rows."
+    assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
+    model = load_model(out)
+    assert model.label_names == ("food", "money", "sport")
+    assert isinstance(model.estimator, ThresholdClassifier)
+    assert isinstance(model.estimator.strategy_, GlobalCut) and model.estimator.nonempty
+    predicted = model.estimator.predict(model.read(mails).X)
+    tags = ["; ".join(np.array(model.label_names)[row == 1]) for row in predicted]
+    assert tags == mails_frame["topics"].tolist()  # which the words give away
+    assert model.notes["held_out"]["rows"] == 12 and model.notes["learned_rows"] == "all"
+
+
+def test_the_same_command_gives_the_same_model(run, mails, tmp_path):
+    found = []
+    for name in ("a", "b"):
+        done = run("fit", mails, *TABLE, "--json", "-o", tmp_path / f"{name}.skops")
+        result = json.loads(done.out)
+        assert result.pop("model") == str(tmp_path / f"{name}.skops")
+        assert "Wrote" in done.err
+        found.append(result)
+    assert found[0] == found[1]
+    X = load_model(tmp_path / "a.skops").read(mails).X
+    a, b = (load_model(tmp_path / f"{name}.skops").estimator for name in "ab")
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+
+
+def test_held_out_quality_is_that_of_rows_not_seen(run, mails, tmp_path):
+    """Twin: split, impute and fit by hand; the median of the training rows is used."""
+    out = tmp_path / "m.skops"
+    done = run("fit", mails, *TABLE, "--learner", "MLkNN(3)", "--seed", 7, "--holdout", 0.3,
+               "--json", "-o", out)  # fmt: skip
+    result = json.loads(done.out)
+    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    X_train, X_test, Y_train, Y_test = stratified_split(
+        data.X, data.Y, sizes=(0.7, 0.3), random_state=7
+    )
+    median = np.nanmedian(X_train, axis=0)
+    fill = [np.where(np.isnan(part), median, part) for part in (X_train, X_test)]
+    learner = MLkNN(3).fit(fill[0], Y_train)
+    expected = metrics.evaluate(Y_test, learner.predict_proba(fill[1]), learner.predict(fill[1]))
+    assert result["held_out"]["rows"] == 18
+    assert result["held_out"]["measures"] == pytest.approx(dict(expected), abs=1e-12)
+    assert (result["threshold"], result["nonempty"]) == (None, False)
+    # then all rows
+    median = np.nanmedian(data.X, axis=0)
+    X = np.where(np.isnan(data.X), median, data.X)
+    model = load_model(out)
+    np.testing.assert_array_equal(
+        model.estimator.predict_proba(data.X), MLkNN(3).fit(X, data.Y).predict_proba(X)
+    )
+
+
+def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
+    options = ("fit", mails, *TABLE, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
+    done = run(*options, "--no-refit")
+    assert "The saved model is from the other 48." in done.out
+    model = load_model(tmp_path / "m.skops")
+    assert model.notes["learned_rows"] == "train"
+    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    X, _, Y, _ = stratified_split(data.X, data.Y, sizes=(0.8, 0.2), random_state=0)
+    median = np.nanmedian(X, axis=0)
+    learner = MLkNN(3).fit(np.where(np.isnan(X), median, X), Y)
+    np.testing.assert_array_equal(
+        model.estimator.predict_proba(data.X),
+        learner.predict_proba(np.where(np.isnan(data.X), median, data.X)),
+    )
+
+
+def test_nothing_held_out(run, mails, tmp_path):
+    options = ("--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
+    done = run("fit", mails, *TABLE, *options, "--holdout", 0)
+    assert "Quality unknown: nothing held out, as asked." in done.out
+    (tmp_path / "few.csv").write_text("x,tags\n1,a;b\n2,b\n3,a\n4,\n")
+    done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
+    assert done.status == 0
+    assert "Learner: random forest, since 4 rows are too few to compare learners" in done.out
+    assert "the learner's own cut, since 4 rows are too few to learn one" in done.out
+    assert "Quality unknown: nothing held out, since there are only 4 rows." in done.out
+
+
+def test_published_split(run, tmp_path, data_folder):
+    options = ("fit", "flags", "--learner", "StandardScaler | MLkNN", "--json")
+    done = run(*options, "-o", tmp_path / "m.skops")
+    result = json.loads(done.out)
+    assert result["held_out"]["how"] == "65 rows (the published test part)"
+    data = datasets.load("flags")
+    X_train, X_test, Y_train, Y_test = data.holdout()
+    center, scale = X_train.mean(axis=0), X_train.std(axis=0)
+    scale[scale == 0] = 1
+    learner = MLkNN().fit((X_train - center) / scale, Y_train)
+    labels = learner.predict((X_test - center) / scale)
+    assert result["held_out"]["measures"]["hamming_loss"] == pytest.approx(
+        metrics.hamming_loss(Y_test, labels)
+    )
+    done = run(*options, "--holdout", 0.5, "-o", tmp_path / "m.skops")
+    assert json.loads(done.out)["held_out"]["how"] == "97 rows (50%, stratified)"
+    # the test part is not part of what the model saw
+    run(*options, "--no-refit", "-o", tmp_path / "m.skops")
+    again = run("evaluate", tmp_path / "m.skops", "flags", "--json")
+    assert again.err == ""
+    assert json.loads(again.out)["measures"] == pytest.approx(result["held_out"]["measures"])
+
+
+def test_other_formats(run, tmp_path):
+    data = datasets.load("digits")
+    few = datasets.Dataset(data.X[:100], data.Y[:100], data.feature_names, data.label_names)
+    packed = datasets.Dataset(
+        sparse.csr_array(few.X), sparse.csr_array(few.Y), few.feature_names, few.label_names
+    )
+    write_libsvm(tmp_path / "a.svm", packed)
+    datasets.write_arff(tmp_path / "a.arff", few)
+    for name in ("a.svm", "a.arff"):
+        done = run("fit", tmp_path / name, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
+        assert done.status == 0
+        assert "100 rows, 64 " in done.out and "7 labels" in done.out
+
+
+def test_thresholds(run, mails, tmp_path):
+    learner = ("--learner", "MLkNN(3)")
+    for given, expected in (("scut", "SCut"), ("rcut", "RCut"), ("none", None)):
+        done = run("fit", mails, *TABLE, *learner, "--threshold", given, "--holdout", 0, "-o",
+                   tmp_path / "m.skops")  # fmt: skip
+        assert done.status == 0
+        estimator = load_model(tmp_path / "m.skops").estimator
+        strategy = getattr(estimator, "strategy_", None)
+        assert (strategy and type(strategy).__name__) == expected
+    done = run("fit", mails, *TABLE, *learner, "--threshold", "best", "-o", tmp_path / "m.skops")
+    assert done.status == 2 and "'best' is not one of" in done.err
+
+
+def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
+    spec = "SimpleImputer(strategy='constant', fill_value=9) | MLkNN(3)"
+    run("fit", mails, *TABLE, "--learner", spec, "-o", tmp_path / "m.skops")
+    steps = [name for name, _ in load_model(tmp_path / "m.skops").estimator.steps]
+    assert steps == ["simpleimputer", "mlknn"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["{mails}", "-o", "m.skops"], 2, "--labels must name the label columns of {mails}"),
+        (["{mails}", "--labels", "3", "-o", "m.skops"], 2, "got the number 3"),
+        (["{mails}", "--labels", "topics", "-o", "m.skops"], 1,
+         "leave it out with --drop 'id', choose the columns to use with --features, or turn it "
+         "into words with --text 'id'"),
+        (["{mails}", "--labels", "topic", "-o", "m.skops"], 1, "such as 'topics'"),
+        (["{mails}", *TABLE, "-o", "m.pkl"], 2, "-o must name a file that ends in .skops"),
+        (["{mails}", *TABLE, "-o", "no/m.skops"], 2, "-o no/m.skops has no folder no to be in"),
+        (["{mails}", *TABLE, "--learner", "MLkNN(k=3)", "-o", "m.skops"], 2,
+         "--learner: MLkNN has no parameter 'k'; it has n_neighbors"),
+        (["{mails}", *TABLE, "--learner", "__import__('os')", "-o", "m.skops"], 2, "--learner: "),
+        (["{mails}", *TABLE, "--learner", "MLkNN(500)", "-o", "m.skops"], 1, "n_neighbors must"),
+        (["{mails}", *TABLE, "--learner", "MLkNN(metric='x')", "-o", "m.skops"], 1, "metric"),
+        (["nowhere.csv", "-o", "m.skops"], 1, "'nowhere.csv' is neither a file nor a standard"),
+        (["digits", "--labels", "a", "-o", "m.skops"], 1, "needs no --labels"),
+        (["{mails}", *TABLE, "--holdout", "2", "-o", "m.skops"], 2, "2.0 is not in the range"),
+    ],
+)  # fmt: skip
+def test_fit_errors_are_one_sentence(
+    run, mails, tmp_path, monkeypatch, arguments, status, message
+):
+    monkeypatch.chdir(tmp_path)
+    done = run("fit", *(a.format(mails=mails) for a in arguments))
+    assert done.status == status
+    assert message.format(mails=mails) in done.err and "Traceback" not in done.err
+    assert done.err.splitlines()[-1].startswith("Error: ")
+    assert not list(tmp_path.glob("*.skops"))
+
+
+# tune ----------------------------------------------------------------------------------------
+
+
+def test_tune_saves_the_best_of_a_cross_validation(run, mails, tmp_path):
+    out = tmp_path / "m.skops"
+    spec = "StandardScaler | MLkNN(n_neighbors=[1, 3, 15])"
+    done = run("tune", mails, *TABLE, "--learner", spec, "--cv", 3,
+               "--measure", "hamming_loss", "--seed", 1, "-o", out)  # fmt: skip
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert lines[1] == "Cross-validation, 3 folds of 48 rows: hamming_loss of 3 candidates"
+    assert lines[2].split() == ["candidate", "hamming_loss", "deviation", "fit", "seconds"]
+    shown = {row.split()[0]: float(row.split()[1]) for row in lines[3:6]}
+    assert list(shown.values()) == sorted(shown.values())  # best first: lower
+    # twin: the same folds, by hand
+    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    X, _, Y, _ = stratified_split(data.X, data.Y, sizes=(0.8, 0.2), random_state=1)
+    folds = datasets.IterativeStratifiedKFold(3, shuffle=True, random_state=1)
+    for k in (1, 3, 15):
+        losses = []
+        for train, test in folds.split(X, Y):
+            median = np.nanmedian(X[train], axis=0)
+            filled = np.where(np.isnan(X), median, X)
+            center, scale = filled[train].mean(axis=0), filled[train].std(axis=0)
+            A = (filled - center) / np.where(scale == 0, 1, scale)
+            labels = MLkNN(k).fit(A[train], Y[train]).predict(A[test])
+            losses.append(metrics.hamming_loss(Y[test], labels))
+        assert shown[f"n_neighbors={k}"] == pytest.approx(np.mean(losses), abs=5e-5)
+    best = int(lines[3].split()[0].removeprefix("n_neighbors="))
+    model = load_model(out)
+    assert model.notes["best"] == {"n_neighbors": best}
+    assert model.estimator[-1][-1].n_neighbors == best
+    assert "Measured on held-out rows: 12 rows (20%, stratified)" in done.out
+
+
+def test_tune_as_json_with_a_threshold(run, mails, tmp_path):
+    out = tmp_path / "m.skops"
+    spec = "BinaryRelevance(LogisticRegression(C=[0.1, 10], max_iter=[200]))"
+    done = run("tune", mails, *TEXT, "--learner", spec, "--cv", 2, "--threshold", "rcut",
+               "--json", "-o", out)  # fmt: skip
+    result = json.loads(done.out)
+    assert [c["parameters"]["max_iter"] for c in result["candidates"]] == [200, 200]
+    assert {c["parameters"]["C"] for c in result["candidates"]} == {0.1, 10}
+    assert result["candidates"][0]["mean"] >= result["candidates"][1]["mean"]
+    assert result["measure"] == "f1" and result["threshold"] == "rcut"
+    assert isinstance(load_model(out).estimator, ThresholdClassifier)
+    assert "candidate" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--learner", "MLkNN(3)"], "--learner has no list of candidates"),
+        (["--learner", "MLkNN([3, 5])", "--measure", "f2"], "--measure: name must be one of"),
+        (["--learner", "MLkNN([3, 5])", "--measure", "precision@k"], "--measure: name must have"),
+        (["--learner", "MLkNN([3, 5])", "--cv", "1"], "1 is not in the range"),
+        ([], "Missing option '--learner'"),
+    ],
+)
+def test_tune_errors(run, mails, tmp_path, options, message):
+    done = run("tune", mails, *TABLE, *options, "-o", tmp_path / "m.skops")
+    assert done.status == 2 and message in done.err
+
+
+@pytest.mark.parametrize(
+    "spec", ["RandomForestClassifier(n_estimators=5)", "MultiOutputClassifier(LogisticRegression)"]
+)
+def test_learners_of_scikit_learn_take_tags(run, mails, tmp_path, spec):
+    out = tmp_path / "m.skops"
+    done = run("fit", mails, *TABLE, "--learner", spec, "-o", out)
+    assert done.status == 0
+    done = run("predict", out, mails, "--scores")
+    assert done.out.splitlines()[0] == "topics,score_food,score_money,score_sport"
+
+
+def test_candidates_in_fit(run, mails, tmp_path):
+    out = tmp_path / "m.skops"
+    done = run("fit", mails, *TABLE, "--learner", "MLkNN(n_neighbors=[1, 30])", "-o", out)
+    assert "Best of 2 candidates: n_neighbors=" in done.out
+    assert isinstance(load_model(out).estimator[-1], MLkNN)
+
+
+def test_parquet_with_label_columns(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(red=X[:, 0] > 0, blue=X[:, 1] > 0)
+    frame.to_parquet(tmp_path / "c.parquet")
+    done = run("fit", tmp_path / "c.parquet", "--labels", "red,blue", "--learner", "MLkNN(3)",
+               "-o", tmp_path / "m.skops")  # fmt: skip
+    assert done.status == 0 and "c: 40 rows, 2 features, 2 labels" in done.out
+    assert load_model(tmp_path / "m.skops").labels == ["red", "blue"]
