@@ -29,6 +29,7 @@ test-oldest: .venv-oldest/.ready
 # The documentation, in docs/_build/html; a warning is an error.
 docs: .venv/.test
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 # Every published table again, from the real data: docs/reproduction.md.
 reproduce: .venv/.test

@@ -34,7 +34,7 @@ class CML(ProbabilisticClassifier):
     """Collective multi-label classifier: a conditional random field over the label set.
 
     All labels are decided together, by a potential for each feature and label and one for each
-    pair of labels:
+    pair of labels::
 
         P(y | x) = exp(<W x + b, y> + sum_{j<k} I_jk y_j y_k) / Z(x)
 

@@ -25,7 +25,7 @@ from plurilabel.thresholds import LinearCut
 class RankSVM(ScoringClassifier):
     """Rank-SVM: for each instance, a margin of every label over every other one.
 
-    Each label l has a function f_l(x) = <w_l, phi(x)> + b_l. They minimise
+    Each label l has a function f_l(x) = <w_l, phi(x)> + b_l. They minimise ::
 
         1/2 sum_l |w_l|^2 + C sum_i 1 / (|Y_i| |D_i|) sum_{k in Y_i, l in D_i} max(0, 1 - f_k(x_i)
         + f_l(x_i)),
@@ -38,9 +38,9 @@ class RankSVM(ScoringClassifier):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
-        <x, y>, (gamma <x, y> + coef0)^degree, or exp(-gamma |x - y|^2). A callable takes two sets
-        of rows and returns their matrix of kernel values. With ``"precomputed"`` X is that
-        matrix: (n, n) in ``fit``, one row per instance and n columns afterwards.
+        ``<x, y>``, ``(gamma <x, y> + coef0)^degree``, or ``exp(-gamma |x - y|^2)``. A callable
+        takes two sets of rows and returns their matrix of kernel values. With ``"precomputed"`` X
+        is that matrix: (n, n) in ``fit``, one row per instance and n columns afterwards.
     C : float, default=1.0
         Weight of the loss against the margin.
     degree : int, default=3

@@ -17,7 +17,7 @@ class MLDecisionTree(TreeClassifier):
     """ML-DT: a decision tree whose splits serve all labels at once.
 
     The impurity of a node is the multi-label entropy, the sum over the labels of the entropy of
-    having the label,
+    having the label, ::
 
         MLEnt = sum_j -p_j log2 p_j - (1 - p_j) log2 (1 - p_j),
 

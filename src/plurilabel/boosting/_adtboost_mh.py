@@ -25,7 +25,7 @@ class ADTBoostMH(BoostedClassifier):
     it reaches are added, and labels with a positive sum are predicted.
 
     A round of AdaBoost.MH adds a decision node: of all prediction nodes p (the preconditions) and
-    all conditions c it takes the pair with the smallest
+    all conditions c it takes the pair with the smallest ::
 
         Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
 

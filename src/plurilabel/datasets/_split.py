@@ -76,7 +76,7 @@ class IterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
 
     Notes
     -----
-    Iterative stratification [1]_ deals the rows one by one to the fold that wants them most, and
+    Iterative stratification deals the rows one by one to the fold that wants them most, and
     goes through the labels from the rarest to the most frequent. This class keeps the idea and
     departs in four points:
 
@@ -95,8 +95,8 @@ class IterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
 
     References
     ----------
-    .. [1] K. Sechidis, G. Tsoumakas, I. Vlahavas. On the stratification of multi-label data.
-       ECML PKDD 2011.
+    K. Sechidis, G. Tsoumakas, I. Vlahavas. On the stratification of multi-label data. ECML PKDD
+    2011.
 
     Examples
     --------

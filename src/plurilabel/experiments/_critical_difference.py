@@ -116,7 +116,7 @@ def plot_critical_difference(
 # heights in rows: a name needs one, a bar less
 _BAR = 0.45
 _FIRST_BAR = 0.55
-_TOP = -2.3
+_TOP = -2.8
 
 
 def _depth(layout: Layout, row: int) -> float:

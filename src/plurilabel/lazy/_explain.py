@@ -60,13 +60,13 @@ class Explanation:
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.label_names)
-        lines = [f"{'label':{width}}  score   odds  neighbours for (distance)"]
+        lines = [f"{'label':{width}}  score      odds  neighbours for (distance)"]
         for j in np.argsort(-self.posterior, kind="stable"):
             vote = self[int(j)]
             speak = ", ".join(
                 f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
             )
             lines.append(
-                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:5.2f}  {speak or '-'}"
+                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:8.3g}  {speak or '-'}"
             )
         return "\n".join(lines)

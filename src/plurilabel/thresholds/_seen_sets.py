@@ -45,7 +45,7 @@ class SeenSets(ThresholdStrategy):
     -----
     By its name, ``"seen_sets"``, inside :class:`ThresholdClassifier` the distance is Hamming, with
     the cut at 0, for classifiers without ``predict_proba``. Every instance is compared with every
-    set: O(n |sets_| cardinality).
+    set: ``n |sets_| cardinality`` steps.
 
     References
     ----------

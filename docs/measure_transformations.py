@@ -2,7 +2,7 @@
 
 Writes one Markdown table per dataset. Needs the datasets (PLURILABEL_DATA or a network):
 
-    python examples/compare_transformations.py --write docs/transformation_results.md
+    python docs/measure_transformations.py --write docs/transformation_results.md
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ All learners of `plurilabel.transformation` on the standard hold-outs, with
 `LogisticRegression(max_iter=2000)` as the base estimator (medical also with `LinearSVC()`, for
 learners that need no probabilities), features standardised on the training part (medical: 0/1 as
 they are), the learners' defaults otherwise, `random_state=0`. Coverage counts from 0, ties count
-against the learner. Bold: best of the column. Made by `examples/compare_transformations.py`.
+against the learner. Bold: best of the column. Made by `docs/measure_transformations.py`.
 
 What shows: chains and RAkEL predict more label sets exactly than binary relevance, on all four.
 The mean of an ensemble of chains ranks better than one chain; with logistic regression on medical

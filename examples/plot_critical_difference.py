@@ -1,0 +1,57 @@
+"""
+Critical-difference diagram
+===========================
+
+Five learners on twelve datasets: who is better than whom, and which differences may be chance?
+The diagram shows average ranks, the best to the left. A bar joins learners whose ranks are
+closer than the critical difference of Nemenyi's test.
+"""
+
+# %%
+# The datasets are generated: more or fewer labels, more or less noise and dependence.
+
+import matplotlib.pyplot as plt
+
+from plurilabel import datasets, experiments
+
+data = {
+    f"generated {i}": datasets.make_multilabel(
+        240,
+        8,
+        4 + i % 3 * 2,
+        cardinality=1.5 + i % 2,
+        dependence=0.2 * (i % 4),
+        noise=0.02 * (i % 5),
+        random_state=i,
+    )
+    for i in range(12)
+}
+learners = {
+    "ML-kNN": "MLkNN(n_neighbors=9)",
+    "DW-ML-kNN": "DWMLkNN(n_neighbors=9)",
+    "voting": "BRkNN(n_neighbors=9)",
+    "forest": 'MLRandomForest(n_estimators=30, criterion="gini", random_state=0)',
+    "tree": "MLDecisionTree(min_samples_leaf=5, random_state=0)",
+}
+results = experiments.compare(data, learners)  # a stratified split of each
+
+# %%
+# Friedman's test first: is there a difference at all?
+
+values = results.means("average_precision")
+print(experiments.friedman(values, greater_is_better=True, names=results.learners))
+
+# %%
+# Then the diagram.
+
+test = experiments.nemenyi(values, greater_is_better=True, names=results.learners)
+experiments.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+plt.show()
+
+# %%
+# By another measure the order is another one.
+
+values = results.means("f1")
+test = experiments.nemenyi(values, greater_is_better=True, names=results.learners)
+experiments.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+plt.show()

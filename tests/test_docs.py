@@ -1,0 +1,154 @@
+"""The pages of the site: their code runs and prints what they show, their links are sound."""
+
+import doctest
+import json
+import re
+import shlex
+import sys
+import tomllib
+import types
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import plurilabel
+from plurilabel import datasets
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.md")
+    if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts)
+)
+HOSTS = {"scikit-learn.org", "pynndescent.readthedocs.io"}
+FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+CHEAP = {"describe", "fit", "predict", "evaluate", "tune", "compare"}
+
+
+def blocks(page):
+    """Kind and text of the fenced blocks of a page, in order."""
+    return [(kind.strip(), text) for kind, text in FENCE.findall(page.read_text("utf-8"))]
+
+
+def names(pages):
+    return [str(page.relative_to(DOCS)) for page in pages]
+
+
+RUN = [
+    page
+    for page in PAGES
+    if {"python", "sh"} & {kind for kind, _ in blocks(page)}
+    and page.name != "neural.md"  # tests/neural/test_docs.py runs it
+]
+
+
+@pytest.mark.parametrize("page", RUN, ids=names(RUN))
+def test_code_runs(page, tmp_path, monkeypatch, request):
+    text = page.read_text("utf-8")
+    if re.search(r'load\("(?!digits")', text):
+        request.getfixturevalue("data_folder")
+    for library in ("torch", "keras"):
+        uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
+        if uses or (library == "torch" and "plurilabel.neural" in text):
+            pytest.importorskip(library)
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
+    # a module, so that classes defined on a page can be pickled
+    module = types.ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for kind, code in blocks(page):
+        if kind == "python" and code.lstrip().startswith(">>>"):
+            check_session(code, module, page.name)
+        elif kind == "python":
+            exec(compile(code, page.name, "exec"), module.__dict__)
+        elif kind == "sh":
+            run_commands(code)
+
+
+def check_session(code, module, name):
+    """A block of prompts and answers: every answer must come out."""
+    test = doctest.DocTestParser().get_doctest(code, module.__dict__, name, name, 0)
+    told = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=told.append, clear_globs=False)
+    module.__dict__.update(test.globs)  # the parser works on a copy
+    assert not runner.failures, "".join(told)
+
+
+def run_commands(code):
+    """The commands of a shell block that take no more than seconds; others must at least exist."""
+    from click.testing import CliRunner
+
+    from plurilabel.cli._main import COMMANDS
+    from plurilabel.cli._main import plurilabel as program
+
+    for line in code.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if not words or words[0] != "plurilabel":
+            continue
+        assert words[1] in COMMANDS
+        if words[1] in CHEAP:
+            result = CliRunner().invoke(program, words[1:])
+            assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+def test_a_wrong_answer_is_found():
+    with pytest.raises(AssertionError, match="Expected"):
+        check_session(">>> 1 + 1\n3\n", types.ModuleType("page"), "x.md")
+
+
+def test_external_links_are_known():
+    for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        for url in re.findall(r"https?://[^\s)>\"'`]+", page.read_text("utf-8")):
+            assert urlsplit(url).scheme == "https", f"{page.name}: {url}"
+            assert urlsplit(url).hostname in HOSTS, f"{page.name}: {url}"
+
+
+def test_every_learner_has_a_page_and_figures():
+    learners = {
+        name
+        for name in plurilabel.__all__
+        if isinstance(getattr(plurilabel, name), type) and name != "ThresholdClassifier"
+    } | {"BPMLL"}
+    pages = {path.stem for path in (DOCS / "learners").glob("*.md")} - {"index"}
+    entries = tomllib.loads((DOCS / "learners" / "learners.toml").read_text("utf-8"))
+    measured = json.loads((DOCS / "learners" / "measured.json").read_text("utf-8"))
+    assert learners == pages == entries.keys() == measured.keys()
+    for name, entry in entries.items():
+        title = (DOCS / "learners" / f"{name}.md").read_text("utf-8").splitlines()[0]
+        assert title == f"# {entry['title']}"
+
+
+@pytest.mark.parametrize(("learner", "dataset"), [("MLkNN", "yeast"), ("CML", "emotions")])
+def test_measured_figures_come_out(learner, dataset, data_folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import measure_learners
+
+    measured = json.loads((DOCS / "learners" / "measured.json").read_text("utf-8"))
+    found = measure_learners.measure(measure_learners.learners()[learner], dataset)
+    for key in ("hamming_loss", "average_precision", "macro_f1"):
+        assert found[key] == pytest.approx(measured[learner][dataset][key], abs=0.002)
+
+
+def test_table_of_datasets(data_folder):
+    shown = {}
+    for line in (DOCS / "data.md").read_text("utf-8").splitlines():
+        found = re.match(r"\| `([\w-]+)`.*?\| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", line)
+        if found:
+            shown[found[1]] = (*(int(n.replace(",", "")) for n in found.group(2, 3, 4)), found[5])
+    assert shown.keys() == set(datasets.names()) - {"image-bags", "image-600"}
+    for name in ("digits", "yeast", "flags", "foodtruck", "genbase", "medical"):
+        data = datasets.load(name)
+        cardinality = f"{data.Y.sum() / data.Y.shape[0]:.3f}"
+        assert shown[name] == (*data.X.shape, data.Y.shape[1], cardinality), name
+
+
+def test_link_checker(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import check_links
+
+    (tmp_path / "a.html").write_text('<h1 id="top"><a href="b.html#here">b</a><a href="#top">')
+    (tmp_path / "b.html").write_text('<p id="here"><img src="a.png"><a href="a.html#gone">')
+    assert check_links.broken(tmp_path) == ["b.html: a.png", "b.html: a.html#gone"]
