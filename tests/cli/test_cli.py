@@ -51,8 +51,10 @@ def test_label_columns_and_counts(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["describe", "nowhere.csv"], "'nowhere.csv' is neither a file nor a standard dataset"),
-        (["describe", "{films}"], "labels must name the label columns of films.csv"),
+        (["describe", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["describe", "nofolder/nowhere"], "there is no file nofolder/nowhere"),
+        (["describe", "nowhere"], "'nowhere' is neither a file nor a standard dataset; there are"),
+        (["describe", "{films}"], "Error: --labels must name the label columns of films.csv"),
         (["describe", "{films}", "--labels", "genre"], "genre"),
         (["describe", "digits", "--labels", "a"], "needs no --labels"),
     ],
@@ -62,6 +64,17 @@ def test_errors_are_one_sentence(arguments, message, films):
     assert result.exit_code == 1
     assert result.output.startswith("Error: ") and message in result.output
     assert result.output.count("\n") == 1 and "Traceback" not in result.output
+
+
+def test_a_plot_that_cannot_be_written_is_refused_at_once(films, tmp_path):
+    for plot, message in (
+        ("a.xyz", "--plot must name a file that ends in .png, .svg or .pdf, got "),
+        ("no/a.png", "to be in"),
+    ):
+        result = run("describe", films, "--labels", "tags", "--plot", tmp_path / plot)
+        assert result.exit_code == 2 and message in result.output
+        assert result.output.startswith("Error: --plot") and result.output.count("\n") == 1
+    assert run("describe", films, "--labels", "tags", "--top", "-1").exit_code == 2
 
 
 def test_version_and_help():

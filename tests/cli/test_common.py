@@ -46,6 +46,8 @@ def failing(error):
         (MemoryError(), 1, "Error: not enough memory; try fewer rows or labels\n"),
         (MemoryError("Unable to allocate 9 TiB"), 1,
          "Error: not enough memory (Unable to allocate 9 TiB); try fewer rows or labels\n"),
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "Error: No space left on device\n"),
+        (ValueError("labels names a column 'a'"), 1, "Error: --labels names a column 'a'\n"),
         (RecursionError(), 1, "Error: the input is nested too deeply\n"),
         (KeyboardInterrupt(), 130, "Stopped.\n"),
         (UsageError("that cannot be, use sep="), 2, "Error: that cannot be, use --sep\n"),

@@ -24,7 +24,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     assert done.status == 0 and done.err == ""
     lines = done.out.splitlines()
     assert lines[0] == "mails: 60 rows, 11 sparse features, 3 labels, 1.58 of them on a row"
-    assert lines[1].startswith("Learner: logistic regression, C=")
+    assert lines[1].startswith("Learner: logistic regression (C=")
     assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]
     assert lines[3].startswith("Cut of scores into label sets: one cut for all labels")
     assert lines[3].endswith("at least one label for each row, as in the data")
@@ -105,8 +105,8 @@ def test_nothing_held_out(run, mails, tmp_path):
     done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
     assert done.status == 0
     assert "Learner: random forest, since 4 rows are too few to compare learners" in done.out
-    assert "the learner's own cut, since 4 rows are too few to learn one" in done.out
-    assert "Quality unknown: nothing held out, since there are only 4 rows." in done.out
+    assert "the learner's own cut, since fewer than 20 rows teach none" in done.out
+    assert "Quality unknown: nothing held out of only 4 rows." in done.out
 
 
 def test_published_split(run, tmp_path, data_folder):
@@ -174,7 +174,12 @@ def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
         (["{mails}", "--labels", "topics", "-o", "m.skops"], 1,
          "leave it out with --drop 'id', choose the columns to use with --features, or turn it "
          "into words with --text 'id'"),
-        (["{mails}", "--labels", "topic", "-o", "m.skops"], 1, "such as 'topics'"),
+        (["{mails}", "--labels", "topic", "-o", "m.skops"], 1,
+         "Error: --labels names a column 'topic': expected one of the table's, such as 'topics'"),
+        (["{mails}", "--labels", "topics", "--drop", "idd", "-o", "m.skops"], 1,
+         "Error: --drop names a column 'idd'"),
+        (["{mails}", "--labels", "topics", "--text", "topics", "-o", "m.skops"], 1,
+         "Error: --text must name no label column, got 'topics'"),
         (["{mails}", *TABLE, "-o", "m.pkl"], 2, "-o must name a file that ends in .skops"),
         (["{mails}", *TABLE, "-o", "no/m.skops"], 2, "-o no/m.skops has no folder no to be in"),
         (["{mails}", *TABLE, "--learner", "MLkNN(k=3)", "-o", "m.skops"], 2,
@@ -182,7 +187,7 @@ def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
         (["{mails}", *TABLE, "--learner", "__import__('os')", "-o", "m.skops"], 2, "--learner: "),
         (["{mails}", *TABLE, "--learner", "MLkNN(500)", "-o", "m.skops"], 1, "n_neighbors must"),
         (["{mails}", *TABLE, "--learner", "MLkNN(metric='x')", "-o", "m.skops"], 1, "metric"),
-        (["nowhere.csv", "-o", "m.skops"], 1, "'nowhere.csv' is neither a file nor a standard"),
+        (["nowhere.csv", "-o", "m.skops"], 1, "there is no file nowhere.csv"),
         (["digits", "--labels", "a", "-o", "m.skops"], 1, "needs no --labels"),
         (["{mails}", *TABLE, "--holdout", "2", "-o", "m.skops"], 2, "2.0 is not in the range"),
     ],
@@ -196,6 +201,32 @@ def test_fit_errors_are_one_sentence(
     assert message.format(mails=mails) in done.err and "Traceback" not in done.err
     assert done.err.splitlines()[-1].startswith("Error: ")
     assert not list(tmp_path.glob("*.skops"))
+
+
+def test_a_tag_on_every_row_and_one_tag_only(run, mails_frame, tmp_path):
+    path, model = tmp_path / "mails.csv", tmp_path / "m.skops"
+    options = ["--labels", "topics", "--features", "length,from", "-o", model]
+    logistic = ["--learner", "BinaryRelevance(LogisticRegression(max_iter=1000))"]
+    mails_frame.assign(topics="mail; " + mails_frame["topics"]).to_csv(path, index=False)
+    assert run("fit", path, *options, *logistic).status == 0
+    predicted = run("predict", model, path).out.splitlines()[1:]
+    assert all("mail" in row.split(";") for row in predicted)
+    mails_frame.assign(topics="mail").to_csv(path, index=False)
+    done = run("fit", path, *options)
+    assert done.status == 0 and " 1 label, 1.00 of them on a row" in done.out
+    assert "nan" not in done.out  # no pair to rank, so nothing is said of ranking
+    assert set(run("predict", model, path).out.splitlines()[1:]) == {"mail"}
+
+
+def test_one_row(run, tmp_path):
+    (tmp_path / "one.csv").write_text("x,tags\n3,sun;sea\n")
+    done = run("fit", tmp_path / "one.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
+    assert done.status == 0 and "1 rows" not in done.out
+    assert "one: 1 row, 1 feature, 2 labels" in done.out
+    assert "since 1 row is too few to compare learners" in done.out
+    done = run("predict", tmp_path / "m.skops", tmp_path / "one.csv", "-o", tmp_path / "p.csv")
+    assert "p.csv (1 row)\n" in done.err
+    assert (tmp_path / "p.csv").read_text() == "tags\nsea;sun\n"
 
 
 # tune ----------------------------------------------------------------------------------------
@@ -251,8 +282,8 @@ def test_tune_as_json_with_a_threshold(run, mails, tmp_path):
     ("options", "message"),
     [
         (["--learner", "MLkNN(3)"], "--learner has no list of candidates"),
-        (["--learner", "MLkNN([3, 5])", "--measure", "f2"], "--measure: name must be one of"),
-        (["--learner", "MLkNN([3, 5])", "--measure", "precision@k"], "--measure: name must have"),
+        (["--learner", "MLkNN([3, 5])", "--measure", "f2"], "--measure must be one of"),
+        (["--learner", "MLkNN([3, 5])", "--measure", "precision@k"], "--measure must have"),
         (["--learner", "MLkNN([3, 5])", "--cv", "1"], "1 is not in the range"),
         ([], "Missing option '--learner'"),
     ],

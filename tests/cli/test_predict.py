@@ -130,7 +130,7 @@ def test_names_with_separators(run, tmp_path):
     ]  # fmt: skip
     save(tmp_path / "m.skops", ("a;b", "c|d", "e,", "f", "g", "h", "i"))
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv")
-    assert done.status == 1 and "write -o to a .jsonl or .parquet file" in done.err
+    assert done.status == 1 and "use --json, or -o with a .jsonl or .parquet file" in done.err
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "-o", tmp_path / "o.jsonl")
     assert done.status == 0
 
@@ -168,16 +168,18 @@ def test_a_standard_dataset(run, tmp_path):
     [
         (["none.skops", "mails.csv"], 1, "none.skops: No such file or directory"),
         (["mails.csv", "mails.csv"], 1, "mails.csv is no model file, or broken"),
-        (["m.skops", "none.csv"], 1, "'none.csv' is neither a file nor a standard dataset"),
+        (["m.skops", "none.csv"], 1, "there is no file none.csv"),
         (["m.skops", "mails.csv", "-o", "mails.csv"], 2, "-o mails.csv would overwrite the input"),
         (["m.skops", "mails.csv", "-o", "m.skops"], 2, "-o must name a file that ends in .csv"),
-        (["m.skops", "mails.csv", "-o", "o.xlsx"], 2, "-o must name a file that ends in .csv"),
+        (["m.skops", "mails.csv", "-o", "o.xlsx"], 2, "ends in .csv, .tsv, .parquet or .jsonl, g"),
+        (["m.skops", "mails.csv", "-o", "o.parquet.gz"], 2, "-o must name a file that ends in"),
+        (["m.skops", "mails.csv", "-o", "o.csv", "--json"], 2, "for a file write -o NAME.jsonl"),
         (["m.skops", "mails.csv", "--id", "no"], 2, "--id names a column 'no', which mails.csv"),
         (["m.skops", "mails.csv", "--top", "0"], 2, "0 is not in the range"),
-        (["m.skops", "few.csv"], 1, "the table lacks 2 columns 'length', 'body'; it must have"),
+        (["m.skops", "few.csv"], 1, "few.csv: the table lacks 2 columns, 'length', 'body'; it"),
         (["m.skops", "empty.csv"], 1, "empty.csv: table: expected at least one row, got none"),
         (["m.skops", "bad.csv"], 1, "bad.csv, line 3: column 'length': expected a number, got"),
-        (["m.skops", "semi.csv"], 1, "the table lacks 3 columns"),
+        (["m.skops", "semi.csv"], 1, "; is --sep right?"),
     ],
 )
 def test_predict_errors_are_one_sentence(
@@ -206,6 +208,21 @@ def test_errors_on_standard_input_do_not_name_a_file_of_ours(run, model):
     assert done.err == (
         "Error: standard input, line 2: column 'length': expected a number, got 'long'\n"
     )
+
+
+def test_missing_columns_on_standard_input(run, model):
+    done = run("predict", model, "-", stdin="from,body\nshop,bread\n")
+    assert done.err.startswith("Error: standard input: the table lacks the column 'length'; ")
+
+
+def test_json_lines_on_stdout(run, model, mails, tmp_path):
+    options = [model, mails, "--id", "id", "--top", 2, "--scores"]
+    run("predict", *options, "-o", tmp_path / "o.jsonl")
+    done = run("predict", *options, "--json")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == (tmp_path / "o.jsonl").read_text(encoding="utf-8")
+    first = json.loads(done.out.splitlines()[0])
+    assert first["id"] == "m000" and len(first["topics"]) == len(first["scores"]) == 2
 
 
 # evaluate ------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_words_of_some_rows_only():
     [
         (
             {"size": [1]},
-            "the table lacks 4 columns 'kind', 'two', 'yes', 'vec'; it must have the 5",
+            "the table lacks 4 columns, 'kind', 'two', 'yes', 'vec'; it must have the 5",
         ),
         (
             FIRST.drop(columns="two"),

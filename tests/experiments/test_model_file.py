@@ -15,6 +15,11 @@ import pytest
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -86,6 +91,15 @@ def test_every_learner_comes_back(tmp_path, name, is_sparse):
     model = load_model(tmp_path / "m.skops")
     assert_same(learner, model.estimator, A)
     assert (model.label_names, model.feature_names) == (NAMES, FEATURES)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_labels_that_every_row_has_or_none(tmp_path, name):
+    B = Y.copy()
+    B[:, 1], B[:, 2] = 1, 0
+    learner = small(name).fit(X, B)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
 
 
 @pytest.mark.parametrize("strategy", strategy_names())
@@ -341,6 +355,59 @@ def test_bombs_are_refused(saved):
     assert "model files hold nothing compressed" in refused(saved)
 
 
+def test_bombs_in_sparse_matrices_are_refused(saved, monkeypatch):
+    """They are archives of their own, which skops unpacks."""
+    learner = MLkNN(3).fit(sparse.csr_array(X), Y)
+    learner.zeros_ = sparse.csr_matrix((np.zeros(200_000), np.zeros(200_000), [0, 200_000]))
+    with_learner(saved, learner)
+    size = saved.stat().st_size
+    assert size < 2_000_000 / 10
+    load_model(saved)
+    monkeypatch.setattr("plurilabel.experiments._model_size._UNPACKED", (10, 0))
+    assert "its sparse matrices would take 0.0 GB" in refused(saved)
+
+
+def test_arrays_that_are_named_again_and_again_are_refused(saved):
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        array = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
+                 "type": "numpy", "file": "large.npy"}  # fmt: skip
+        schema["content"]["content"] = {"n_neighbors": [array] * 50}
+        return json.dumps(schema)
+
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("large.npy", bytes(100_000))
+    rewritten(saved, change)
+    assert "names the same arrays again and again" in refused(saved)
+
+
+def test_made_up_sizes_beside_the_learner_are_refused(saved):
+    about_changed(saved, n_features=10**12, feature_names=None)
+    assert "expected at most 50,000,000 features" in refused(saved)
+    vectors = {"kind": "vectors", "column": "v", "length": 10**12}
+    encoder = {"columns": [vectors], "words": None}
+    about_changed(saved, n_features=5, encoder=encoder)
+    assert "expected columns for 5 features" in refused(saved)
+    about_changed(saved, encoder=None, feature_names=list(FEATURES), label_names=[1, 2, 3, 4])
+    assert "expected names of labels" in refused(saved)
+
+
+def test_what_is_looked_through_is_what_is_loaded(saved, monkeypatch):
+    from plurilabel.experiments import _model_file
+
+    look = _model_file._untrusted
+
+    def look_and_change(content):
+        found = look(content)
+        saved.write_bytes(b"something else")
+        return found
+
+    monkeypatch.setattr(_model_file, "_untrusted", look_and_change)
+    assert load_model(saved).estimator.predict(X).shape == (60, 4)
+
+
 def test_sizes_that_lie_are_refused(saved):
     """A header of an array that promises more than there is."""
 
@@ -382,6 +449,18 @@ def test_files_of_other_versions(saved):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load_model(saved)
+
+    # a type that only that version has
+    def renamed(name, content):
+        return content.replace(b"_mlknn.", b"_gone.").replace(b"_mlknn", b"_gone")
+
+    about_changed(saved, versions=now | {"plurilabel": "9.1.0"})
+    whole = saved.read_bytes()
+    rewritten(saved, renamed)
+    message = refused(saved)
+    assert "plurilabel.lazy._gone.MLkNN, which is not known here" in message
+    assert "was saved with plurilabel 9.1.0 (now " in message and "harm" not in message
+    saved.write_bytes(whole)
     # if it does not load, the version is the reason to name
     about_changed(saved, versions=now | {"plurilabel": "0.0.1"})
     rewritten(saved, lambda name, old: b"{}" if name == "schema.json" else old)
@@ -399,3 +478,94 @@ def test_skops_is_named_where_it_is_missing(saved, monkeypatch):
     for call in (lambda: load_model(saved), lambda: save_model(saved, None)):
         with pytest.raises(ImportError, match=r"need skops: .*pip install plurilabel\[cli\]"):
             call()
+
+
+# trees that lead nowhere ---------------------------------------------------------------------
+
+
+def tree_with(**changes):
+    """A learner whose tree was changed after it was fitted."""
+    learner = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    for name, value in changes.items():
+        getattr(learner.tree_, name)[0] = value
+    return learner
+
+
+def narrow(learner):
+    learner.n_features_in_ = 2
+    return learner
+
+
+def forest_with_a_wide_tree():
+    learner = make_learner("RandomForestClassifier(n_estimators=2)").fit(X, Y)
+    wide = DecisionTreeClassifier().fit(np.hstack([X, X]), Y)
+    learner.estimators_[1] = wide
+    return learner
+
+
+def boosted_with(**changes):
+    spec = "MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2))"
+    learner = make_learner(spec).fit(X, Y)
+    nodes = learner.estimators_[1]._predictors[0][0].nodes
+    for name, value in changes.items():
+        nodes[name][0] = value
+    return learner
+
+
+def neighbours_with(part, change):
+    learner = make_learner("KNeighborsClassifier(algorithm='kd_tree', leaf_size=5)").fit(X, Y)
+    state = list(learner._tree.__getstate__())
+    state[part] = change(np.array(state[part]))
+    learner._tree.__setstate__(tuple(state))
+    return learner
+
+
+def changed_at(name, value):
+    def change(array):
+        (array if name is None else array[name])[0] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tree_with(children_left=10**9),
+        lambda: tree_with(children_right=-5),
+        lambda: tree_with(children_left=0),  # for ever
+        lambda: tree_with(feature=5),
+        lambda: tree_with(feature=-1),
+        lambda: narrow(tree_with()),
+        lambda: {"nested": [(tree_with(children_left=10**9),)]},
+        forest_with_a_wide_tree,
+        lambda: boosted_with(left=10**9),
+        lambda: boosted_with(right=0),
+        lambda: boosted_with(feature_idx=5),
+        lambda: boosted_with(is_categorical=1),
+        lambda: neighbours_with(1, changed_at(None, 60)),
+        lambda: neighbours_with(2, changed_at("idx_end", 61)),
+        lambda: neighbours_with(2, lambda nodes: nodes[:3].copy()),
+        lambda: neighbours_with(3, lambda bounds: bounds[:, :, :2].copy()),
+    ],
+)
+def test_trees_that_lead_nowhere_are_refused(saved, make):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = make()
+    with_learner(saved, learner)
+    assert "leads nowhere" in refused(saved)
+
+
+def test_sound_trees_are_not_refused(saved):
+    learners = [
+        HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2).fit(X, Y[:, 0]),
+        GradientBoostingClassifier(n_estimators=2).fit(X, Y[:, 0]),
+        make_learner("ExtraTreesClassifier(n_estimators=2)").fit(X, Y),
+        make_learner("KNeighborsClassifier(algorithm='ball_tree', leaf_size=5)").fit(X, Y),
+        DecisionTreeClassifier(max_leaf_nodes=7).fit(X, Y),
+        BaggingClassifier(DecisionTreeClassifier(), 2, max_features=2).fit(X, Y[:, 0]),
+    ]
+    for learner in learners:
+        with_learner(saved, learner)
+        back = load_model(saved).estimator
+        np.testing.assert_array_equal(back.predict(X), learner.predict(X))

@@ -10,8 +10,8 @@ from plurilabel.experiments import _suggest
 from plurilabel.experiments._suggest import suggest_learner
 
 X, Y = make_multilabel_classification(90, 6, n_classes=4, random_state=1)
-DENSE = ["ML-kNN", "logistic regression, C=0.1", "random forest"]
-SPARSE = ["ML-kNN", "logistic regression, C=1", "logistic regression, C=10"]
+DENSE = ["ML-kNN", "logistic regression (C=0.1)", "random forest"]
+SPARSE = ["ML-kNN", "logistic regression (C=1)", "logistic regression (C=10)"]
 
 
 @pytest.fixture
@@ -71,8 +71,15 @@ def test_what_would_take_long_is_not_tried(few_trees, monkeypatch):
     assert found.reason == "since others would take long with 90 rows and 4 labels"
     monkeypatch.setattr(_suggest, "MOST_FOR_NEIGHBOURS", len(X) - 1)
     found = suggest_learner(X, Y)
-    assert (found.name, found.compared) == ("logistic regression, C=0.1", {})
+    assert (found.name, found.compared) == ("logistic regression (C=0.1)", {})
     assert "too many" in found.reason
+
+
+def test_few_rows_with_very_many_labels(few_trees, monkeypatch):
+    monkeypatch.setattr(_suggest, "MOST_FOR_LOGISTIC", 0)
+    monkeypatch.setattr(_suggest, "MOST_FOR_FOREST", 0)
+    for few in (X[:20], sparse.csr_array(X[:20])):
+        assert "too few to compare" in suggest_learner(few, Y[:20]).reason
 
 
 def test_a_sample_of_many_rows(few_trees, monkeypatch):
@@ -84,10 +91,11 @@ def test_few_rows(few_trees):
     for n in (1, 2, 29):
         found = suggest_learner(X[:n], Y[:n])
         assert (found.name, found.compared) == ("random forest", {})
-        assert found.reason == f"since {n} rows are too few to compare learners"
+        rows = "1 row is" if n == 1 else f"{n} rows are"
+        assert found.reason == f"since {rows} too few to compare learners"
         assert found.estimator.fit(X[:n], Y[:n]).predict(X).shape == Y.shape
         found = suggest_learner(sparse.csr_array(X[:n]), Y[:n])
-        assert found.name == "logistic regression, C=1"
+        assert found.name == "logistic regression (C=1)"
         assert found.estimator.fit(X[:n], Y[:n]).predict(X).shape == Y.shape
 
 

@@ -116,12 +116,15 @@ _OPTIONS = {
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
     r"\btag_sep=": "--tag-sep",
     r"\bsep=": "--sep",
+    r"^(labels|features|text|drop)(?= names? | must name )": r"--\1",
 }
 
 
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return _in_options(" ".join(str(error).split()) or type(error).__name__)
 
 
@@ -208,6 +211,8 @@ def is_standard(data: str) -> bool:
         return True
     if Path(data).is_dir():
         raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
+    if Path(data).suffix or len(Path(data).parts) > 1:
+        raise FileNotFoundError(f"there is no file {data}")
     raise FileNotFoundError(
         f"{data!r} is neither a file nor a standard dataset; "
         f"there are {', '.join(datasets.names())}"
@@ -255,6 +260,11 @@ def say(*lines: str, as_json: bool = False) -> None:
     """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
     for line in lines:
         click.echo(line, err=as_json)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, such as ``1 row`` and ``2,417 rows``."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_json(value: Any) -> None:

@@ -9,12 +9,19 @@ import click
 
 from plurilabel import datasets
 from plurilabel.cli._common import data_options, find, print_json
+from plurilabel.cli._output import check_output
 
 
 @click.command()
 @click.argument("data", metavar="NAME|FILE")
 @data_options
-@click.option("--top", default=10, show_default=True, help="Labels and label sets to show.")
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Labels and label sets to show.",
+)
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def describe(
@@ -34,6 +41,8 @@ def describe(
       plurilabel describe digits
       plurilabel describe films.csv --labels tags --plot films.png
     """
+    if plot:
+        check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot")
     loaded = find(data, **reading)
     description = datasets.describe(loaded)
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from plurilabel import metrics
-from plurilabel.cli._common import print_json, print_table, say
+from plurilabel.cli._common import counted, print_json, print_table, say
 from plurilabel.cli._rows import read_rows
 from plurilabel.cli._training import arrow, scores_of
 from plurilabel.experiments import Model, ModelRows, load_model
@@ -55,7 +55,7 @@ def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: b
             }
         print_json(result)
         return
-    say(f"{X.shape[0]:,} rows, {Y.shape[1]:,} labels")
+    say(f"{counted(X.shape[0], 'row')}, {counted(Y.shape[1], 'label')}")
     print_table(
         ["measure", "value"],
         [[f"{name} {arrow(name)}", f"{value:.4f}"] for name, value in found.items()],

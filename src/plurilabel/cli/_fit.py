@@ -8,18 +8,17 @@ from typing import Any
 import click
 
 from plurilabel.cli._common import data_options, print_json, read_learner, say
+from plurilabel.cli._output import check_output, size_of
 from plurilabel.cli._training import (
     Plan,
     Trained,
     Training,
     always_labelled,
-    check_output,
     cut_for,
     needs_filling,
     read_training,
     say_data,
     say_quality,
-    size_of,
 )
 from plurilabel.experiments._learners import one_line, set_seeds
 from plurilabel.experiments._model_file import save_model

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from plurilabel import metrics
 from plurilabel.datasets import write_atomic
-from plurilabel.datasets._table_files import table_format, table_module
+from plurilabel.datasets._table_files import table_module
 from plurilabel.experiments import Model
 from plurilabel.metrics._scores import score_method
 
@@ -43,7 +43,7 @@ class Predictor:
                 return sep
         raise ValueError(
             f"the label names hold {' and '.join(SEPARATORS)}, so that tags cannot be joined in "
-            "CSV; write -o to a .jsonl or .parquet file"
+            "CSV; use --json, or -o with a .jsonl or .parquet file"
         )
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, dict[str, list[Any]]]]:
@@ -98,14 +98,18 @@ def _dense(scores: Any) -> Any:
 
 
 @contextmanager
-def prediction_writer(path: Path | None, kept: Any, kinds: dict[str, str]) -> Iterator[Any]:
-    """Function that appends a frame: to a file that appears whole, or as CSV to stdout."""
+def prediction_writer(
+    path: Path | None, kind: str, kept: Any, kinds: dict[str, str]
+) -> Iterator[Any]:
+    """Function that appends a frame: to a file that appears whole, or to stdout."""
     if path is None:
-        sys.stdout.write(_csv_line([*kept.columns, *kinds], ","))
-        yield lambda frame: sys.stdout.write(_as_csv(frame, ","))
+        if kind == "jsonl":
+            yield lambda frame: sys.stdout.writelines(map(bytes.decode, _json_lines(frame)))
+        else:
+            sys.stdout.write(_csv_line([*kept.columns, *kinds], ","))
+            yield lambda frame: sys.stdout.write(_as_csv(frame, ","))
         sys.stdout.flush()
         return
-    kind = table_format(path)
     with write_atomic(path) as stream:
         if kind == "parquet":
             arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")

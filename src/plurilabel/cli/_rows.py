@@ -17,9 +17,13 @@ def read_rows(
     """Read rows for a model; a dash is CSV on standard input."""
     if data == "-":
         return _from_stdin(model, with_labels, sep)
-    if is_standard(data):
-        return model.read(datasets.load(data), with_labels=with_labels)
-    return model.read(data, with_labels=with_labels, sep=sep)
+    try:
+        source = datasets.load(data) if is_standard(data) else data
+        return model.read(source, with_labels=with_labels, sep=sep)
+    except ValueError as error:
+        if data in str(error):
+            raise
+        raise ValueError(f"{data}: {error}") from None
 
 
 def _from_stdin(model: Model, with_labels: bool, sep: str | None) -> ModelRows:
@@ -30,4 +34,7 @@ def _from_stdin(model: Model, with_labels: bool, sep: str | None) -> ModelRows:
         try:
             return model.read(path, with_labels=with_labels, sep=sep)
         except ValueError as error:
-            raise ValueError(str(error).replace(str(path), "standard input")) from None
+            text = str(error)
+            if str(path) not in text:
+                text = f"standard input: {text}"
+            raise ValueError(text.replace(str(path), "standard input")) from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from plurilabel import metrics
 from plurilabel.cli._common import (
     UsageError,
     can_write,
+    counted,
     find,
     is_standard,
     is_table,
@@ -102,7 +103,7 @@ def needs_filling(source: TrainingData, learner: Any) -> bool:
 def cut_for(source: TrainingData, rows: int) -> tuple[str | None, str]:
     """The default cut of scores into label sets, and why."""
     if rows < FEWEST_FOR_CUT:
-        return None, f"the learner's own cut, since {rows} rows are too few to learn one"
+        return None, f"the learner's own cut, since fewer than {FEWEST_FOR_CUT} rows teach none"
     if rows * len(source.data.label_names) > MOST_SCORES:
         return None, "the learner's own cut, since a learned one would take too much memory"
     return "global", "one cut for all labels, the best for micro-F1 on out-of-fold scores"
@@ -137,12 +138,12 @@ class Training:
         self.train = self.test = None
         self.how = "nothing held out, as asked"
         if share > 0 and not published and n < FEWEST_HELD_OUT:
-            self.how = f"nothing held out, since there are only {n} rows"
+            self.how = f"nothing held out of only {counted(n, 'row')}"
         elif published or share > 0:
             plain = source if published else _without_split(source)
             self.train, self.test = plain.held_out(share, seed)
             kind = "the published test part" if published else f"{share:.0%}, stratified"
-            self.how = f"{len(self.test):,} rows ({kind})"
+            self.how = f"{counted(len(self.test), 'row')} ({kind})"
         if self.train is None or self.test is None:
             self.X, self.Y = source.data.X, _labels(source.data.Y)
         else:
@@ -210,31 +211,7 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     return metrics.evaluate(Y_test, np.broadcast_to(frequency, (n, q)), labels)
 
 
-# the model file ------------------------------------------------------------------------------
-
-
-def check_output(out: Path, *inputs: str, suffixes: tuple[str, ...] = (".skops",)) -> None:
-    """Refuse, before any work is done, an output that cannot be written or is an input."""
-    name = out.name.lower().removesuffix(".gz") if suffixes != (".skops",) else out.name.lower()
-    if not name.endswith(suffixes):
-        raise UsageError(f"-o must name a file that ends in {' or '.join(suffixes)}, got {out}")
-    if out.is_dir() or not out.parent.is_dir():
-        what = "is a folder" if out.is_dir() else f"has no folder {out.parent} to be in"
-        raise UsageError(f"-o {out} {what}")
-    for path in inputs:
-        if Path(path).exists() and out.exists() and out.samefile(path):
-            raise UsageError(f"-o {out} would overwrite the input; choose another name")
-
-
-def size_of(path: Path) -> str:
-    """Size of a file, for a reader."""
-    size = float(path.stat().st_size)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if size >= 10 or unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
-
+# what is said ------------------------------------------------------------------------------
 
 SHOWN = (
     "f1",
@@ -259,7 +236,7 @@ def say_quality(done: Trained, *, as_json: bool) -> None:
     rows = [
         [f"{name} {arrow(name)}", f"{done.measures[name]:.3f}", f"{done.guessed[name]:.3f}"]
         for name in SHOWN
-        if name in done.measures and name in done.guessed
+        if name in done.guessed and math.isfinite(done.measures.get(name, math.nan))
     ]
     print_table(["", "model", "same answer for all"], rows, err=as_json)
 
@@ -268,10 +245,10 @@ def say_data(source: TrainingData, *, as_json: bool) -> None:
     """One line about the data."""
     data = source.data
     n, q = data.Y.shape
-    kind = "sparse features" if sparse.issparse(data.X) else "features"
+    kind = "sparse feature" if sparse.issparse(data.X) else "feature"
     cardinality = float(data.Y.sum()) / n
     say(
-        f"{data.name or 'data'}: {n:,} rows, {data.X.shape[1]:,} {kind}, {q:,} labels, "
-        f"{cardinality:.2f} of them on a row",
+        f"{data.name or 'data'}: {counted(n, 'row')}, {counted(data.X.shape[1], kind)}, "
+        f"{counted(q, 'label')}, {cardinality:.2f} of them on a row",
         as_json=as_json,
     )

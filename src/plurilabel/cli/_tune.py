@@ -11,11 +11,11 @@ from sklearn.model_selection import GridSearchCV
 from plurilabel import metrics
 from plurilabel.cli._common import UsageError, data_options, print_table, read_learner, say
 from plurilabel.cli._fit import finish, training_options
+from plurilabel.cli._output import check_output
 from plurilabel.cli._training import (
     Plan,
     Training,
     always_labelled,
-    check_output,
     needs_filling,
     read_training,
     say_data,
@@ -75,7 +75,7 @@ def tune(
     try:
         metrics.get_scorer(measure)
     except ValueError as error:
-        raise UsageError(f"--measure: {error}") from None
+        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
     search = read_learner(learner, measure=measure, cv=cv)
     if not isinstance(search, GridSearchCV):
         raise UsageError(

@@ -101,6 +101,12 @@ class TableEncoder:
         return (*names, *(prefix + word for word in self.words.vocabulary))
 
     @property
+    def n_features(self) -> int:
+        """How many there are, without their names."""
+        widths = (getattr(column, "length", None) or len(column.names) for column in self.columns)
+        return sum(widths) + (len(self.words.vocabulary) if self.words else 0)
+
+    @property
     def column_names(self) -> list[str]:
         """The columns that a table must have."""
         return [c.column for c in self.columns] + ([self.words.column] if self.words else [])
@@ -138,11 +144,11 @@ class TableEncoder:
         missing = [name for name in self.column_names if name not in there]
         if missing:
             shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
-            columns = "the column" if len(missing) == 1 else f"{len(missing)} columns"
-            raise ValueError(
-                f"the table lacks {columns} {shown}; "
-                f"it must have the {len(self.column_names)} feature columns of the first table"
-            )
+            columns = "the column" if len(missing) == 1 else f"{len(missing)} columns,"
+            what = f"the {len(self.column_names)} feature columns of the table learned from"
+            if len(frame.columns) == 1:
+                what += f", but has only one, {frame.columns[0]!r}; is sep= right?"
+            raise ValueError(f"the table lacks {columns} {shown}; it must have {what}")
 
     # as JSON -------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from plurilabel.datasets import write_atomic
 from plurilabel.datasets._sparse_rows import default_feature_names
 from plurilabel.datasets._table_encoder import TableEncoder
 from plurilabel.experiments._model import Model
+from plurilabel.experiments._model_size import MOST_FEATURES, too_large
+from plurilabel.experiments._model_trees import check_trees
 from plurilabel.experiments._model_types import TRUSTED_TYPES
 
 FORMAT = 1
@@ -66,7 +68,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
         raise ValueError(f"a model file must end in .skops, got {path!r}")
     check_is_fitted(model.estimator)
     content = io.BytesIO(sio.dumps(model.estimator))
-    strange = _untrusted(data=content.getvalue())
+    strange = _untrusted(content.getvalue())
     if strange:
         raise ValueError(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again; there "
@@ -82,7 +84,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """Load a model that :func:`save_model` saved.
 
     Nothing in the file is built before all types in it were found among those that are trusted:
-    plurilabel's own and the usual ones of numpy, scipy and scikit-learn.
+    plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
+    run, it cannot fill the memory by lying about sizes, and trees cannot lead out of their
+    arrays. Other numbers are not checked: a file that was made to mislead gives wrong answers, and
+    could crash other compiled parts of scikit-learn, such as those of support vector machines.
 
     Parameters
     ----------
@@ -99,18 +104,20 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     sio = _skops()
     path = os.fspath(path)
-    about = _read_about(path)
+    with open(path, "rb") as stream:
+        content = stream.read()  # once: what is looked through is what is loaded
+    about = _read_about(path, content)
     made_by = about["versions"]
     try:
-        strange = _untrusted(file=path)
+        strange = _untrusted(content)
         if strange:
             raise ModelFileError(
-                f"{path} is not loaded: it holds {strange[0]}, which no model of plurilabel needs "
-                "and which could do harm"
+                f"{path} is not loaded: it holds {strange[0]}, {_why_strange(strange, made_by)}"
             )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            estimator = sio.load(path, trusted=sorted(TRUSTED_TYPES))
+            estimator = sio.loads(content, trusted=sorted(TRUSTED_TYPES))
+        check_trees(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise
@@ -139,9 +146,9 @@ def _skops() -> Any:
         ) from None
 
 
-def _untrusted(**content: Any) -> list[str]:
-    """Types in a file, or in the bytes of one, that are on no list."""
-    found = _skops().get_untrusted_types(**content)
+def _untrusted(content: bytes) -> list[str]:
+    """Types in the content of a file that are on no list."""
+    found = _skops().get_untrusted_types(data=content)
     return [name for name in found if name not in TRUSTED_TYPES]
 
 
@@ -169,8 +176,14 @@ def _about(model: Model) -> dict[str, Any]:
 def _model(about: dict[str, Any], estimator: Any) -> Model:
     if not hasattr(estimator, "predict"):
         raise ValueError(f"expected a learner, got {type(estimator).__name__}")
+    if not all(isinstance(name, str) for name in about["label_names"]):
+        raise ValueError("expected names of labels")
+    if not 0 <= about["n_features"] <= MOST_FEATURES:
+        raise ValueError(f"expected at most {MOST_FEATURES:,} features")
     encoder = None if about["encoder"] is None else TableEncoder.from_dict(about["encoder"])
     if encoder is not None:
+        if encoder.n_features != about["n_features"]:
+            raise ValueError(f"expected columns for {about['n_features']:,} features")
         names = encoder.feature_names
     elif about["feature_names"] is None:
         names = default_feature_names(about["n_features"])
@@ -190,23 +203,18 @@ def _model(about: dict[str, Any], estimator: Any) -> Model:
     )
 
 
-def _read_about(path: str) -> dict[str, Any]:
+def _read_about(path: str, content: bytes) -> dict[str, Any]:
     """The text beside the learner, after a look at the shape of the file."""
-    with open(path, "rb") as stream:
-        start = stream.read(4)
-        size = stream.seek(0, os.SEEK_END)
-    if start[:1] == b"\x80":
+    if content[:1] == b"\x80":
         raise ModelFileError(
             f"{path} is a pickle, which may run anything when it is loaded; "
             "plurilabel loads only .skops files, which `plurilabel fit` writes"
         )
     try:
-        with zipfile.ZipFile(path) as archive:
-            # saved without compression, a file cannot hold more than its size
-            entries = archive.infolist()
-            packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-            if packed or sum(entry.file_size for entry in entries) > size:
-                raise ModelFileError(f"{path} is not loaded: model files hold nothing compressed")
+        why_not = too_large(content)
+        if why_not:
+            raise ModelFileError(f"{path} is not loaded: {why_not}")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if _ABOUT not in archive.namelist():
                 raise ModelFileError(
                     f"{path} is no model of plurilabel: it lacks {_ABOUT}, which "
@@ -221,7 +229,7 @@ def _read_about(path: str) -> dict[str, Any]:
     except (ModelFileError, OSError):
         raise
     except Exception as error:
-        raise ModelFileError(f"{path} is broken: {type(error).__name__} in {_ABOUT}") from None
+        raise ModelFileError(f"{path} is broken: {_in_words(error)}") from None
     if found != FORMAT:
         raise ModelFileError(
             f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "
@@ -258,5 +266,16 @@ def _why(error: Exception, saved: dict[str, str]) -> str:
     others = _other_versions(saved)
     if others:
         return f"it was saved with {others}; install those versions, or fit it again"
+    return f"the file is broken ({_in_words(error)})"
+
+
+def _why_strange(names: list[str], saved: dict[str, str]) -> str:
+    others = _other_versions(saved)
+    if others and all(name.startswith(("plurilabel.", "sklearn.")) for name in names):
+        return f"which is not known here, and was saved with {others}; fit the model again"
+    return "which no model of plurilabel needs and which could do harm"
+
+
+def _in_words(error: Exception) -> str:
     text = " ".join(str(error).split())
-    return f"the file is broken ({type(error).__name__}{': ' + text[:200] if text else ''})"
+    return f"{type(error).__name__}{': ' + text[:200] if text else ''}"

@@ -81,6 +81,7 @@ _OURS = {
         "_rakel.RAkEL",
         "_relevance.BinaryRelevance",
         "_stacking.StackedRelevance",
+        "_together.Always",
         "_together.Together",
     ),
 }

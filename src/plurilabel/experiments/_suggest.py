@@ -96,7 +96,7 @@ def suggest_learner(
     >>> data = datasets.load("digits")
     >>> found = suggest_learner(data.X[:300], data.Y[:300])
     >>> list(found.compared)
-    ['ML-kNN', 'logistic regression, C=0.1', 'random forest']
+    ['ML-kNN', 'logistic regression (C=0.1)', 'random forest']
     >>> found.reason
     '... best of 3 by average precision, in 3 folds of 300 rows'
     """
@@ -146,19 +146,20 @@ def _candidates(
     # standardised features want a stronger penalty; of sparse ones it depends on their size
     penalties = (1.0, 10.0) if is_sparse else (0.1,)
     enough, searchable = n >= FEWEST, n <= MOST_FOR_NEIGHBOURS
+    rows = "1 row is" if n == 1 else f"{n:,} rows are"
     found: dict[str, tuple[Any, str]] = {}
     if enough and searchable:
         found["ML-kNN"] = (
             make_pipeline(*before, MLkNN(10, metric="cosine" if is_sparse else "euclidean")),
             f"since others would take long with {n:,} rows and {q:,} labels",
         )
-    if stored * q <= MOST_FOR_LOGISTIC or not searchable:
+    if stored * q <= MOST_FOR_LOGISTIC or not (enough and searchable):
         for C in penalties if enough and searchable else penalties[:1]:
             logistic = BinaryRelevance(LogisticRegression(C=C, max_iter=1000))
-            reason = f"since {n:,} rows are too {'many' if enough else 'few'} to compare learners"
-            found[f"logistic regression, C={C:g}"] = make_pipeline(*before, logistic), reason
+            reason = f"since {rows} too {'many' if enough else 'few'} to compare learners"
+            found[f"logistic regression (C={C:g})"] = make_pipeline(*before, logistic), reason
     if not is_sparse and searchable and n * q <= MOST_FOR_FOREST:
-        reason = f"since {n:,} rows are too few to compare learners"
+        reason = f"since {rows} too few to compare learners"
         found["random forest"] = make_pipeline(*fill, MLRandomForest(random_state=seed)), reason
     if not enough:
         return dict([found.popitem()])
