@@ -55,7 +55,7 @@ bench: .venv-bench/.ready
 
 .venv-bench/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python $(PIP) '.[bench]'
+	.venv-bench/bin/python $(PIP) '.[bench]' --constraint constraints/test.txt
 	touch $@
 
 clean:

@@ -1,13 +1,12 @@
 """Run every benchmark, or those named: ``python -m benchmarks lazy metrics``."""
 
-import importlib
-import pkgutil
-import sys
+import os
 
-import benchmarks
+from benchmarks._threads import ONE_THREAD
 
-wanted = {f"bench_{name}" for name in sys.argv[1:]}
-for module in pkgutil.iter_modules(benchmarks.__path__):
-    if module.name.startswith("bench_") and (not wanted or module.name in wanted):
-        print(f"\n== {module.name.removeprefix('bench_')}", flush=True)
-        importlib.import_module(f"benchmarks.{module.name}").main()
+os.environ.update(ONE_THREAD)  # before numpy is loaded
+
+from benchmarks._program import main
+
+if __name__ == "__main__":
+    main()

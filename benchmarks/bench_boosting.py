@@ -1,14 +1,13 @@
-"""Boosting: time beside q separate AdaBoost models of scikit-learn, and the table of measures.
+"""Boosting beside an AdaBoost of scikit-learn for each label, and the bare product of a round.
 
-``python benchmarks/bench_boosting.py`` prints the times. With ``--write docs/boosting_results.md``
-it also learns the datasets in the folder named by PLURILABEL_DATA and writes their measures there.
+``python -m benchmarks.bench_boosting docs/boosting_results.md`` learns the datasets in the folder
+named by PLURILABEL_DATA and writes their measures there.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from scipy import sparse
 from sklearn.ensemble import AdaBoostClassifier
 from threadpoolctl import threadpool_limits
 
+from benchmarks._measure import Row, beside
 from plurilabel import datasets, metrics
 from plurilabel.boosting import AdaBoostMH, AdaBoostMR, ADTBoostMH
 
@@ -32,83 +32,49 @@ def problem(n: int, d: int, q: int, seed: int = 0) -> tuple[Any, Any]:
     return X, Y.astype(np.int8)
 
 
-def seconds(call: Callable[[], Any], repeat: int = 2) -> float:
-    """CPU seconds on one thread, the least of some runs: other work on the machine counts less."""
-    best = np.inf
-    with threadpool_limits(1):
-        for _ in range(repeat):
-            start = time.process_time()
-            call()
-            best = min(best, time.process_time() - start)
-    return best
-
-
-def against_scikit_learn(n: int, d: int, q: int, max_bins: Any = None) -> dict[str, Any]:
+def against_scikit_learn(n: int, d: int, q: int, max_bins: Any = None) -> list[Row]:
     X, Y = problem(n, d, q)
-    ours = seconds(lambda: AdaBoostMH(ROUNDS, max_bins=max_bins).fit(X, Y))
-    timed = min(q, 3)
+    timed = min(q, 5)
 
     def peer() -> None:
         for l in range(timed):
             AdaBoostClassifier(n_estimators=ROUNDS).fit(X, Y[:, l])
 
-    peers = seconds(peer, repeat=1) * q / timed
-    return {
-        "what": f"AdaBoostMH fit, {n} x {d}, {q} labels, {ROUNDS} stumps, max_bins={max_bins}",
-        "ours_s": ours,
-        "peer_s": peers,
-        "ratio": peers / ours,
-        "note": f"peer: {q} AdaBoostClassifier of scikit-learn, from {timed} timed",
-    }
-
-
-def growth() -> list[dict[str, Any]]:
-    """A round at n, d, q and at twice each: linear growth is a ratio of 2."""
-    base = {"n": 4000, "d": 40, "q": 40}
-
-    def one(**size: int) -> float:
-        X, Y = problem(**size)
-        return seconds(lambda: AdaBoostMH(20).fit(X, Y), repeat=3) / 20
-
-    alone = one(**base)
-    rows = []
-    for key in base:
-        twice = one(**{**base, key: 2 * base[key]})
-        rows.append(
-            {
-                "what": f"one round, {base} with {key} doubled",
-                "ours_s": twice,
-                "peer_s": alone,
-                "ratio": twice / alone,
-                "note": "peer: the undoubled size",
-            }
-        )
+    rows = beside(
+        f"AdaBoostMH, fit, {n:,} x {d}, {q} labels, {ROUNDS} stumps, max_bins={max_bins}",
+        lambda: AdaBoostMH(ROUNDS, max_bins=max_bins).fit(X, Y),
+        {f"scikit-learn, {q} AdaBoostClassifier": peer},
+        note=""
+        if timed == q
+        else f"the peer's time is that of {timed} labels, times {q / timed:g}",
+    )
+    for found in rows:
+        for key in ("peer_s", "ratio", "low", "high"):
+            found[key] *= q / timed
     return rows
 
 
-def sparse_round() -> dict[str, Any]:
-    """Word presence: a round beside the bare product of X with the weights."""
+def sparse_round(n: int, d: int) -> list[Row]:
+    """Word presence: twelve rounds beside as many bare products of X with the weights."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((20_000, 5_000), density=0.01, format="csr", rng=rng)
-    Y = (rng.random((20_000, 50)) < 0.05).astype(np.int8)
-    V = rng.random((20_000, 100))
-    X = sparse.csr_array(X)
-    short, long = (seconds(lambda t=t: AdaBoostMH(t).fit(X, Y)) for t in (2, 12))
-    ours, transposed = (long - short) / 10, sparse.csr_array(X.T)
-    product = seconds(lambda: transposed @ V)
-    return {
-        "what": "one round of word rules, 20000 x 5000, 1 % of it not zero, 50 labels",
-        "ours_s": ours,
-        "peer_s": product,
-        "ratio": product / ours,
-        "note": "peer: the bare product X.T @ weights",
-    }
+    X = sparse.csr_array(sparse.random(n, d, density=0.01, format="csr", random_state=0))
+    Y = (rng.random((n, 50)) < 0.05).astype(np.int8)
+    V, transposed = rng.random((n, 100)), sparse.csr_array(X.T)
+    return beside(
+        f"AdaBoostMH, 12 word rules, {n:,} x {d:,}, 1% not zero, 50 labels",
+        lambda: AdaBoostMH(12).fit(X, Y),
+        limits={
+            "12 products of X.T and the weights": lambda: [transposed @ V for _ in range(12)],
+            "one pass over X": lambda: X.sum(),
+        },
+    )
 
 
-def run() -> list[dict[str, Any]]:
-    rows = [against_scikit_learn(2_000, 20, 10), against_scikit_learn(10_000, 100, 100)]
-    rows.append(against_scikit_learn(10_000, 100, 100, 256))
-    return [*rows, *growth(), sparse_round()]
+def run(quick: bool = False) -> list[Row]:
+    if quick:
+        return [*against_scikit_learn(500, 20, 10), *sparse_round(1_000, 500)]
+    rows = [*against_scikit_learn(2_000, 20, 10), *against_scikit_learn(5_000, 50, 100)]
+    return [*rows, *against_scikit_learn(5_000, 50, 100, 256), *sparse_round(10_000, 5_000)]
 
 
 def learners(name: str) -> dict[str, Any]:
@@ -162,7 +128,7 @@ def table(name: str) -> list[str]:
 
 HEAD = """# Boosting on real data
 
-Written by `benchmarks/bench_boosting.py --write`. Published splits; defaults where nothing is
+Written by `python -m benchmarks.bench_boosting`. Published splits; defaults where nothing is
 said. Ties count against the learner; coverage is 0-based. Text is learned as CSR with rules of
 word presence and is never made dense. Times are CPU seconds of one thread.
 
@@ -172,34 +138,13 @@ Elisseeff and Weston) and 0.2301, 0.2797, 6.5534, 0.1867, 0.7360 (the ML-WKNN pa
 """
 
 
-def times(rows: list[dict[str, Any]]) -> list[str]:
-    """The timings as Markdown."""
-    lines = ["## Times", "", "| what | s | peer, s | ratio | |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        cells = f"{row['ours_s']:.3f} | {row['peer_s']:.3f} | {row['ratio']:.2f}"
-        lines.append(f"| {row['what']} | {cells} | {row['note']} |")
-    return [*lines, ""]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, help="Markdown file for the table of measures")
-    parser.add_argument("--no-times", action="store_true", help="leave the timings out")
-    options = parser.parse_args()
+    parser.add_argument("write", type=Path, help="Markdown file for the table of measures")
     lines = [HEAD]
-    if not options.no_times:
-        rows = run()
-        lines += times(rows)
-        for row in rows:
-            print(
-                f"{row['what']}: {row['ours_s']:.3f} s, peer {row['peer_s']:.3f} s, "
-                f"ratio {row['ratio']:.2f} ({row['note']})",
-                flush=True,
-            )
-    if options.write:
-        for name in ("yeast", "medical", "bibtex", "tmc2007-500"):
-            lines += table(name)
-        options.write.write_text("\n".join(lines).rstrip() + "\n")
+    for name in ("yeast", "medical", "bibtex", "tmc2007-500"):
+        lines += table(name)
+    parser.parse_args().write.write_text("\n".join(lines).rstrip() + "\n")
 
 
 if __name__ == "__main__":

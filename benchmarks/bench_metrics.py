@@ -1,159 +1,101 @@
-"""All measures in one call: time beside scikit-learn's functions one after the other, and memory.
+"""All measures in one call, beside scikit-learn's functions one after the other.
 
-Run with ``python benchmarks/bench_metrics.py``.
+The limits: one sort of the scores by rows, and one pass over them.
 """
 
 from __future__ import annotations
 
-import time
-import tracemalloc
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn import metrics as sk
 
-from plurilabel import metrics
+from benchmarks._data import has_real_data, real, scored
+from benchmarks._measure import Row, added_mb, alone, beside, cpu_seconds, megabytes
+from plurilabel import MLkNN, metrics
 
 
-def problem(n: int = 100_000, q: int = 100, density: float = 0.1, seed: int = 0) -> tuple:
-    rng = np.random.default_rng(seed)
-    scores = rng.random((n, q))
-    Y = (rng.random((n, q)) < density).astype(np.int8)
-    Y[Y.sum(axis=1) == 0, 0] = 1  # empty sets are where the definitions differ
-    return Y, scores, (scores > 0.8).astype(np.int8)
-
-
-def top_scores(n: int = 100_000, q: int = 100_000, stored: int = 100, seed: int = 0) -> tuple:
-    """CSR labels (5 per row) and CSR scores of a shortlist."""
-    rng = np.random.default_rng(seed)
-
-    def random_rows(per_row: int, data: Any) -> sparse.csr_array:
-        # Distinct columns of a row, ascending: sorted picks plus their position.
-        picks = np.sort(rng.integers(0, q - per_row, (n, per_row), dtype=np.int32), axis=1)
-        indices = (picks + np.arange(per_row, dtype=np.int32)).ravel()
-        indptr = np.arange(n + 1, dtype=np.int32) * per_row
-        return sparse.csr_array((data, indices, indptr), shape=(n, q))
-
-    S = random_rows(stored, rng.random(n * stored))
-    hits = S.indices.reshape(n, stored)[:, ::50]  # so that some of the shortlist is right
-    Y = random_rows(3, np.ones(3 * n, dtype=np.int8))
-    Y = Y + sparse.csr_array(
-        (np.ones(hits.size, dtype=np.int8), hits.ravel(), np.arange(n + 1) * hits.shape[1]),
-        shape=(n, q),
-    )
-    Y.data[:] = 1
-    return Y, S
-
-
-def scikit_learn_one_by_one(Y: Any, scores: Any, labels: Any) -> dict[str, float]:
-    found = {"hamming_loss": sk.hamming_loss(Y, labels)}
-    found["subset_accuracy"] = sk.accuracy_score(Y, labels)
-    found["accuracy"] = sk.jaccard_score(Y, labels, average="samples", zero_division=0)
-    for how, prefix in (("samples", ""), ("macro", "macro_"), ("micro", "micro_")):
-        for name in ("precision", "recall", "f1"):
-            function = getattr(sk, f"{name}_score")
-            found[prefix + name] = function(Y, labels, average=how, zero_division=0)
-    # ndcg_score is left out: it would only make the ratio larger
-    found["coverage"] = sk.coverage_error(Y, scores) - 1
-    found["ranking_loss"] = sk.label_ranking_loss(Y, scores)
-    found["average_precision"] = sk.label_ranking_average_precision_score(Y, scores)
-    for how in ("macro", "micro"):
-        found[f"{how}_auc"] = sk.roc_auc_score(Y, scores, average=how)
-    return found
-
-
-def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call()
-    return time.perf_counter() - start, result
-
-
-def peak_over_inputs(call: Callable[[], Any], inputs: list[Any]) -> float:
-    """Inputs plus the most that was allocated during the call, over the inputs."""
-    size = sum(a.nbytes for a in inputs)
-    tracemalloc.start()
-    call()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return (size + peak) / size
-
-
-def run() -> list[dict[str, Any]]:
+def run(quick: bool = False) -> list[Row]:
     rows = []
-    Y, scores, labels = problem()
-    inputs = [Y, scores, labels]
-    ours, mine = seconds(lambda: metrics.evaluate(Y, scores, labels))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs, peer = seconds(lambda: scikit_learn_one_by_one(Y, scores, labels))
-    difference = max(abs(mine[name] - peer[name]) for name in peer)
-    memory = peak_over_inputs(lambda: metrics.evaluate(Y, scores, labels), inputs)
+    for n, q in [(2_000, 20)] if quick else [(2_000, 14), (20_000, 100)]:
+        Y, scores = scored(n, q)
+        rows += one_call(f"all measures, generated, {n:,} x {q}", Y, scores)
+    if has_real_data() and not quick:
+        for name in ("yeast", "bibtex", "delicious", "tmc2007-500"):
+            X, X_test, Y, Y_test = real(name).holdout()
+            scores = MLkNN().fit(X[:5_000], Y[:5_000]).predict_proba(X_test)
+            Y_test = Y_test.toarray() if sparse.issparse(Y_test) else np.asarray(Y_test)
+            used = (Y_test.sum(axis=1) > 0), (np.ptp(Y_test, axis=0) > 0)
+            Y_test, scores = Y_test[used[0]][:, used[1]], scores[used[0]][:, used[1]]
+            rows += one_call(f"all measures, ML-kNN on {name}, {len(Y_test):,} x "
+                             f"{Y_test.shape[1]}", Y_test, scores)  # fmt: skip
+    n = 2_000 if quick else 100_000
+    Y, S = shortlists(n)
     rows.append(
-        {
-            "what": "evaluate, n=100,000, q=100, density 0.1",
-            "ours_s": ours,
-            "peer_s": theirs,
-            "ratio": theirs / ours,
-            "note": f"peer: scikit-learn; peak memory {memory:.2f} x inputs; "
-            f"largest difference {difference:.1e}",
-        }
-    )
-    for what, (Y, scores, labels) in {
-        "density 0.5": problem(density=0.5),
-        "scores of 2 digits": (lambda Y, S, Z: (Y, S.round(2), Z))(*problem()),
-    }.items():
-        ours, _ = seconds(lambda: metrics.evaluate(Y, scores, labels))  # noqa: B023
-        memory = peak_over_inputs(
-            lambda: metrics.evaluate(Y, scores, labels),  # noqa: B023
-            [Y, scores, labels],
+        alone(
+            f"all measures, {n:,} x {n:,}, CSR, 100 scores to a row",
+            cpu_seconds(lambda: metrics.evaluate(Y, S)),
+            "no peer without making the scores dense",
         )
-        note = f"peak memory {memory:.2f} x inputs"
-        rows.append(
-            {
-                "what": f"evaluate, n=100,000, q=100, {what}",
-                "ours_s": ours,
-                "peer_s": None,
-                "ratio": None,
-                "note": note,
-            }
-        )
-    Y, S = top_scores()
-    for what, options in {
-        "": {},
-        " with propensities": {"propensities": metrics.propensities(Y)},
-    }.items():
-        ours, _ = seconds(lambda: metrics.evaluate(Y, S, **options))  # noqa: B023
-        rows.append(
-            {
-                "what": f"evaluate, n=q=100,000, CSR top 100{what}",
-                "ours_s": ours,
-                "peer_s": None,
-                "ratio": None,
-                "note": "all ranking measures, AUCs and those at k; no peer without densifying",
-            }
-        )
-    Y, scores, labels = problem(n=1000, q=14, density=0.3)
-    ours, _ = seconds(lambda: metrics.evaluate(Y, scores, labels, bootstrap=1000, random_state=0))
-    rows.append(
-        {
-            "what": "evaluate, n=1,000, q=14, bootstrap=1000",
-            "ours_s": ours,
-            "peer_s": None,
-            "ratio": None,
-            "note": "intervals of all measures",
-        }
     )
     return rows
 
 
-def main() -> None:
-    for row in run():
-        ratio = "" if row["ratio"] is None else f"  {row['peer_s']:.1f} s, {row['ratio']:.1f} x"
-        print(f"{row['what']:55} {row['ours_s']:6.2f} s{ratio}  {row['note']}")
+def one_call(what: str, Y: Any, scores: Any) -> list[Row]:
+    labels = (scores > np.quantile(scores, 0.95)).astype(np.int8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mine, theirs = metrics.evaluate(Y, scores, labels), one_by_one(Y, scores, labels)
+        difference = max(abs(mine[name] - theirs[name]) for name in theirs)
+        memory = added_mb(lambda: metrics.evaluate(Y, scores, labels))
+        size = megabytes(Y, scores, labels)
+        return beside(
+            what,
+            lambda: metrics.evaluate(Y, scores, labels),
+            {"scikit-learn": lambda: one_by_one(Y, scores, labels)},
+            limits={
+                "one sort of the scores": lambda: np.sort(scores, axis=1),
+                "one pass over the scores": lambda: scores.sum(axis=0),
+            },
+            note=f"largest difference {difference:.0e}; ours adds {memory:.0f} MB to inputs of "
+            f"{size:.0f} MB",
+        )
 
 
-if __name__ == "__main__":
-    main()
+def one_by_one(Y: Any, scores: Any, labels: Any) -> dict[str, float]:
+    """What scikit-learn has of our measures; its slow nDCG is left out."""
+    found = {
+        "hamming_loss": sk.hamming_loss(Y, labels),
+        "subset_accuracy": sk.accuracy_score(Y, labels),
+        "accuracy": sk.jaccard_score(Y, labels, average="samples", zero_division=0),
+        "coverage": sk.coverage_error(Y, scores) - 1,
+        "ranking_loss": sk.label_ranking_loss(Y, scores),
+        "average_precision": sk.label_ranking_average_precision_score(Y, scores),
+    }
+    for how, prefix in (("macro", "macro_"), ("micro", "micro_")):
+        for name in ("precision", "recall", "f1"):
+            function = getattr(sk, f"{name}_score")
+            found[prefix + name] = function(Y, labels, average=how, zero_division=0)
+        found[f"{prefix}auc"] = sk.roc_auc_score(Y, scores, average=how)
+    return found
+
+
+def shortlists(n: int, stored: int = 100) -> tuple[Any, Any]:
+    """CSR labels, five to a row, and CSR scores of a shortlist that holds two of them."""
+    rng = np.random.default_rng(0)
+
+    def some_columns(per_row: int, data: Any) -> Any:
+        # distinct and ascending: sorted picks plus their position
+        picks = np.sort(rng.integers(0, n - per_row, (n, per_row), dtype=np.int32), axis=1)
+        indices = (picks + np.arange(per_row, dtype=np.int32)).ravel()
+        pointers = np.arange(n + 1, dtype=np.int32) * per_row
+        return sparse.csr_array((data, indices, pointers), shape=(n, n))
+
+    S = some_columns(stored, rng.random(n * stored))
+    hits = S.indices.reshape(n, stored)[:, ::50]
+    at = (np.ones(hits.size, np.int8), hits.ravel(), np.arange(n + 1) * hits.shape[1])
+    Y = some_columns(3, np.ones(3 * n, np.int8)) + sparse.csr_array(at, shape=(n, n))
+    Y.data[:] = 1
+    return Y, S

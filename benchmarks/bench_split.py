@@ -1,35 +1,27 @@
-"""Stratified folds: time and evenness beside the package iterative-stratification.
+"""Stratified folds beside the package iterative-stratification: time and evenness.
 
-Evenness is that of Sechidis, Tsoumakas and Vlahavas (2011), lower is better:
-
-LD  label distribution: mean over labels and folds of the difference between the odds of the
-    label in the fold and in the whole, times 10000 here;
-ED  examples distribution: mean difference between the size of a fold and the size wanted;
-and, not in the paper,
-LP  label pairs: mean difference between the rows of a pair of labels in a fold and the rows
-    wanted, over the pairs that occur.
-
-Run with ``PLURILABEL_DATA=folder python benchmarks/bench_split.py``; without the folder only the
-generated data are measured.
+Evenness as in Sechidis, Tsoumakas and Vlahavas (2011), lower is better: LD, the mean difference
+between the odds of a label in a fold and in the whole, times 10,000; ED, that between the size of
+a fold and the size wanted; and LP, of our own, that between the rows of a pair of labels in a
+fold and the rows wanted.
 """
 
 from __future__ import annotations
 
-import os
-import time
+import importlib.util
 from typing import Any
 
 import numpy as np
-from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from scipy import sparse
 
-from plurilabel.datasets import IterativeStratifiedKFold, load
+from benchmarks._data import has_real_data, real
+from benchmarks._measure import Row, alone, cpu_seconds, left_out, row
+from plurilabel.datasets import IterativeStratifiedKFold
 
 SEEDS = (0, 1, 2)
-REAL = ("yeast", "medical", "bibtex", "delicious")
 
 
-def generated(n: int = 100_000, q: int = 100, cardinality: float = 3.0) -> Any:
+def generated_labels(n: int, q: int, cardinality: float = 3.0) -> Any:
     """Labels with frequencies like 1, 1/2^0.8, 1/3^0.8, ..., dependent through the row."""
     rng = np.random.default_rng(0)
     p = np.arange(1, q + 1) ** -0.8
@@ -59,63 +51,49 @@ def evenness(Y: Any, fold: Any, k: int) -> dict[str, float]:
     }
 
 
-def measure(splitter: type, Y: Any, k: int) -> tuple[float, dict[str, float]]:
-    """Best processor time (both use one thread) and mean evenness over the seeds."""
-    times, found = [], []
+def folds(splitter: Any, Y: Any, k: int, seed: int) -> Any:
+    fold = np.full(Y.shape[0], -1)
+    parts = splitter(n_splits=k, shuffle=True, random_state=seed).split(Y, Y)
+    for j, (_, test) in enumerate(parts):
+        fold[test] = j
+    return fold
+
+
+def one_case(name: str, Y: Any, k: int, peer: Any) -> Row:
+    """One turn for each seed; evenness is the mean over them."""
+    taken: dict[Any, list[float]] = {IterativeStratifiedKFold: [], peer: []}
+    found: dict[Any, list[dict[str, float]]] = {IterativeStratifiedKFold: [], peer: []}
     for seed in SEEDS:
-        fold = np.full(Y.shape[0], -1)
-        began = time.process_time()
-        for j, (_, test) in enumerate(
-            splitter(n_splits=k, shuffle=True, random_state=seed).split(Y, Y)
-        ):
-            fold[test] = j
-        times.append(time.process_time() - began)
-        found.append(evenness(Y, fold, k))
-    return min(times), {name: float(np.mean([f[name] for f in found])) for name in found[0]}
+        for splitter in taken:
+            answer: list[Any] = []
+            seconds = cpu_seconds(
+                lambda s=splitter, a=answer, seed=seed: a.append(folds(s, Y, k, seed))
+            )
+            taken[splitter].append(seconds)
+            found[splitter].append(evenness(Y, answer[0], k))
+    means = [{m: float(np.mean([f[m] for f in side])) for m in side[0]} for side in found.values()]
+    note = ", ".join(f"{m} {means[0][m]:.4g} (peer {means[1][m]:.4g})" for m in means[0])
+    what = f"{k} folds of {name}, {Y.shape[0]:,} x {Y.shape[1]}"
+    return row(what, "iterative-stratification", *taken.values(), note=note)
 
 
-def run() -> list[dict[str, Any]]:
-    data: dict[str, Any] = {"generated 100,000 x 100": generated()}
-    if os.environ.get("PLURILABEL_DATA"):
-        data |= {name: load(name).Y for name in REAL}
+def run(quick: bool = False) -> list[Row]:
+    if importlib.util.find_spec("iterstrat") is None:
+        return [left_out("folds", "iterative-stratification", "not installed")]
+    from iterstrat.ml_stratifiers import MultilabelStratifiedKFold as Peer
+
+    data = {"generated labels": generated_labels(*((2_000, 20) if quick else (50_000, 100)))}
+    if has_real_data():
+        names = ("yeast",) if quick else ("yeast", "bibtex", "delicious", "tmc2007-500")
+        data |= {name: real(name).Y for name in names}
     rows = []
     for name, labels in data.items():
         Y = labels.toarray() if sparse.issparse(labels) else labels  # the peer takes dense only
-        for k in (5, 10):
-            ours_s, ours = measure(IterativeStratifiedKFold, Y, k)
-            peer_s, peer = measure(MultilabelStratifiedKFold, Y, k)
-            note = ", ".join(f"{m} {ours[m]:.4g} (peer {peer[m]:.4g})" for m in ours)
-            rows.append(
-                {
-                    "what": f"{name}, {k} folds",
-                    "ours_s": ours_s,
-                    "peer_s": peer_s,
-                    "ratio": ours_s / peer_s,
-                    "note": note,
-                }
-            )
-    rng = np.random.default_rng(0)
-    at = rng.integers(100_000, size=300_000), rng.zipf(1.3, size=300_000) % 10_000
-    big = sparse.csr_array((np.ones(300_000), at), shape=(100_000, 10_000)).sign()
-    ours_s, ours = measure(IterativeStratifiedKFold, big, 5)
-    note = ", ".join(f"{m} {value:.4g}" for m, value in ours.items())
-    rows.append(
-        {
-            "what": "sparse 100,000 x 10,000, 5 folds",
-            "ours_s": ours_s,
-            "peer_s": None,
-            "ratio": None,
-            "note": f"{note}; the peer needs the labels dense",
-        }
-    )
+        rows.append(one_case(name, Y, 10 if name == "yeast" else 5, Peer))
+    if not quick:
+        rng = np.random.default_rng(0)
+        at = rng.integers(100_000, size=300_000), rng.zipf(1.3, size=300_000) % 10_000
+        big = sparse.csr_array((np.ones(300_000), at), shape=(100_000, 10_000)).sign()
+        seconds = cpu_seconds(lambda: folds(IterativeStratifiedKFold, big, 5, 0))
+        rows.append(alone("5 folds of 100,000 x 10,000, CSR", seconds, "the peer needs it dense"))
     return rows
-
-
-def main() -> None:
-    for row in run():
-        peer = "" if row["peer_s"] is None else f"{row['peer_s']:8.3f} s, ratio {row['ratio']:.3f}"
-        print(f"{row['what']:34} {row['ours_s']:8.3f} s, peer {peer}  {row['note']}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -99,7 +99,9 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
         above = value - t
         rank = _running(in_A.astype(np.intp), start)  # i, for the entries of A
         key = np.where(in_A, -force * rank, above)  # t - c i beside the entries of D
-        merged = np.lexsort((-key, s))
+        merged = np.argsort(-key)  # equal keys of A and D may come in any order: same cost
+        by_segment = s[merged].astype(np.min_scalar_type(len(start)))  # small: sorted by radix
+        merged = merged[np.argsort(by_segment, kind="stable")]
         D_above = np.empty(len(entry), dtype=np.intp)
         D_sum = np.empty(len(entry))
         D_above[merged] = _running((~in_A[merged]).astype(np.intp), start)

@@ -43,7 +43,11 @@ def mean_frequencies(
     jobs = effective_n_jobs(n_jobs)
     step = max(1, min(max(256, BLOCK // q), -(-n // jobs)))
     blocks = [slice(start, start + step) for start in range(0, n, step)]
-    Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(add)(rows) for rows in blocks)
+    if jobs == 1:  # the ceremony of joblib takes longer than a small tree
+        for rows in blocks:
+            add(rows)
+    else:
+        Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(add)(rows) for rows in blocks)
     total /= len(trees)
     fixed = ~np.isnan(constant)
     total[:, fixed] = constant[fixed]

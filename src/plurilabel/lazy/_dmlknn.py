@@ -101,19 +101,27 @@ class DMLkNN(LazyClassifier):
     ) -> NDArray[np.float64]:
         del X, distances
         k, s = self.n_neighbors, self.smoothing
-        Y = (self.Y_.toarray() if sparse.issparse(self.Y_) else self.Y_).astype(bool)
+        Y = self.Y_.toarray() if sparse.issparse(self.Y_) else self.Y_
         m, _ = Y.shape
-        have = Y.sum(axis=0)
+        have = Y.sum(axis=0, dtype=np.int64)
         C = self._counts(neighbors)  # (n, q)
+        # a count and whether the instance has the label, in one small number: less to go through
+        small = np.min_scalar_type(2 * k + 1)
+        code = 2 * self.counts_.astype(small) + Y.astype(small)
+        asked = 2 * C.astype(small)
         scores = np.empty(C.shape)
         for rows in row_blocks(len(C), m):
             # equal counts of l are within any width, so one comparison serves all labels
             similar = cdist(C[rows], self.counts_, "chebyshev") <= self.width  # (rows, m)
             for t, near in zip(range(rows.start, rows.stop), similar):
-                same = self.counts_[near] == C[t]
-                v1 = (same & Y[near]).sum(axis=0)
-                v0 = same.sum(axis=0) - v1
+                found = code.take(np.flatnonzero(near), axis=0)
+                v1, v0 = _in_columns(found == asked[t] + 1), _in_columns(found == asked[t])
                 yes = self.prior_ * (s + v1) / (s * (k + 1) + have)
                 no = (1 - self.prior_) * (s + v0) / (s * (k + 1) + m - have)
                 scores[t] = yes / (yes + no)
         return scores
+
+
+def _in_columns(true: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """How many are true in each column; as bytes they are added faster."""
+    return np.add.reduce(true.view(np.uint8), axis=0, dtype=np.int32)

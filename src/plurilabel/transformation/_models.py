@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel.base import LabelMatrix
+from plurilabel.transformation._linear import in_batches, is_linear, linear_scores
 from plurilabel.transformation._together import Always, Together, learns_together
 
 Params: TypeAlias = Mapping[str, Any]
@@ -36,6 +38,8 @@ def binary_scores(model: Any, X: Any, method: str) -> NDArray[np.floating]:
     """Score of y = 1 for each row, shape (n,)."""
     if isinstance(model, Always):
         return np.full(X.shape[0], model.score(method))
+    if is_linear(model, method):
+        return linear_scores([model], X, method).ravel()
     scores = np.asarray(getattr(model, method)(X))
     return scores[:, 1] if method == "predict_proba" else scores.ravel()
 
@@ -67,8 +71,19 @@ def score_each(
     """Scores (n, q) of one binary model per label."""
     if isinstance(models, Together):
         return models.scores(X, method)
-    found = in_parallel(binary_scores, ((m, X, method) for m in models), n_jobs=n_jobs)
-    return np.column_stack(found)
+    # a sparse X is gone through once for many linear models
+    linear = [l for l, m in enumerate(models) if sparse.issparse(X) and is_linear(m, method)]
+    batches = in_batches(linear, X.shape[1])
+    if len(linear) == len(models) and len(batches) == 1:
+        return linear_scores(models, X, method)
+    others = sorted(set(range(len(models))) - set(linear))
+    jobs = ((models[l], X, method) for l in others)
+    found: dict[int, NDArray[np.floating]] = dict(
+        zip(others, in_parallel(binary_scores, jobs, n_jobs=n_jobs))
+    )
+    for some in batches:
+        found.update(zip(some, linear_scores([models[l] for l in some], X, method).T))
+    return np.column_stack([found[l] for l in range(len(models))])
 
 
 def in_parallel(
@@ -84,6 +99,8 @@ def in_parallel(
     classifiers runs without the interpreter's lock. ``joblib.parallel_config(backend="loky")``
     around the call gives processes instead, to which joblib maps a large X from disk.
     """
+    if effective_n_jobs(n_jobs) == 1 and not verbose:  # the ceremony of joblib adds up
+        return [function(*arguments) for arguments in jobs]
     work = (delayed(function)(*arguments) for arguments in jobs)
     return Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(work)
 
