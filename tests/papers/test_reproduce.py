@@ -1,6 +1,7 @@
 """Running papers again: values, verdicts and exit status, on a small made-up paper."""
 
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -352,8 +353,12 @@ def test_escape_and_tables():
 # the command line ----------------------------------------------------------------------------
 
 
+# click before 8.2 mixes stderr into stdout, unless it is told not to
+SEPARATE = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+
+
 def run(*arguments):
-    return CliRunner().invoke(command, ["reproduce", *arguments])
+    return CliRunner(**SEPARATE).invoke(command, ["reproduce", *arguments])
 
 
 @pytest.fixture
@@ -391,14 +396,14 @@ def test_usage():
         (["ml-knn", "--jobs", "0"], "--jobs must not be 0"),
     ):
         done = run(*wrong)
-        assert done.exit_code == 2 and message in done.output
+        assert done.exit_code == 2 and message in done.stderr
 
 
 def test_missing_data_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PLURILABEL_DATA", str(tmp_path / "nowhere"))
     done = run("ml-knn", "--table", "I")
     assert done.exit_code == 1
-    assert done.output.startswith("Error: PLURILABEL_DATA names") and done.output.count("\n") == 1
+    assert done.stderr.startswith("Error: PLURILABEL_DATA names") and done.stderr.count("\n") == 1
 
 
 # real data -----------------------------------------------------------------------------------
