@@ -1,7 +1,7 @@
 """How time grows: the exponent b of time = a * size ** b, in n, d, q and k, for each learner.
 
-Sizes double, the others stay at 1,000 rows, 40 features, 16 labels and 10 neighbours; a size that
-would take more than a second is left out. The transformations have a decision tree of depth 4
+Sizes double, the others stay at 2,000 rows, 40 features, 16 labels and 10 neighbours; a size that
+would take more than two seconds is left out. The transformations have a decision tree of depth 4
 as base estimator, so that their exponents in n and d are its own. The exponent is fitted to the
 median of three turns, its range to each turn alone. Prediction is of 1,000 rows. At these small
 sizes constant parts weigh: the neighbour search, for one, tends to 2 in n only beyond them, and
@@ -18,14 +18,14 @@ from benchmarks._data import generated
 from benchmarks._measure import Row, cpu_seconds, exponent
 from benchmarks._roster import Entry, learners
 
-BASE = {"n": 1_000, "d": 40, "q": 16, "k": 10}
+BASE = {"n": 2_000, "d": 40, "q": 16, "k": 10}
 SIZES = {
-    "n": (500, 1_000, 2_000),
-    "d": (20, 40, 80),
-    "q": (8, 16, 32),
+    "n": (1_000, 2_000, 4_000, 8_000),
+    "d": (20, 40, 80, 160),
+    "q": (8, 16, 32, 64),
     "k": (5, 10, 20, 40),
 }
-LIMIT_S = 1.0
+LIMIT_S = 2.0
 TURNS = 3
 
 
