@@ -1,16 +1,11 @@
 """Small data, and the commands as a function."""
 
-from inspect import signature
-
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from plurilabel.cli._main import plurilabel as command
-
-# click before 8.2 mixes stderr into stdout, unless it is told not to
-SEPARATE = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+from tests.cli.runner import runner
 
 
 class Ran:
@@ -26,8 +21,7 @@ class Ran:
 @pytest.fixture(scope="session")
 def run():
     def run(*arguments, stdin=None):
-        runner = CliRunner(**SEPARATE)
-        return Ran(runner.invoke(command, [str(a) for a in arguments], input=stdin))
+        return Ran(runner().invoke(command, [str(a) for a in arguments], input=stdin))
 
     return run
 

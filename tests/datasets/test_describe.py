@@ -255,6 +255,8 @@ def test_plot_shows_frequencies_and_conditional_shares():
 def test_plot_of_the_smallest_data(tmp_path):
     for Y in ([[1]], [[0]], [[0, 0], [0, 0]], [[1, 1]]):
         plot_description(describe(Y), tmp_path / "small.png")
+        assert (tmp_path / "small.png").read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "small.png").unlink()
 
 
 def test_plot_shows_only_the_top():

@@ -1,11 +1,9 @@
 """Running papers again: values, verdicts and exit status, on a small made-up paper."""
 
 import json
-from inspect import signature
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
@@ -17,6 +15,7 @@ from plurilabel.papers._paper import Known
 from plurilabel.papers._read import read_paper
 from plurilabel.papers._reproduce import reproduce_papers
 from plurilabel.papers._verdict import judge, judge_recorded
+from tests.cli.runner import runner
 
 # verdicts ------------------------------------------------------------------------------------
 
@@ -353,12 +352,8 @@ def test_escape_and_tables():
 # the command line ----------------------------------------------------------------------------
 
 
-# click before 8.2 mixes stderr into stdout, unless it is told not to
-SEPARATE = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
-
-
 def run(*arguments):
-    return CliRunner(**SEPARATE).invoke(command, ["reproduce", *arguments])
+    return runner().invoke(command, ["reproduce", *arguments])
 
 
 @pytest.fixture

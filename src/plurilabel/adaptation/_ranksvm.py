@@ -229,7 +229,7 @@ class RankSVM(ScoringClassifier):
         varies = ~(self._never | self._always)
         learned = f[:, varies]
         if self.threshold_ is not None:
-            t = learned @ self.threshold_.coef_ + self.threshold_.intercept_
+            t = self.threshold_.cuts(learned)
         f[:, self._never] = learned.min(axis=1, initial=0.0, keepdims=True) - 1
         f[:, self._always] = learned.max(axis=1, initial=0.0, keepdims=True) + 1
         return f, t

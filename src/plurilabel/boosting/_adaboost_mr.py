@@ -162,5 +162,4 @@ class AdaBoostMR(AdaBoost):
         self.cut_ = LinearCut().fit(f, Y)
 
     def _minus_cut(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
-        t = f @ self.cut_.coef_ + self.cut_.intercept_
-        return f - t[:, np.newaxis]
+        return f - self.cut_.cuts(f)[:, np.newaxis]

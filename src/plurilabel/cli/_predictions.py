@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from plurilabel import metrics
 from plurilabel.datasets import write_atomic
-from plurilabel.datasets._table_files import table_module
+from plurilabel.datasets._table_files import appender, csv_head, csv_rows, json_lines
 from plurilabel.experiments import Model
 from plurilabel.metrics._scores import score_method
 
@@ -102,53 +101,26 @@ def prediction_writer(
     path: Path | None, kind: str, kept: Any, kinds: dict[str, str]
 ) -> Iterator[Any]:
     """Function that appends a frame: to a file that appears whole, or to stdout."""
+    names = [*kept.columns, *kinds]
     if path is None:
         if kind == "jsonl":
-            yield lambda frame: sys.stdout.writelines(map(bytes.decode, _json_lines(frame)))
+            yield lambda frame: sys.stdout.writelines(map(bytes.decode, json_lines(frame)))
         else:
-            sys.stdout.write(_csv_line([*kept.columns, *kinds], ","))
-            yield lambda frame: sys.stdout.write(_as_csv(frame, ","))
+            sys.stdout.write(csv_head(names, ","))
+            yield lambda frame: sys.stdout.write(csv_rows(frame, ","))
         sys.stdout.flush()
         return
-    with write_atomic(path) as stream:
-        if kind == "parquet":
-            arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
-            types = {
-                "tags": arrow.list_(arrow.string()),
-                "numbers": arrow.list_(arrow.float64()),
-                "number": arrow.float64(),
-            }
-            schema = arrow.Schema.from_pandas(kept, preserve_index=False)
-            for name, what in kinds.items():
-                schema = schema.append(arrow.field(name, types[what]))
-            schema = schema.remove_metadata()
-            with parquet.ParquetWriter(stream, schema) as writer:
-                yield lambda frame: writer.write_table(
-                    arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-                )
-        elif kind == "jsonl":
-            yield lambda frame: stream.writelines(_json_lines(frame))
-        else:
-            sep = "\t" if kind == "tsv" else ","
-            stream.write(_csv_line([*kept.columns, *kinds], sep).encode())
-            yield lambda frame: stream.write(_as_csv(frame, sep).encode())
 
+    def schema(arrow: Any) -> Any:
+        types = {
+            "tags": arrow.list_(arrow.string()),
+            "numbers": arrow.list_(arrow.float64()),
+            "number": arrow.float64(),
+        }
+        columns = arrow.Schema.from_pandas(kept, preserve_index=False)
+        for name, what in kinds.items():
+            columns = columns.append(arrow.field(name, types[what]))
+        return columns.remove_metadata()
 
-def _csv_line(names: Sequence[str], sep: str) -> str:
-    return _as_csv(table_module("pandas").DataFrame(columns=list(names)), sep, header=True)
-
-
-def _as_csv(frame: Any, sep: str, *, header: bool = False) -> str:
-    return str(frame.to_csv(sep=sep, header=header, index=False, lineterminator="\n"))
-
-
-def _json_lines(frame: Any) -> Iterator[bytes]:
-    pandas = table_module("pandas")
-    names = list(frame.columns)
-    for cells in zip(*(frame[name].tolist() for name in names)):
-        record = {
-            name: None if cell is None or (pandas.api.types.is_scalar(cell) and pandas.isna(cell))
-            else cell
-            for name, cell in zip(names, cells)
-        }  # fmt: skip
-        yield (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode()
+    with write_atomic(path) as stream, appender(stream, kind, names, schema) as append:
+        yield append

@@ -255,35 +255,64 @@ def frame_writer(
     path: PathLike, features: Sequence[str], labels: Sequence[str], *, are_tags: bool
 ) -> Iterator[Callable[[Any], object]]:
     """Function that appends a frame to the file, with 0/1 labels or one column of tags."""
-    kind = table_format(path)
-    with write_atomic(path) as stream:
-        if kind == "parquet":
-            arrow = table_module("pyarrow")
-            parquet = table_module("pyarrow.parquet")
-            label_type = arrow.list_(arrow.string()) if are_tags else arrow.int64()
-            schema = arrow.schema(
-                [(name, arrow.float64()) for name in features]
-                + [(name, label_type) for name in labels]
-            )
-            with parquet.ParquetWriter(stream, schema) as writer:
-                yield lambda frame: writer.write_table(
-                    arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-                )
-        elif kind == "jsonl":
-            yield lambda frame: stream.writelines(_json_lines(frame))
-        else:
-            sep = "\t" if kind == "tsv" else ","
-            head = io.StringIO()
-            csv.writer(head, delimiter=sep, lineterminator="\n").writerow([*features, *labels])
-            stream.write(head.getvalue().encode())
-            yield lambda frame: stream.write(
-                frame.to_csv(sep=sep, header=False, index=False, lineterminator="\n").encode()
-            )
+
+    def schema(arrow: Any) -> Any:
+        label_type = arrow.list_(arrow.string()) if are_tags else arrow.int64()
+        numbers = [(name, arrow.float64()) for name in features]
+        return arrow.schema(numbers + [(name, label_type) for name in labels])
+
+    with (
+        write_atomic(path) as stream,
+        appender(stream, table_format(path), [*features, *labels], schema) as append,
+    ):
+        yield append
 
 
-def _json_lines(frame: Any) -> Iterable[bytes]:
+@contextmanager
+def appender(
+    stream: Any, kind: str, names: Sequence[str], schema: Callable[[Any], Any]
+) -> Iterator[Callable[[Any], object]]:
+    """Function that appends a frame to a binary stream.
+
+    ``schema`` makes the columns of a Parquet file; it is given pyarrow.
+    """
+    if kind == "parquet":
+        arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
+        columns = schema(arrow)
+        with parquet.ParquetWriter(stream, columns) as writer:
+            yield lambda frame: writer.write_table(
+                arrow.Table.from_pandas(frame, schema=columns, preserve_index=False)
+            )
+    elif kind == "jsonl":
+        yield lambda frame: stream.writelines(json_lines(frame))
+    else:
+        sep = "\t" if kind == "tsv" else ","
+        stream.write(csv_head(names, sep).encode())
+        yield lambda frame: stream.write(csv_rows(frame, sep).encode())
+
+
+def csv_head(names: Sequence[str], sep: str) -> str:
+    """The line of column names."""
+    head = io.StringIO()
+    csv.writer(head, delimiter=sep, lineterminator="\n").writerow(names)
+    return head.getvalue()
+
+
+def csv_rows(frame: Any, sep: str) -> str:
+    """The rows without the column names."""
+    return str(frame.to_csv(sep=sep, header=False, index=False, lineterminator="\n"))
+
+
+def json_lines(frame: Any) -> Iterable[bytes]:
+    """A line for each row; JSON has no NaN, so a missing value is null."""
     names = list(frame.columns)
-    for cells in zip(*(frame[name].tolist() for name in names)):
-        # JSON has no NaN: a missing value is null
-        record = {name: None if cell != cell else cell for name, cell in zip(names, cells)}
-        yield (json.dumps(record, ensure_ascii=False) + "\n").encode()
+    columns = (
+        [
+            None if missing else cell
+            for cell, missing in zip(frame[name].tolist(), frame[name].isna())
+        ]
+        for name in names
+    )
+    for cells in zip(*columns):
+        record = dict(zip(names, cells))
+        yield (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode()

@@ -306,8 +306,7 @@ class BPMLL(TrainedNetwork):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         scores = self._outputs(X)
         if self.threshold is not None:
-            cut = self.threshold_
-            scores -= (scores @ cut.coef_ + cut.intercept_)[:, None]
+            scores -= self.threshold_.cuts(scores)[:, np.newaxis]
         never, always = self.label_counts_ == 0, self.label_counts_ == self.n_seen_
         scores[:, never] = np.minimum(scores[:, never], -1.0)
         scores[:, always] = np.maximum(scores[:, always], 1.0)

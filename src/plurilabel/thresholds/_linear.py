@@ -72,9 +72,12 @@ class LinearCut(ThresholdStrategy):
         solution = np.linalg.lstsq(R[:, :-1], R[:, -1])[0]
         self.coef_, self.intercept_ = solution[:q], float(solution[q])
 
+    def cuts(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
+        """The cut t of each instance, shape (n,)."""
+        return scores @ self.coef_ + self.intercept_
+
     def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
-        t = scores @ self.coef_ + self.intercept_
-        return above(scores, t[:, np.newaxis])
+        return above(scores, self.cuts(scores)[:, np.newaxis])
 
 
 def instance_cuts(scores: ArrayLike, Y: ArrayLike, *, margin: float = 0.1) -> NDArray[np.float64]:
