@@ -13,8 +13,6 @@ run: .venv/.run
 
 test: lint .venv/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python $(PYTEST)
-	$(MAKE) docs
-	$(MAKE) test-oldest
 
 lint: .venv/.test
 	$(BIN)/ruff check .
