@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks._page import write_page
 from benchmarks._peers import ROOT, versions_of_peers
-from plurilabel.datasets import write_atomic
+from plurilabel.io import write_atomic
 
 GROUPS = (
     "learners",

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from benchmarks._data import has_real_data, real
 from benchmarks._measure import Row, alone, cpu_seconds, left_out, row
-from plurilabel.datasets import IterativeStratifiedKFold
+from plurilabel.model_selection import IterativeStratifiedKFold
 
 SEEDS = (0, 1, 2)
 

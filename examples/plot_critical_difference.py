@@ -12,7 +12,7 @@ closer than the critical difference of Nemenyi's test.
 
 import matplotlib.pyplot as plt
 
-from plurilabel import datasets, experiments
+from plurilabel import compare, datasets, stats
 
 data = {
     f"generated {i}": datasets.make_multilabel(
@@ -33,25 +33,25 @@ learners = {
     "forest": 'MLRandomForest(n_estimators=30, criterion="gini", random_state=0)',
     "tree": "MLDecisionTree(min_samples_leaf=5, random_state=0)",
 }
-results = experiments.compare(data, learners)  # a stratified split of each
+results = compare.compare(data, learners)  # a stratified split of each
 
 # %%
 # Friedman's test first: is there a difference at all?
 
 values = results.means("average_precision")
-print(experiments.friedman(values, greater_is_better=True, names=results.learners))
+print(stats.friedman(values, greater_is_better=True, names=results.learners))
 
 # %%
 # Then the diagram.
 
-test = experiments.nemenyi(values, greater_is_better=True, names=results.learners)
-experiments.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+test = stats.nemenyi(values, greater_is_better=True, names=results.learners)
+stats.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
 plt.show()
 
 # %%
 # By another measure the order is another one.
 
 values = results.means("f1")
-test = experiments.nemenyi(values, greater_is_better=True, names=results.learners)
-experiments.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+test = stats.nemenyi(values, greater_is_better=True, names=results.learners)
+stats.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
 plt.show()

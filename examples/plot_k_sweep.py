@@ -10,12 +10,12 @@ right *k*? Here its curve stands beside that of a large test set.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from plurilabel import MLkNN, MLkNNCV, datasets, metrics
+from plurilabel import MLkNN, MLkNNCV, datasets, metrics, model_selection
 
 data = datasets.load("digits")
 half = data.X.reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
 X = half + np.random.default_rng(0).normal(scale=6, size=half.shape)
-X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     X, data.Y, sizes=(0.5, 0.5), random_state=0
 )
 

@@ -17,14 +17,14 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel import CML, BinaryRelevance, datasets
+from plurilabel import CML, BinaryRelevance, datasets, model_selection
 
 data = datasets.load("digits")
 half = data.X.reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
 X = StandardScaler().fit_transform(
     half + np.random.default_rng(0).normal(scale=4, size=half.shape)
 )
-X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     X, data.Y, sizes=(0.5, 0.5), random_state=0
 )
 cml = CML(C=0.1).fit(X_train, Y_train)

@@ -16,17 +16,17 @@ import numpy as np
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel import BinaryRelevance, ThresholdClassifier, datasets, metrics
+from plurilabel import BinaryRelevance, ThresholdClassifier, datasets, metrics, model_selection
 from plurilabel.thresholds import SCut, plot_threshold_curves, strategy_names
 
 data = datasets.load("digits")
 half = data.X.reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
 X = half + np.random.default_rng(0).normal(scale=6, size=half.shape)
-X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     X, data.Y, sizes=(0.5, 0.5), random_state=0
 )
 classifier = BinaryRelevance(KNeighborsClassifier(n_neighbors=25))
-folds = datasets.IterativeStratifiedKFold(5)
+folds = model_selection.IterativeStratifiedKFold(5)
 scores = cross_val_predict(classifier, X_train, Y_train, cv=folds, method="predict_proba")
 
 figure, ax = plt.subplots(figsize=(9, 4.8))

@@ -29,6 +29,7 @@ from plurilabel import (
     StackedRelevance,
     datasets,
     metrics,
+    model_selection,
 )
 
 data = datasets.load("digits")
@@ -36,7 +37,7 @@ half = data.X.reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
 X = StandardScaler().fit_transform(
     half + np.random.default_rng(0).normal(scale=4, size=half.shape)
 )
-X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     X, data.Y, sizes=(0.5, 0.5), random_state=0
 )
 base = LogisticRegression(max_iter=500)

@@ -11,11 +11,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from plurilabel import MLkNN, datasets
+from plurilabel import MLkNN, datasets, model_selection
 
 data = datasets.load("digits")
 Y = pd.DataFrame(data.Y, columns=data.label_names)
-X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     data.X, Y, sizes=(0.7, 0.3), random_state=0
 )
 learner = MLkNN(n_neighbors=5).fit(X_train, Y_train)

@@ -3,24 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plurilabel import BRkNN
 from plurilabel.checks import MULTILABEL_CHECKS, check_multilabel
-
-# some of the checks have ten rows, too few for the default of ten neighbours
-LEARNERS = [BRkNN(n_neighbors=3)]
-
-
-@parametrize_with_checks(LEARNERS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_multilabel_checks(learner, check):
-    check(learner)
 
 
 class SwapsColumns(BRkNN):

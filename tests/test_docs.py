@@ -138,7 +138,7 @@ def test_table_of_datasets(data_folder):
         found = re.match(r"\| `([\w-]+)`.*?\| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \|", line)
         if found:
             shown[found[1]] = (*(int(n.replace(",", "")) for n in found.group(2, 3, 4)), found[5])
-    assert shown.keys() == set(datasets.names()) - {"image-bags", "image-600"}
+    assert shown.keys() == set(datasets.dataset_names()) - {"image-bags", "image-600"}
     for name in ("digits", "yeast", "flags", "foodtruck", "genbase", "medical"):
         data = datasets.load(name)
         cardinality = f"{data.Y.sum() / data.Y.shape[0]:.3f}"

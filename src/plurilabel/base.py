@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._sklearn_compat import validate_parameter_constraints
+from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
     "LabelMatrix",

@@ -15,38 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from plurilabel import datasets
 from plurilabel.adaptation import CML
 from plurilabel.adaptation._cml_likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml_sets import LabelSets
-from plurilabel.checks import MULTILABEL_CHECKS, check_multilabel
-
-LEARNERS = [CML(), CML(label_sets="seen")]
-NOT_THE_CUT = {
-    "check_cut": "predict gives the most probable label set, which need not be the set of the "
-    "labels whose marginal probability is above 0.5"
-}
-
-
-@parametrize_with_checks(LEARNERS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize(
-    "check", [c for c in MULTILABEL_CHECKS if c.__name__ != "check_cut"], ids=lambda c: c.__name__
-)
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_multilabel_checks(learner, check):
-    check(learner)
-
-
-def test_the_most_probable_set_is_not_the_cut():
-    check_multilabel(CML(), expected_failed_checks=NOT_THE_CUT)
-
 
 # sums over label sets ------------------------------------------------------------------------
 

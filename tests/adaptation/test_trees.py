@@ -11,11 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plurilabel import datasets
 from plurilabel.adaptation import MLDecisionTree, MLRandomForest
-from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.metrics import evaluate
 
 LEARNERS = [
@@ -24,31 +22,6 @@ LEARNERS = [
     MLRandomForest(10),
     MLRandomForest(10, criterion="gini", extra_trees=True, n_jobs=2),
 ]
-
-
-def expected_failures(learner):
-    reasons = {
-        "check_classifiers_multilabel_output_format_predict_proba": "the check wants "
-        "probabilities strictly between 0 and 1; label frequencies in leaves may be exactly 0 or 1"
-    }
-    if isinstance(learner, MLRandomForest) and not learner.extra_trees:
-        for kind in ("dense", "sparse"):
-            reasons[f"check_sample_weight_equivalence_on_{kind}_data"] = (
-                "bootstrap samples differ when instances are repeated instead of weighted, "
-                "as in scikit-learn's forests"
-            )
-    return reasons
-
-
-@parametrize_with_checks(LEARNERS, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_multilabel_checks(learner, check):
-    check(learner)
 
 
 # one tree, from the definition ---------------------------------------------------------------

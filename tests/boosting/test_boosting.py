@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 
-from plurilabel import datasets, metrics
+from plurilabel import datasets, metrics, model_selection
 from plurilabel.boosting import AdaBoostMH, AdaBoostMR, ADTBoostMH
 from plurilabel.boosting._bins import between, distinct_values, find_cuts
 from plurilabel.boosting._calibration import fit_slope
@@ -180,7 +180,7 @@ def test_early_stopping_keeps_the_best_rounds():
     assert len(seen) == learner.n_estimators_ + 12
     assert len(learner.rules_) == len(learner.bound_) == learner.n_estimators_
     n_held = int(np.ceil(0.3 * len(X)))
-    X_train, X_held, Y_train, Y_held = datasets.stratified_split(
+    X_train, X_held, Y_train, Y_held = model_selection.stratified_split(
         X, Y, sizes=(len(X) - n_held, n_held), random_state=0
     )
     plain = AdaBoostMH(learner.n_estimators_).fit(X_train, Y_train)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel import datasets, experiments
+from plurilabel import compare as comparison
+from plurilabel import datasets, io
 from plurilabel.cli._compare import default_learners
 from plurilabel.cli._compare_show import Progress, show
 from plurilabel.cli._main import plurilabel as command
+from plurilabel.compare import Results
 from plurilabel.datasets import Dataset
-from plurilabel.experiments import Results
 
 TOY = datasets.make_multilabel(60, random_state=0)
 
@@ -20,7 +21,7 @@ TOY = datasets.make_multilabel(60, random_state=0)
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "toy.csv"
-    datasets.write_table(path, TOY, tags="tags")
+    io.write_table(path, TOY, tags="tags")
     return str(path)
 
 
@@ -79,7 +80,7 @@ def stub(monkeypatch):
 
     stub = compare
     stub.failed, stub.calls = (), calls
-    monkeypatch.setattr(experiments, "compare", compare)
+    monkeypatch.setattr(comparison, "compare", compare)
     return stub
 
 
@@ -193,7 +194,7 @@ def test_ctrl_c_says_how_to_go_on(stub, monkeypatch, run):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiments, "compare", interrupted)
+    monkeypatch.setattr(comparison, "compare", interrupted)
     status, output, errors = run("compare", "digits", "--out", "here")
     assert status == 130 and output == ""
     assert errors == "Stopped. What is finished is in here; the same command goes on.\n"

@@ -9,9 +9,10 @@ from scipy import sparse
 
 pytest.importorskip("skops", reason="model files need skops")
 
-from plurilabel import MLkNN, datasets, metrics
-from plurilabel.datasets import stratified_split, write_libsvm
-from plurilabel.experiments import load_model
+from plurilabel import MLkNN, datasets, io, metrics, model_selection
+from plurilabel.io import write_libsvm
+from plurilabel.model_selection import stratified_split
+from plurilabel.persistence import load_model
 from plurilabel.thresholds import GlobalCut, ThresholdClassifier
 
 TEXT = ("--labels", "topics", "--text", "body")
@@ -61,7 +62,7 @@ def test_held_out_quality_is_that_of_rows_not_seen(run, mails, tmp_path):
     done = run("fit", mails, *TABLE, "--learner", "MLkNN(3)", "--seed", 7, "--holdout", 0.3,
                "--json", "-o", out)  # fmt: skip
     result = json.loads(done.out)
-    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    data = io.read(mails, labels="topics", drop=["id", "body"])
     X_train, X_test, Y_train, Y_test = stratified_split(
         data.X, data.Y, sizes=(0.7, 0.3), random_state=7
     )
@@ -87,7 +88,7 @@ def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
     assert "The saved model is from the other 48." in done.out
     model = load_model(tmp_path / "m.skops")
     assert model.notes["learned_rows"] == "train"
-    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    data = io.read(mails, labels="topics", drop=["id", "body"])
     X, _, Y, _ = stratified_split(data.X, data.Y, sizes=(0.8, 0.2), random_state=0)
     median = np.nanmedian(X, axis=0)
     learner = MLkNN(3).fit(np.where(np.isnan(X), median, X), Y)
@@ -139,7 +140,7 @@ def test_other_formats(run, tmp_path):
         sparse.csr_array(few.X), sparse.csr_array(few.Y), few.feature_names, few.label_names
     )
     write_libsvm(tmp_path / "a.svm", packed)
-    datasets.write_arff(tmp_path / "a.arff", few)
+    io.write_arff(tmp_path / "a.arff", few)
     for name in ("a.svm", "a.arff"):
         done = run("fit", tmp_path / name, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
         assert done.status == 0
@@ -244,9 +245,9 @@ def test_tune_saves_the_best_of_a_cross_validation(run, mails, tmp_path):
     shown = {row.split()[0]: float(row.split()[1]) for row in lines[3:6]}
     assert list(shown.values()) == sorted(shown.values())  # best first: lower
     # twin: the same folds, by hand
-    data = datasets.read(mails, labels="topics", drop=["id", "body"])
+    data = io.read(mails, labels="topics", drop=["id", "body"])
     X, _, Y, _ = stratified_split(data.X, data.Y, sizes=(0.8, 0.2), random_state=1)
-    folds = datasets.IterativeStratifiedKFold(3, shuffle=True, random_state=1)
+    folds = model_selection.IterativeStratifiedKFold(3, shuffle=True, random_state=1)
     for k in (1, 3, 15):
         losses = []
         for train, test in folds.split(X, Y):

@@ -12,7 +12,8 @@ pytest.importorskip("skops", reason="model files need skops")
 from plurilabel import MLkNN, datasets, metrics
 from plurilabel.cli import _predict, _predictions
 from plurilabel.datasets import Dataset
-from plurilabel.experiments import Model, load_model, save_model
+from plurilabel.io import write_table
+from plurilabel.persistence import Model, load_model, save_model
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +123,7 @@ def test_a_kept_column_gives_way(run, model, mails):
 def test_names_with_separators(run, tmp_path):
     data = datasets.load("digits")
     save(tmp_path / "m.skops", ("a;b", "c|d", "e", "f", "g", "h", "i"))
-    datasets.write_table(tmp_path / "x.csv", Dataset(
+    write_table(tmp_path / "x.csv", Dataset(
         data.X[:3], data.Y[:3], data.feature_names, data.label_names))  # fmt: skip
     done = run("predict", tmp_path / "m.skops", tmp_path / "x.csv", "--top", 7)
     assert sorted(pd.read_csv(io.StringIO(done.out))["labels"][0].split(",")) == [
@@ -261,7 +262,7 @@ def test_undefined_measures_are_null(run, tmp_path):
     data = datasets.load("digits")
     save(tmp_path / "m.skops", data.label_names)
     one = Dataset(data.X[:1], data.Y[:1], data.feature_names, data.label_names)
-    datasets.write_table(tmp_path / "one.csv", one)
+    write_table(tmp_path / "one.csv", one)
     done = run("evaluate", tmp_path / "m.skops", tmp_path / "one.csv", "--json", "--per-label")
     assert json.loads(done.out)["per_label"]["even"]["auc"] is None
 

@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from plurilabel.datasets._dataset import Dataset
+from plurilabel._dataset import Dataset
 from plurilabel.datasets._describe import describe
 from plurilabel.datasets._describe_plot import plot_description
 from plurilabel.datasets._generate_sparse import make_sparse_multilabel

@@ -67,7 +67,7 @@ def test_every_row_of_the_published_table(name, data_folder):
 
 def test_the_table_has_every_dataset():
     assert set(PUBLISHED) == set(CATALOG)
-    assert datasets.names() == ["digits", *CATALOG]
+    assert datasets.dataset_names() == ["digits", *CATALOG]
 
 
 def test_images_have_names_and_bags_are_the_same_images(data_folder):

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN
-from plurilabel.checks import MULTILABEL_CHECKS
 from tests.lazy import twins
 
 LEARNERS = [
@@ -25,17 +23,6 @@ LEARNERS = [
     MLkNNCV(n_neighbors=range(1, 6), smoothing=(0.5, 1.0)),
 ]
 GROWING = LEARNERS[:-1]
-
-
-@parametrize_with_checks(LEARNERS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_multilabel_checks(learner, check):
-    check(learner)
 
 
 @st.composite

@@ -8,10 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plurilabel import datasets
-from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.metrics import evaluate, ranking_loss
 from plurilabel.neural import BPMLL
 from plurilabel.neural._network import initial_weights
@@ -27,28 +25,6 @@ def _one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@parametrize_with_checks(
-    [BPMLL((4,), max_epochs=15, learning_rate=0.03),
-     BPMLL((), loss="cross-entropy", threshold=None, max_epochs=10, learning_rate=0.1)]
-)  # fmt: skip
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-LEARNERS = [
-    BPMLL((8,), max_epochs=12, learning_rate=0.05),
-    BPMLL((8,), max_epochs=12, learning_rate=0.05, loss="squared"),
-    BPMLL((8,), max_epochs=12, learning_rate=0.05, loss="cross-entropy", threshold=None),
-    BPMLL((8,), max_epochs=12, learning_rate=0.05, loss="asymmetric", activation="relu"),
-]
-
-
-@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.loss)
-def test_multilabel_checks(learner, check):
-    check(learner)
 
 
 def data(n=80, d=5, q=4, seed=0):

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from plurilabel import papers
-from plurilabel.experiments import make_learner
+from plurilabel.compare import make_learner
 from plurilabel.metrics import get_measure
 from plurilabel.papers._facts import FACTS
 from plurilabel.papers._read import load_paper, read_paper
 from plurilabel.papers._text import measure_title
 
-PAPERS = [load_paper(name) for name in papers.names()]
+PAPERS = [load_paper(name) for name in papers.paper_names()]
 ROWS = [
     pytest.param(paper, table, row, id=f"{paper.key}-{table.name}-{row.name}")
     for paper in PAPERS
@@ -145,6 +145,6 @@ def test_a_wrong_file_says_what_is_wrong(tmp_path, old, new, message):
 
 
 def test_names_and_unknown_papers():
-    assert papers.names()[0] == "ml-knn"
+    assert papers.paper_names()[0] == "ml-knn"
     with pytest.raises(ValueError, match="unknown paper 'seed'; there are ml-knn, dw-ml-knn"):
         papers.reproduce("seed")

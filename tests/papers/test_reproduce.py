@@ -362,7 +362,7 @@ def toy(found, tmp_path, monkeypatch):
 
     def put(extra=""):
         paper = make_paper(tmp_path, found, extra)
-        monkeypatch.setattr("plurilabel.papers.names", lambda: ["toy"])
+        monkeypatch.setattr("plurilabel.papers.paper_names", lambda: ["toy"])
         for place in ("plurilabel.papers._reproduce", "plurilabel.cli._reproduce"):
             monkeypatch.setattr(f"{place}.load_paper", lambda _: paper)
 

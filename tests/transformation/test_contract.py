@@ -1,17 +1,13 @@
-"""The contract of a learner: scikit-learn's checks and ours, on every transformation."""
+"""Forms of the transformations beside those of the roster, whose checks all of them pass."""
 
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.transformation import (
     HOMER,
-    BinaryRelevance,
     CalibratedLabelRanking,
     ClassifierChain,
     EnsembleOfChains,
-    EnsembleOfPrunedSets,
     LabelPowerset,
     OutputCodes,
     PrunedSets,
@@ -23,24 +19,7 @@ from tests.transformation.bases import Line, SureLine
 SURE = SureLine()  # gives probabilities
 MARGIN = Line()  # gives decision values
 
-LEARNERS = [
-    BinaryRelevance(LogisticRegression(C=10)),
-    BinaryRelevance(MARGIN, n_jobs=2),
-    ClassifierChain(SURE),
-    ClassifierChain(MARGIN, order="random", chain_input="cross-validated", cv=3),
-    ClassifierChain(SURE, inference="exact", decide="marginal"),
-    EnsembleOfChains(MARGIN, n_chains=3, n_jobs=2),
-    LabelPowerset(MARGIN),
-    PrunedSets(SURE),
-    EnsembleOfPrunedSets(MARGIN, n_models=3, voting="soft"),
-    RAkEL(MARGIN, k=2, voting="soft"),
-    CalibratedLabelRanking(MARGIN),
-    StackedRelevance(MARGIN, cv=3),
-    OutputCodes(MARGIN),
-    HOMER(LabelPowerset(MARGIN), n_children=2),
-]
-
-# forms whose scikit-learn checks would only repeat those above
+# forms beside those of the roster, whose scikit-learn checks would only repeat those
 MORE = [
     ClassifierChain(SURE, inference="beam", beam_width=3, decide="marginal"),
     ClassifierChain(SURE, inference="monte-carlo", n_samples=20, decide="marginal"),
@@ -56,11 +35,6 @@ MORE = [
 ]
 
 
-@parametrize_with_checks(LEARNERS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def why_it_must_fail(learner, check):
     if check == "check_cut" and isinstance(learner, PrunedSets) and learner.estimator is SURE:
         return "decide='joint': the most probable set, not the labels with p above 0.5"
@@ -72,7 +46,7 @@ def why_it_must_fail(learner, check):
 # scikit-learn 1.8 deprecates n_jobs of LogisticRegression, which check_n_jobs sets
 @pytest.mark.filterwarnings("ignore:.*n_jobs.*:FutureWarning")
 @pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("learner", LEARNERS + MORE, ids=repr)
+@pytest.mark.parametrize("learner", MORE, ids=repr)
 def test_multilabel_checks(learner, check):
     if why_it_must_fail(learner, check.__name__):
         with pytest.raises(AssertionError):

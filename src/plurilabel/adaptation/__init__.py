@@ -1,8 +1,48 @@
 """Adapted learners: algorithms that take several labels as they are."""
 
+from plurilabel._public import publish
+from plurilabel._roster import Learner
 from plurilabel.adaptation._cml import CML
+from plurilabel.adaptation._cml_sets import LabelSets  # noqa: F401 - kept in model files
 from plurilabel.adaptation._ranksvm import RankSVM
 from plurilabel.adaptation._trees_decision import MLDecisionTree
 from plurilabel.adaptation._trees_forest import MLRandomForest
 
 __all__ = ["CML", "MLDecisionTree", "MLRandomForest", "RankSVM"]
+
+_EXACTLY_0_OR_1 = {
+    "check_classifiers_multilabel_output_format_predict_proba": "the check wants probabilities "
+    "strictly between 0 and 1; label frequencies in leaves may be exactly 0 or 1"
+}
+_OTHER_BOOTSTRAPS = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "bootstrap samples differ when instances are repeated instead of weighted, as in "
+    "scikit-learn's forests",
+)
+_NOT_THE_CUT = {
+    "check_cut": "predict gives the most probable label set, which need not be the set of the "
+    "labels whose marginal probability is above 0.5"
+}
+ROSTER = {
+    "MLDecisionTree": Learner(
+        {
+            "MLDecisionTree()": _EXACTLY_0_OR_1,
+            "MLDecisionTree(criterion='gini', max_depth=5)": _EXACTLY_0_OR_1,
+        }
+    ),
+    "MLRandomForest": Learner(
+        {
+            "MLRandomForest(n_estimators=10)": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
+            "MLRandomForest(n_estimators=10, criterion='gini', extra_trees=True, n_jobs=2)": (
+                _EXACTLY_0_OR_1
+            ),
+        }
+    ),
+    "RankSVM": Learner({"RankSVM(tol=1e-4)": {}}),
+    "CML": Learner({"CML()": _NOT_THE_CUT, "CML(label_sets='seen')": _NOT_THE_CUT}),
+}
+
+publish(globals())

@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.adaptation._cml_likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml_sets import LabelSets, psi
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier

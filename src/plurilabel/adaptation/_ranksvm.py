@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.adaptation._ranksvm_kernel import BlockGram, Gram, LinearGram, kernel_matrix
 from plurilabel.adaptation._ranksvm_solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier
@@ -120,10 +120,10 @@ class RankSVM(ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel import RankSVM, datasets
+    >>> from plurilabel import RankSVM, datasets, model_selection
     >>> from plurilabel.metrics import ranking_loss
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.3, 0.7), random_state=0)
     >>> learner = RankSVM(kernel="rbf", C=10).fit(X_train, Y_train)
     >>> round(ranking_loss(Y_test, learner.decision_function(X_test)), 3)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.adaptation._trees_importances import impurity_decrease
 from plurilabel.adaptation._trees_leaves import label_frequencies, mean_frequencies
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier

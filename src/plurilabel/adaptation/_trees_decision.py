@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch
 
-from plurilabel._sklearn_compat import StrOptions
+from plurilabel._compat import StrOptions
 from plurilabel.adaptation._trees_base import TreeClassifier, dense_labels, engine_labels
 
 

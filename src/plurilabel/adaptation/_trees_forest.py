@@ -15,7 +15,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.adaptation._trees_base import TreeClassifier, dense_labels
 from plurilabel.adaptation._trees_leaves import out_of_bag_frequencies
 from plurilabel.base import LabelMatrix
@@ -97,10 +97,10 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Examples
     --------
-    >>> from plurilabel import MLRandomForest, datasets
+    >>> from plurilabel import MLRandomForest, datasets, model_selection
     >>> from plurilabel.thresholds import CardinalityCut
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> forest = MLRandomForest(50, oob_score=True, random_state=0).fit(X_train, Y_train)
     >>> round(float((forest.predict(X_test) == Y_test).mean()), 2)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
 from plurilabel.boosting._conditions import Columns

@@ -107,11 +107,11 @@ class AdaBoostMR(AdaBoost):
 
     Examples
     --------
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.boosting import AdaBoostMR
     >>> from plurilabel.metrics import ranking_loss
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = AdaBoostMR(20, max_bins=16).fit(X_train, Y_train)
     >>> round(float(learner.bound_[-1]), 2), round(

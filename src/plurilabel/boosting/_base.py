@@ -14,14 +14,14 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.boosting._bins import Bins
 from plurilabel.boosting._calibration import fit_slope
 from plurilabel.boosting._conditions import Columns
 from plurilabel.boosting._losses import Loss, PairLoss
-from plurilabel.datasets import IterativeStratifiedKFold, stratified_split
 from plurilabel.metrics import get_measure
+from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
 PROGRESS = 1e-9
 """A round that takes a smaller share off the bound than this is the end of boosting."""

@@ -183,7 +183,7 @@ def find(
     sep: str | None = None,
 ) -> Dataset:
     """A standard dataset by its name, or a file by its path."""
-    from plurilabel import datasets
+    from plurilabel import datasets, io
 
     options = {"tag_sep": tag_sep, "text": text, "features": names_in(features), "sep": sep}
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -198,7 +198,7 @@ def find(
         raise ValueError(f"{option} is for tables such as CSV and Parquet, and {data} is none")
     if drop is not None:
         given["drop"] = names_in(drop)
-    return datasets.read(data, labels=label_option(labels), **given)
+    return io.read(data, labels=label_option(labels), **given)
 
 
 def is_standard(data: str) -> bool:
@@ -207,7 +207,7 @@ def is_standard(data: str) -> bool:
 
     if Path(data).is_file():
         return False
-    if data in datasets.names():
+    if data in datasets.dataset_names():
         return True
     if Path(data).is_dir():
         raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
@@ -215,13 +215,13 @@ def is_standard(data: str) -> bool:
         raise FileNotFoundError(f"there is no file {data}")
     raise FileNotFoundError(
         f"{data!r} is neither a file nor a standard dataset; "
-        f"there are {', '.join(datasets.names())}"
+        f"there are {', '.join(datasets.dataset_names())}"
     )
 
 
 def is_table(path: str) -> bool:
     """Whether the name of the file is that of a table."""
-    from plurilabel.datasets._read import TABLES
+    from plurilabel.io._read import TABLES
 
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     return bool(suffixes) and suffixes[-1] in TABLES
@@ -248,7 +248,7 @@ def label_option(labels: str | None) -> str | int | list[str] | None:
 
 def read_learner(text: str, **search: Any) -> Any:
     """A learner from ``--learner``."""
-    from plurilabel.experiments import make_learner
+    from plurilabel.compare import make_learner
 
     try:
         return make_learner(text, **search)

@@ -19,6 +19,7 @@ from plurilabel.cli._common import (
     say,
 )
 from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
+from plurilabel.report import write_report
 
 if TYPE_CHECKING:
     from plurilabel.datasets import Dataset
@@ -109,7 +110,7 @@ def compare(
     plurilabel compare emotions scene --learners "MLkNN, RAkEL" --cv 10 --jobs 2
     plurilabel compare films.csv --labels tags --out films
     """
-    from plurilabel import experiments
+    from plurilabel import compare
 
     tables = [find(one, **({} if _is_named(one, data) else reading)) for one in data]
     chosen = _chosen(learners, search_measure) or default_learners(tables)
@@ -117,7 +118,7 @@ def compare(
     progress = Progress()
     try:
         with progress:
-            results = experiments.compare(
+            results = compare.compare(
                 tables,
                 chosen,
                 cv=_folds(cv),
@@ -138,7 +139,7 @@ def compare(
     if not as_json:
         show(results, wanted)
     show_failures(results)
-    files = results.report(out) if report else {}
+    files = write_report(results, out) if report else {}
     say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
         print_json(as_dict(results, files))
@@ -160,7 +161,7 @@ def _folds(cv: str) -> str | int:
 
 
 def _measures(text: str | None) -> list[str] | None:
-    from plurilabel.experiments._plan import check_measures
+    from plurilabel.compare._plan import check_measures
 
     names = names_in(text)
     try:
@@ -171,7 +172,7 @@ def _measures(text: str | None) -> list[str] | None:
 
 
 def _chosen(text: str | None, measure: str) -> dict[str, Any] | None:
-    from plurilabel.experiments import make_learners
+    from plurilabel.compare import make_learners
     from plurilabel.metrics import get_scorer
 
     try:
@@ -189,7 +190,7 @@ def default_learners(tables: list[Dataset]) -> dict[str, Any]:
     import numpy as np
     from scipy import sparse
 
-    from plurilabel.experiments import make_learner
+    from plurilabel.compare import make_learner
 
     X = [table.X for table in tables]
     missing = any(

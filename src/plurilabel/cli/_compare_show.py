@@ -11,8 +11,8 @@ import click
 from plurilabel.cli._common import console, print_table, say
 
 if TYPE_CHECKING:
-    from plurilabel.experiments import Results
-    from plurilabel.experiments._report_table import Table
+    from plurilabel.compare import Results
+    from plurilabel.report._table import Table
 
 # what is shown where nothing else is asked for, with titles that fit 80 columns
 SHOWN = {
@@ -93,7 +93,7 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
     """
     import numpy as np
 
-    from plurilabel.experiments._report_table import absent_words, make_table
+    from plurilabel.report._table import absent_words, make_table
 
     room = console().width if room is None else room
     untested, absent = np.zeros(len(results.datasets), dtype=bool), absent_words(results)

@@ -24,10 +24,11 @@ from plurilabel import (
     MLRandomForest,
     MLWkNN,
     RAkEL,
+    compare,
     datasets,
-    experiments,
 )
 from plurilabel.cli._compare_show import Progress, show, show_failures
+from plurilabel.report import write_report
 
 
 def learners() -> dict[str, Any]:
@@ -57,7 +58,7 @@ def run(out: Path) -> None:
     click.echo(description.summary(5))
     click.echo()
     with Progress() as progress:
-        results = experiments.compare(
+        results = compare.compare(
             data,
             learners(),
             cv=3,
@@ -70,5 +71,5 @@ def run(out: Path) -> None:
     show(results, room=80)
     show_failures(results)
     datasets.plot_description(description, out / "digits.png")
-    for path in (*results.report(out).values(), out / "digits.png"):
+    for path in (*write_report(results, out).values(), out / "digits.png"):
         click.echo(f"Wrote {path}")

@@ -10,8 +10,8 @@ from plurilabel import metrics
 from plurilabel.cli._common import counted, print_json, print_table, say
 from plurilabel.cli._rows import read_rows
 from plurilabel.cli._training import arrow, scores_of
-from plurilabel.experiments import Model, ModelRows, load_model
-from plurilabel.experiments._training_data import rows_digest
+from plurilabel.persistence import Model, ModelRows, load_model
+from plurilabel.persistence._training_data import rows_digest
 
 
 @click.command()

@@ -20,10 +20,11 @@ from plurilabel.cli._training import (
     say_data,
     say_quality,
 )
-from plurilabel.experiments._learners import one_line, set_seeds
-from plurilabel.experiments._model_file import save_model
-from plurilabel.experiments._suggest import has_missing, suggest_learner
-from plurilabel.experiments._training_data import TrainingData
+from plurilabel.compare import suggest_learner
+from plurilabel.compare._learners import one_line, set_seeds
+from plurilabel.compare._suggest import has_missing
+from plurilabel.persistence import save_model
+from plurilabel.persistence._training_data import TrainingData
 from plurilabel.thresholds import strategy_names
 
 

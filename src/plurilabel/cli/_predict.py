@@ -11,8 +11,8 @@ from plurilabel.cli._common import UsageError, counted, names_in, say
 from plurilabel.cli._output import check_output
 from plurilabel.cli._predictions import Predictor, prediction_writer
 from plurilabel.cli._rows import read_rows
-from plurilabel.datasets._table_files import table_format, table_module
-from plurilabel.experiments import load_model
+from plurilabel.io._table._files import table_format, table_module
+from plurilabel.persistence import load_model
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import metrics
-from plurilabel.datasets import write_atomic
-from plurilabel.datasets._table_files import appender, csv_head, csv_rows, json_lines
-from plurilabel.experiments import Model
-from plurilabel.metrics._scores import score_method
+from plurilabel.io import write_atomic
+from plurilabel.io._table._files import appender, csv_head, csv_rows, json_lines
+from plurilabel.metrics import score_method
+from plurilabel.persistence import Model
 
 SEPARATORS = (";", "|", ",")
 _SCORES_AT_ONCE = 5_000_000  # rows times labels

@@ -9,9 +9,7 @@ import click
 
 from plurilabel import papers
 from plurilabel.cli._common import print_json
-from plurilabel.papers._page import write_page
-from plurilabel.papers._read import load_paper
-from plurilabel.papers._reproduce import UnknownPart
+from plurilabel.papers import UnknownPart, load_paper, write_page
 
 
 @click.command()
@@ -47,11 +45,11 @@ def reproduce(
     plurilabel reproduce ml-knn --table I
     plurilabel reproduce --out docs
     """
-    if paper is not None and paper not in papers.names():
+    if paper is not None and paper not in papers.paper_names():
         raise click.UsageError(
-            f"unknown paper {paper!r}; there are {', '.join(papers.names())}", ctx=ctx
+            f"unknown paper {paper!r}; there are {', '.join(papers.paper_names())}", ctx=ctx
         )
-    chosen = [paper] if paper else papers.names()
+    chosen = [paper] if paper else papers.paper_names()
     parts = {name: load_paper(name).part_names() for name in chosen}
     if only_list:
         if as_json:

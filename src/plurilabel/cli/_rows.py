@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plurilabel import datasets
 from plurilabel.cli._common import is_standard
-from plurilabel.experiments import Model, ModelRows
+from plurilabel.persistence import Model, ModelRows
 
 
 def read_rows(

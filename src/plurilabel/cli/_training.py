@@ -25,9 +25,9 @@ from plurilabel.cli._common import (
     print_table,
     say,
 )
-from plurilabel.experiments._learners import one_line
-from plurilabel.experiments._suggest import has_missing, imputer
-from plurilabel.experiments._training_data import TrainingData, read_training_table
+from plurilabel.compare._learners import one_line
+from plurilabel.compare._suggest import has_missing, imputer
+from plurilabel.persistence._training_data import TrainingData, read_training_table
 from plurilabel.thresholds import ThresholdClassifier
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out

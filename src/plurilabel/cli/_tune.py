@@ -20,7 +20,7 @@ from plurilabel.cli._training import (
     read_training,
     say_data,
 )
-from plurilabel.experiments._learners import one_line, set_seeds
+from plurilabel.compare._learners import one_line, set_seeds
 
 
 @click.command()

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._dataset import Dataset
 from plurilabel.base import check_labels, column_names, names_or_default
-from plurilabel.datasets._dataset import Dataset
 from plurilabel.datasets._description import Description
 
 

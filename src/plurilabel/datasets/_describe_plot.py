@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plurilabel.datasets._description import Description
-from plurilabel.datasets._files import write_atomic
+from plurilabel.io import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import load_digits as sklearn_digits
 
-from plurilabel.datasets._dataset import Dataset
+from plurilabel._dataset import Dataset
 
 # The loops are those of the usual handwritten forms; an open 4 has none.
 PROPERTIES: dict[str, tuple[int, ...]] = {

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._sklearn_compat import Interval, validate_parameter_constraints
+from plurilabel._compat import Interval, validate_parameter_constraints
+from plurilabel._dataset import Dataset
 from plurilabel.base import default_label_names
-from plurilabel.datasets._dataset import Dataset
 from plurilabel.datasets._generate import generator, label_groups, zipf
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -16,23 +16,22 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 from sklearn.datasets import fetch_openml
 
-from plurilabel.datasets._arff import read_arff, write_arff
+from plurilabel._dataset import Dataset, Matrix
 from plurilabel.datasets._catalog import CATALOG, Entry
-from plurilabel.datasets._dataset import Dataset, Matrix
 from plurilabel.datasets._describe import describe
 from plurilabel.datasets._digits import digits
-from plurilabel.datasets._files import FileFormatError
+from plurilabel.io import FileFormatError, read_arff, write_arff
 
 Found = list[Path]
 
 
-def names() -> list[str]:
+def dataset_names() -> list[str]:
     """Names that :func:`load` knows.
 
     Examples
     --------
     >>> from plurilabel import datasets
-    >>> datasets.names()[:3]
+    >>> datasets.dataset_names()[:3]
     ['digits', 'yeast', 'scene']
     """
     return ["digits", *CATALOG]
@@ -51,8 +50,9 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        One of :func:`names`. ``image`` has 294 features for each image; ``image-bags`` are the
-        same images as bags of 9 instances by 15 features, ``image-600`` a published sample.
+        One of :func:`dataset_names`. ``image`` has 294 features for each image; ``image-bags``
+        are the same images as bags of 9 instances by 15 features, ``image-600`` a published
+        sample.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def load(name: str) -> Dataset:
     if name == "digits":
         return digits()
     if name not in CATALOG:
-        raise ValueError(f"unknown dataset {name!r}; there are {', '.join(names())}")
+        raise ValueError(f"unknown dataset {name!r}; there are {', '.join(dataset_names())}")
     entry = CATALOG[name]
     for root in _roots():
         paths = _find(root, name, entry)

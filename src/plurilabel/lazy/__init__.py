@@ -1,5 +1,8 @@
 """Lazy learners: the labels of the nearest neighbours decide."""
 
+from plurilabel._public import publish
+from plurilabel._roster import Learner
+from plurilabel.lazy._base import LazyClassifier
 from plurilabel.lazy._brknn import BRkNN
 from plurilabel.lazy._dmlknn import DMLkNN
 from plurilabel.lazy._dwmlknn import DWMLkNN
@@ -15,8 +18,28 @@ __all__ = [
     "DMLkNN",
     "DWMLkNN",
     "Explanation",
+    "LazyClassifier",
     "MLWkNN",
     "MLkNN",
     "MLkNNCV",
     "Vote",
 ]
+
+ROSTER = {
+    "MLkNN": Learner({"MLkNN(n_neighbors=5)": {}}),
+    "MLkNNCV": Learner({"MLkNNCV(n_neighbors=range(1, 6), smoothing=(0.5, 1.0))": {}}),
+    "DWMLkNN": Learner(
+        {
+            "DWMLkNN(n_neighbors=5)": {},
+            "DWMLkNN(n_neighbors=4, reading='figure', blend=0.3)": {},
+        }
+    ),
+    "MLWkNN": Learner({"MLWkNN(n_neighbors=5)": {}}),
+    "BRkNN": Learner({"BRkNN(n_neighbors=5)": {}}),
+    "DMLkNN": Learner({"DMLkNN(n_neighbors=5)": {}}),
+    "IBLRML": Learner(
+        {"IBLRML(n_neighbors=5)": {}, "IBLRML(n_neighbors=5, own_features=True)": {}}
+    ),
+}
+
+publish(globals())

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import HasMethods, Interval
+from plurilabel._compat import HasMethods, Interval
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._counts import graph_blocks
 from plurilabel.lazy._explain import Explanation

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from plurilabel._sklearn_compat import Interval
+from plurilabel._compat import Interval
 from plurilabel.lazy._base import LazyClassifier
 from plurilabel.lazy._counts import label_counts, row_blocks
 

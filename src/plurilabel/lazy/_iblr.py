@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from plurilabel._sklearn_compat import Interval
+from plurilabel._compat import Interval
 from plurilabel.lazy._base import LazyClassifier
 from plurilabel.lazy._counts import label_counts
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._sklearn_compat import Interval
+from plurilabel._compat import Interval
 from plurilabel.lazy._base import Graph, LazyClassifier
 from plurilabel.lazy._counting import CountingClassifier
 from plurilabel.lazy._counts import graph_blocks, likelihoods, posterior, tally
@@ -54,9 +54,9 @@ class MLkNN(CountingClassifier):
 
     Examples
     --------
-    >>> from plurilabel import MLkNN, datasets
+    >>> from plurilabel import MLkNN, datasets, model_selection
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = MLkNN(n_neighbors=7).fit(X_train, Y_train)
     >>> round(float((learner.predict(X_test) == Y_test).mean()), 2)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import HasMethods, StrOptions
+from plurilabel._compat import HasMethods, StrOptions
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._explain import Explanation
 from plurilabel.lazy._leave_one_out import leave_one_out

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.neighbors._canonical import Formula, Integers, Points
 from plurilabel.neighbors._choice import validate_points
 

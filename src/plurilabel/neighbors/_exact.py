@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.neighbors._canonical import Formula, Points
 from plurilabel.neighbors._certified import Neighbors, Run, by_blocks, certified
 from plurilabel.neighbors._choice import (

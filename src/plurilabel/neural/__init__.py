@@ -6,6 +6,8 @@ asked for.
 
 from typing import TYPE_CHECKING, Any
 
+from plurilabel._public import publish
+from plurilabel._roster import Learner
 from plurilabel.neural._bpmll import BPMLL
 from plurilabel.neural._keras import bp_mll_loss
 from plurilabel.neural._losses import asymmetric_loss, pairwise_exponential_loss
@@ -20,6 +22,22 @@ __all__ = [
     "bp_mll_loss",
     "pairwise_exponential_loss",
 ]
+
+ROSTER = {
+    "BPMLL": Learner(
+        {
+            "BPMLL((8,), max_epochs=12, learning_rate=0.05)": {},
+            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='squared')": {},
+            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='cross-entropy', "
+            "threshold=None)": {},
+            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='asymmetric', "
+            "activation='relu')": {},
+        },
+        needs="torch",
+    ),
+}
+
+publish(globals())
 
 
 def __getattr__(name: str) -> Any:

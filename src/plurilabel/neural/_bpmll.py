@@ -13,9 +13,9 @@ from scipy.special import expit, softmax
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.datasets import stratified_split
+from plurilabel.model_selection import stratified_split
 from plurilabel.neural._network import outputs
 from plurilabel.neural._training import LOSSES, TrainedNetwork
 from plurilabel.thresholds import LinearCut
@@ -150,11 +150,11 @@ class BPMLL(TrainedNetwork):
 
     Examples
     --------
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.metrics import ranking_loss
     >>> from plurilabel.neural import BPMLL
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = BPMLL((40,), max_epochs=30, random_state=0).fit(X_train, Y_train)
     >>> round(ranking_loss(Y_test, learner.decision_function(X_test)), 2)

@@ -32,6 +32,7 @@ class BPMLLLoss(torch.nn.Module):
     torch.Size([3])
     """
 
+    __module__ = "plurilabel.neural"  # loaded when it is asked for, after the package is published
     weight: torch.Tensor | None
 
     def __init__(

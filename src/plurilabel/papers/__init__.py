@@ -1,7 +1,18 @@
 """Published results as data, and running them again: ``papers.reproduce("ml-knn")``."""
 
-from plurilabel.papers._read import names
-from plurilabel.papers._reproduce import reproduce
+from plurilabel._public import publish
+from plurilabel.papers._page import write_page
+from plurilabel.papers._read import load_paper, paper_names
+from plurilabel.papers._reproduce import UnknownPart, reproduce
 from plurilabel.papers._reproduction import Reproduction
 
-__all__ = ["Reproduction", "names", "reproduce"]
+__all__ = [
+    "Reproduction",
+    "UnknownPart",
+    "load_paper",
+    "paper_names",
+    "reproduce",
+    "write_page",
+]
+
+publish(globals())

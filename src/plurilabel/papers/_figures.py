@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from plurilabel.datasets import write_atomic
+from plurilabel.io import write_atomic
 from plurilabel.metrics import get_measure
 from plurilabel.papers._reproduction import Curves
 from plurilabel.papers._text import measure_title

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from plurilabel.datasets import write_atomic
+from plurilabel._compat import versions
+from plurilabel.io import write_atomic
 from plurilabel.papers._figures import plot_curves
 from plurilabel.papers._paper import Figure, Paper, Row, Table
 from plurilabel.papers._reproduction import Cell, Reproduction
@@ -201,10 +200,5 @@ def _cell(text: str) -> str:
 
 
 def _versions() -> str:
-    parts = [f"Python {platform.python_version()}"]
-    for name in ("plurilabel", "numpy", "scipy", "scikit-learn", "torch"):
-        try:
-            parts.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return f"Made with {', '.join(parts)}."
+    made_with = (f"{name} {number}" for name, number in versions("torch").items())
+    return f"Made with {', '.join(made_with)}."

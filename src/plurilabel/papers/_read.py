@@ -22,13 +22,13 @@ from plurilabel.papers._paper import (
 NAMES = ("ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review")
 
 
-def names() -> list[str]:
+def paper_names() -> list[str]:
     """Papers whose results can be reproduced, by the name that :func:`reproduce` takes.
 
     Examples
     --------
     >>> from plurilabel import papers
-    >>> papers.names()
+    >>> papers.paper_names()
     ['ml-knn', 'dw-ml-knn', 'ml-wknn', 'bp-mll', 'review']
     """
     return list(NAMES)

@@ -18,7 +18,7 @@ from plurilabel.papers._paper import (
     Table,
     expanded,
 )
-from plurilabel.papers._read import load_paper, names
+from plurilabel.papers._read import load_paper, paper_names
 from plurilabel.papers._reproduction import Cell, Curves, Reproduction
 from plurilabel.papers._runs import Outcome, Progress, Run, execute, load_data
 from plurilabel.papers._verdict import Verdict, judge, judge_recorded
@@ -46,7 +46,7 @@ def reproduce(
     Parameters
     ----------
     paper : str, optional
-        One of :func:`names`; all of them by default.
+        One of :func:`paper_names`; all of them by default.
     table : str, optional
         One table or figure, such as ``"I"``, ``"table 3"`` or ``"figure 2"``. By default all.
     n_jobs : int, optional
@@ -72,9 +72,9 @@ def reproduce(
     >>> papers.reproduce("ml-knn", "9")
     Traceback (most recent call last):
     ...
-    plurilabel.papers._reproduce.UnknownPart: ml-knn has no '9'; there are data, table I, table II
+    plurilabel.papers.UnknownPart: ml-knn has no '9'; there are data, table I, table II
     """
-    chosen = [load_paper(name) for name in ([paper] if paper else names())]
+    chosen = [load_paper(name) for name in ([paper] if paper else paper_names())]
     return reproduce_papers(chosen, table, n_jobs=n_jobs, progress=progress)
 
 

@@ -13,9 +13,9 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import KFold
 
 from plurilabel import datasets, metrics
+from plurilabel.compare import make_learner
+from plurilabel.compare._shared_index import SearchCache, SharedIndex
 from plurilabel.datasets import Dataset
-from plurilabel.experiments import make_learner
-from plurilabel.experiments._shared_index import SearchCache, SharedIndex
 from plurilabel.papers._paper import Split
 
 Progress = Callable[[int, int, str], None]

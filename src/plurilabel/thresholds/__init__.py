@@ -1,6 +1,7 @@
 """Cut-offs: strategies that turn scores into label sets, for any classifier."""
 
-from plurilabel.thresholds._base import ThresholdStrategy
+from plurilabel._public import publish
+from plurilabel.thresholds._base import ThresholdStrategy, as_labels
 from plurilabel.thresholds._cardinality import CardinalityCut, cardinality_cut
 from plurilabel.thresholds._classifier import ThresholdClassifier
 from plurilabel.thresholds._constant import ConstantCut, apply_cut
@@ -32,6 +33,7 @@ __all__ = [
     "ThresholdClassifier",
     "ThresholdStrategy",
     "apply_cut",
+    "as_labels",
     "cardinality_cut",
     "expected_f_labels",
     "gap_cuts",
@@ -46,3 +48,5 @@ __all__ = [
     "top_labels",
     "top_share",
 ]
+
+publish(globals())

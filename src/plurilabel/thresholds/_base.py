@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import validate_parameter_constraints
+from plurilabel._compat import validate_parameter_constraints
 from plurilabel.base import LabelMatrix, check_labels
 
 

@@ -16,10 +16,10 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import HasMethods, StrOptions
+from plurilabel._compat import HasMethods, StrOptions
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
-from plurilabel.datasets._split import IterativeStratifiedKFold
-from plurilabel.metrics._scores import score_method
+from plurilabel.metrics import score_method
+from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds._crossfit import class_or_label_scores, out_of_fold_scores
 from plurilabel.thresholds._nonempty import never_empty
 from plurilabel.thresholds._strategies import STRATEGIES, get_strategy
@@ -52,7 +52,8 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         instance of the classes behind these names (:func:`get_strategy`) with other parameters.
     cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
         How the out-of-fold scores are made. An int is a number of folds with even label
-        proportions (:class:`plurilabel.datasets.IterativeStratifiedKFold`), None is 5 of them.
+        proportions (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`), None is 5 of
+        them.
         ``"prefit"``: ``estimator`` is fitted already and stays as it is; ``fit``
         then only learns the strategy, and should get data that the classifier has not seen.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel.metrics._scores import score_matrix
+from plurilabel.metrics import score_matrix
 
 
 def class_or_label_scores(

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._sklearn_compat import StrOptions
+from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics._counts import CountMeasure
+from plurilabel.metrics import CountMeasure
 from plurilabel.thresholds._base import (
     ThresholdStrategy,
     above,

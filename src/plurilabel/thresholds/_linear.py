@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from plurilabel._sklearn_compat import Interval
+from plurilabel._compat import Interval
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     ThresholdStrategy,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel.metrics._counts import (
+from plurilabel.metrics import (
     CountMeasure,
     accuracy_from_counts,
     f_beta_from_counts,

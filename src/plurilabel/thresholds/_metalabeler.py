@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel._sklearn_compat import HasMethods, StrOptions
+from plurilabel._compat import HasMethods, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import ThresholdStrategy, round_half_up
 from plurilabel.thresholds._rcut import highest

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel.base import column_names, names_or_default
-from plurilabel.metrics._counts import CountMeasure
+from plurilabel.metrics import CountMeasure
 from plurilabel.thresholds._base import check_scores_and_labels
 from plurilabel.thresholds._measures import count_measure
 from plurilabel.thresholds._scut import positives

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._sklearn_compat import Interval
+from plurilabel._compat import Interval
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     ThresholdStrategy,

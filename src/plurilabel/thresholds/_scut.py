@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     ThresholdStrategy,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.metrics._counts import CountMeasure
+from plurilabel.metrics import CountMeasure
 
 
 def cut_between(low: float, high: float) -> float:

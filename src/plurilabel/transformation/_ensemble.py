@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._models import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._chain import ClassifierChain
 from plurilabel.transformation._ensemble import ENSEMBLE, EnsembleClassifier
@@ -62,10 +62,10 @@ class EnsembleOfChains(EnsembleClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import EnsembleOfChains
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = EnsembleOfChains(LogisticRegression(max_iter=500), random_state=0)
     >>> round(learner.fit(X_train, Y_train).score(X_test, Y_test), 1)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
@@ -83,10 +83,10 @@ class HOMER(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import HOMER
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = HOMER(LogisticRegression(max_iter=500), random_state=0).fit(X_train, Y_train)
     >>> [child.labels.tolist() for child in learner.tree_.children]

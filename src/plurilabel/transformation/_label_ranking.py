@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._sklearn_compat import StrOptions
+from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics._scores import score_method
+from plurilabel.metrics import score_method
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._models import (
     NO_PARAMS,
@@ -87,10 +87,10 @@ class CalibratedLabelRanking(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import CalibratedLabelRanking
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = CalibratedLabelRanking(LogisticRegression(max_iter=500))
     >>> learner.fit(X_train, Y_train).votes(X_test[:2])  # the last column is V's

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics._scores import score_method
+from plurilabel.metrics import score_method
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._label_sets import distinct_sets, set_margins
 from plurilabel.transformation._models import (
@@ -90,10 +90,10 @@ class OutputCodes(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import OutputCodes
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = OutputCodes(LogisticRegression(max_iter=500), random_state=0)
     >>> learner.fit(X_train, Y_train).code_.shape

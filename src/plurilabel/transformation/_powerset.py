@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._sklearn_compat import StrOptions
+from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, TransformationClassifier
 from plurilabel.transformation._label_sets import LabelSetModel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from plurilabel._sklearn_compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._label_sets import LabelSetModel
@@ -85,10 +85,10 @@ class RAkEL(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import RAkEL
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = RAkEL(LogisticRegression(max_iter=500), random_state=0).fit(X_train, Y_train)
     >>> len(learner.models_)

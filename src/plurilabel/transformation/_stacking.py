@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from plurilabel._sklearn_compat import StrOptions
+from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.datasets._split import IterativeStratifiedKFold
-from plurilabel.metrics._scores import score_method
+from plurilabel.metrics import score_method
+from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._inputs import with_columns
 from plurilabel.transformation._models import (
@@ -72,10 +72,10 @@ class StackedRelevance(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets
+    >>> from plurilabel import datasets, model_selection
     >>> from plurilabel.transformation import StackedRelevance
     >>> data = datasets.load("digits")
-    >>> X_train, X_test, Y_train, Y_test = datasets.stratified_split(
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = StackedRelevance(LogisticRegression(max_iter=500)).fit(X_train, Y_train)
     >>> round(learner.score(X_test, Y_test), 1)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 
-from plurilabel.metrics._scores import score_matrix
+from plurilabel.metrics import score_matrix
 
 
 class Always:

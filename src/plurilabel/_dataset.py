@@ -1,0 +1,86 @@
+"""What every reader, loader and generator returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Instances, their labels, and the names of both.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Features as numbers, float64; NaN where a value is missing. For bags of instances:
+        shape (n, instances, d).
+    Y : ndarray or csr_array of shape (n, q)
+        0/1 labels, int64; sparse where the source is.
+    feature_names, label_names : tuple of str
+        One per column.
+    train, test : ndarray of int, or None
+        Row numbers of the published split, if there is one.
+    name, citation : str
+    label_parents : tuple of int, or None
+        For labels in a hierarchy: the column of each label's parent, -1 for a root.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(np.eye(2), np.array([[1, 0, 1], [0, 0, 1]]), ("a", "b"),
+    ...                ("red", "green", "blue"), name="toy")
+    >>> data
+    Dataset 'toy': 2 instances, 2 features, 3 labels
+    """
+
+    X: Matrix
+    Y: Matrix
+    feature_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    train: NDArray[np.intp] | None = None
+    test: NDArray[np.intp] | None = None
+    name: str = ""
+    citation: str = ""
+    label_parents: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
+        if self.Y.shape[0] != n:
+            raise ValueError(f"X has {n} rows, but Y has {self.Y.shape[0]}")
+        for what, names, size in (
+            ("feature_names", self.feature_names, d),
+            ("label_names", self.label_names, q),
+        ):
+            if len(names) != size:
+                raise ValueError(f"{what} has {len(names)} entries for {size} columns")
+        if self.label_parents is not None and len(self.label_parents) != q:
+            raise ValueError(f"label_parents has {len(self.label_parents)} entries for {q} labels")
+
+    def __repr__(self) -> str:
+        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
+        title = f"Dataset {self.name!r}" if self.name else "Dataset"
+        split = ""
+        if self.train is not None and self.test is not None:
+            split = f" (split {len(self.train)}/{len(self.test)})"
+        sizes = ((n, "instance"), (d, "feature"), (q, "label"))
+        return f"{title}: {', '.join(_number(*size) for size in sizes)}{split}"
+
+    def holdout(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """``X_train, X_test, Y_train, Y_test`` of the published split."""
+        if self.train is None or self.test is None:
+            raise ValueError(
+                f"{self.name or 'this dataset'} has no published split; "
+                "use model_selection.stratified_split or cross-validation"
+            )
+        return self.X[self.train], self.X[self.test], self.Y[self.train], self.Y[self.test]
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

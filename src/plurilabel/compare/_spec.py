@@ -1,0 +1,267 @@
+"""Learners written as text, read without running it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from plurilabel.compare._spec_names import find_class
+from plurilabel.metrics import get_scorer
+from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.transformation import TransformationClassifier
+
+Grid = dict[str, list[Any]]
+
+# a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
+_NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
+
+
+def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
+    """Make a learner from text such as ``"MLkNN(n_neighbors=7)"``.
+
+    The text looks like Python and is not run: it may hold names of learners, values and nothing
+    else.
+
+    - Names are those of plurilabel's learners, threshold strategies and indexes, and of the usual
+      classifiers and transformers of scikit-learn. ``MLkNN`` alone is ``MLkNN()``.
+    - Values are numbers, strings, True, False, None, tuples, dicts, ``range(...)`` and learners.
+    - ``StandardScaler() | MLkNN()`` is a pipeline.
+    - A list holds candidates: ``MLkNN(n_neighbors=[5, 10])`` is a grid search over them, inside
+      whatever it is trained on. Several lists are searched together. A parameter that is a
+      sequence by itself (``MLkNNCV(n_neighbors=[5, 10])``) takes the list as its value.
+    - A transformation without ``estimator``, such as ``RAkEL(k=3)``, gets ``MaxAbsScaler() |
+      LogisticRegression(max_iter=1000)``.
+
+    Parameters
+    ----------
+    text : str
+    measure : str, default="f1"
+        The measure that a grid search goes by.
+    cv : int, default=3
+        Its stratified folds. They are shuffled; :func:`compare` seeds them.
+
+    Returns
+    -------
+    estimator
+        A learner, a Pipeline or a GridSearchCV.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import make_learner
+    >>> make_learner("MLkNN(n_neighbors=7)")
+    MLkNN(n_neighbors=7)
+    >>> search = make_learner("StandardScaler | MLkNN(n_neighbors=[5, 10])")
+    >>> search.param_grid
+    {'mlknn__n_neighbors': [5, 10]}
+    >>> make_learner("MLkNN(k=7)")
+    Traceback (most recent call last):
+    ...
+    ValueError: MLkNN has no parameter 'k'; it has n_neighbors, smoothing, metric, index, n_jobs
+    """
+    return _made(_parsed(text), text, measure, cv)
+
+
+def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, Any]:
+    """Make several learners from text, with commas between them.
+
+    A learner may be given a name: ``"seven=MLkNN(n_neighbors=7), RAkEL"``. The others are called
+    as they are written.
+
+    Parameters
+    ----------
+    text, measure, cv :
+        As in :func:`make_learner`.
+
+    Returns
+    -------
+    dict
+        Learners by name.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import make_learners
+    >>> make_learners("forest=MLRandomForest(n_estimators=50), MLkNN(7)")
+    {'forest': MLRandomForest(n_estimators=50), 'MLkNN(7)': MLkNN(n_neighbors=7)}
+    """
+    table: dict[str, Any] = {}
+    for part in _separated(text):
+        found = _NAMED.fullmatch(part)
+        node = _parsed(found["learner"] if found else part)
+        name = found["name"] if found else ast.unparse(node)
+        if name in table:
+            raise ValueError(f"the learner {name} is named twice")
+        table[name] = _made(node, ast.unparse(node), measure, cv)
+    if not table:
+        raise ValueError("expected at least one learner, got none")
+    return table
+
+
+def _separated(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += 0 if quote else (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    parts = [part.strip() for part in parts]
+    if not parts[-1]:  # nothing follows the last comma
+        parts.pop()
+    return parts
+
+
+def _parsed(text: str) -> ast.expr:
+    depth = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth > 30:
+            raise ValueError("the learner is nested too deeply: more than 30 brackets are open")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(
+            f"{text!r} is no learner: {why}; write it like MLkNN(n_neighbors=7)"
+        ) from None
+
+
+def _made(node: ast.expr, text: str, measure: str, cv: int) -> Any:
+    learner, grid = _estimator(node)
+    if not is_classifier(learner):
+        if hasattr(learner, "transform"):
+            raise ValueError(f"{text} predicts nothing; end it in a learner: {text} | MLkNN()")
+        raise ValueError(f"{text} is no learner; use it inside one")
+    if not grid:
+        return learner
+    folds = IterativeStratifiedKFold(cv, shuffle=True)
+    return GridSearchCV(learner, grid, scoring=get_scorer(measure), cv=folds)
+
+
+def _estimator(node: ast.expr) -> tuple[Any, Grid]:
+    """What a call, a name or a pipeline stands for, and the candidates inside it."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _pipeline(node)
+    if isinstance(node, ast.Name):
+        return _call(node.id, [], [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _call(node.func.id, node.args, node.keywords)
+    raise _refused(node)
+
+
+def _pipeline(node: ast.BinOp) -> tuple[Pipeline, Grid]:
+    links: list[ast.expr] = [node]
+    while isinstance(links[0], ast.BinOp) and isinstance(links[0].op, ast.BitOr):
+        links[0:1] = [links[0].left, links[0].right]
+    parts = [_estimator(link) for link in links]
+    for link, (step, _) in zip(links[:-1], parts):
+        if not hasattr(step, "transform"):
+            raise ValueError(f"{ast.unparse(link)} transforms nothing: no learner can follow it")
+    pipeline = make_pipeline(*(step for step, _ in parts))
+    return pipeline, {
+        f"{step}__{name}": values
+        for (step, _), (_, grid) in zip(pipeline.steps, parts)
+        for name, values in grid.items()
+    }
+
+
+def _call(name: str, args: list[ast.expr], words: list[ast.keyword]) -> tuple[Any, Grid]:
+    found = find_class(name)
+    parameters = inspect.signature(found).parameters
+    given = _bound(found, args, words)
+    if issubclass(found, TransformationClassifier) and "estimator" not in given:
+        base = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+    else:
+        base = None
+    values: dict[str, Any] = {} if base is None else {"estimator": base}
+    grid: Grid = {}
+    for word, node in given.items():
+        sequence = isinstance(parameters[word].default, list | tuple | range)
+        if isinstance(node, ast.List) and not sequence:
+            candidates = [_value(entry) for entry in node.elts]
+            if not candidates or any(inner for _, inner in candidates):
+                raise ValueError(f"{word} of {name} must list one or more candidates, without "
+                                 f"lists in them, got {ast.unparse(node)}")  # fmt: skip
+            grid[word] = [candidate for candidate, _ in candidates]
+            values[word] = grid[word][0]
+        else:
+            values[word], inner = _value(node)
+            grid |= {f"{word}__{key}": entries for key, entries in inner.items()}
+    return found(**values), grid
+
+
+def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[str, ast.expr]:
+    """Arguments by the name of their parameter, or an error that names what there is."""
+    name, parameters = found.__name__, inspect.signature(found).parameters
+    for word in words:
+        if word.arg not in parameters:
+            raise ValueError(
+                f"{name} has no parameter {word.arg!r}; it has {', '.join(parameters) or 'none'}"
+            )
+    try:
+        bound = inspect.signature(found).bind_partial(
+            *args, **{str(w.arg): w.value for w in words}
+        )
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be made like that: {error}") from None
+    needed = [
+        word
+        for word, parameter in parameters.items()
+        if parameter.default is parameter.empty and word not in bound.arguments
+    ]
+    if needed and not issubclass(found, TransformationClassifier):
+        raise ValueError(f"{name} needs {', '.join(needed)}: {name}({needed[0]}=...)")
+    return dict(bound.arguments)
+
+
+def _value(node: ast.expr) -> tuple[Any, Grid]:
+    if isinstance(node, ast.Constant) and not isinstance(node.value, bytes | complex):
+        if node.value is not Ellipsis:
+            return node.value, {}
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value, _ = _value(node.operand)
+        if isinstance(value, int | float):
+            return -value, {}
+    elif isinstance(node, ast.Tuple | ast.List):
+        values = [_plain(entry) for entry in node.elts]
+        return (tuple(values) if isinstance(node, ast.Tuple) else values), {}
+    elif isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [_plain(key) for key in node.keys if key is not None]
+        return dict(zip(keys, [_plain(value) for value in node.values])), {}
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and not node.keywords:
+        return _range([_plain(entry) for entry in node.args]), {}
+    elif isinstance(node, ast.Name | ast.Call | ast.BinOp):
+        return _estimator(node)
+    raise _refused(node)
+
+
+def _plain(node: ast.expr) -> Any:
+    value, grid = _value(node)
+    if grid:
+        raise ValueError(f"candidates may not stand inside {ast.unparse(node)}")
+    return value
+
+
+def _range(bounds: list[Any]) -> range:
+    if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
+        raise ValueError(f"range takes one to three whole numbers, got {bounds}")
+    return range(*bounds)
+
+
+def _refused(node: ast.expr) -> ValueError:
+    return ValueError(
+        f"{ast.unparse(node)!r} is not allowed here: only names of learners, numbers, strings, "
+        "True, False, None, tuples, lists, dicts, range(...) and learner | learner"
+    )

@@ -1,0 +1,193 @@
+"""A learner for the data at hand, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from plurilabel._dataset import Matrix
+from plurilabel.adaptation import MLRandomForest
+from plurilabel.lazy import MLkNN
+from plurilabel.metrics import average_precision, label_scores
+from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStratifiedShuffleSplit
+from plurilabel.transformation import BinaryRelevance
+
+# Beyond these a learner is not tried: it would take minutes, or its model hundreds of megabytes.
+MOST_FOR_LOGISTIC = 1e8  # stored values of X times labels
+MOST_FOR_FOREST = 5e4  # rows times labels: what the leaves hold
+MOST_FOR_NEIGHBOURS = 200_000  # rows: the exact search is quadratic
+FEWEST = 30  # rows: with fewer, a comparison says nothing
+MOST_COMPARED = 3_000  # rows that the comparison uses
+FOLDS = 3
+AS_GOOD = 0.005  # of average precision: too little to pay for with time and a larger model
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A learner, not yet fitted, and how it was chosen.
+
+    Attributes
+    ----------
+    estimator : classifier
+    name : str
+        What it is, in words.
+    reason : str
+        Why this one, as a sentence.
+    compared : dict of str to float
+        Average precision of each learner that was tried, by its name in words.
+    """
+
+    estimator: Any
+    name: str
+    reason: str
+    compared: dict[str, float] = field(default_factory=dict)
+
+
+def suggest_learner(
+    X: Matrix,
+    Y: Matrix,
+    *,
+    n_numbers: int | None = None,
+    impute: bool = False,
+    random_state: int = 0,
+) -> Suggestion:
+    """Choose a learner by size and kind of the data, and by a quick cross-validation.
+
+    Up to three learners that suit the data are compared by average precision, over 3 folds of at
+    most 3,000 rows; of those within 0.005 of the best the quickest is taken. The same data give
+    the same choice.
+
+    - Dense features: ML-kNN and logistic regression for each label, both on standardised
+      features, and a forest.
+    - Sparse features, as of texts: ML-kNN with cosine distance, and logistic regression for each
+      label with two penalties.
+    - Learners that would take minutes, or whose model would be huge, are left out. With fewer
+      than 30 rows nothing is compared: dense ones get a forest, sparse ones logistic regression.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    Y : ndarray or csr_array of shape (n, q)
+    n_numbers : int, default=None
+        For sparse X: how many features, the first ones, are no words and have to be scaled. By
+        default none.
+    impute : bool, default=False
+        Whether missing values are filled with the median of their column. They always are if
+        there are any.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Suggestion
+
+    Examples
+    --------
+    >>> from plurilabel import datasets
+    >>> from plurilabel.compare import suggest_learner
+    >>> data = datasets.load("digits")
+    >>> found = suggest_learner(data.X[:300], data.Y[:300])
+    >>> list(found.compared)
+    ['ML-kNN', 'logistic regression (C=0.1)', 'random forest']
+    >>> found.reason
+    '... best of 3 by average precision, in 3 folds of 300 rows'
+    """
+    candidates = _candidates(X, Y, n_numbers or 0, impute or has_missing(X), random_state)
+    if len(candidates) == 1:
+        ((name, (estimator, reason)),) = candidates.items()
+        return Suggestion(estimator, name, reason)
+    rows = _sample(Y, random_state)
+    folds = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
+    splits = [(rows[a], rows[b]) for a, b in folds.split(rows, Y[rows])]
+    compared = {
+        name: float(np.mean([_quality(estimator, X, Y, a, b) for a, b in splits]))
+        for name, (estimator, _) in candidates.items()
+    }
+    # NaN where no row has a label to rank: then none is better than the first
+    values = {name: np.nan_to_num(value, nan=-1.0) for name, value in compared.items()}
+    highest = max(values.values())
+    chosen = next(name for name, value in values.items() if value >= highest - AS_GOOD)
+    best = (
+        "the best" if values[chosen] == highest else f"the quickest within {AS_GOOD} of the best"
+    )
+    reason = (
+        f"{best} of {len(compared)} by average precision, in {FOLDS} folds of {len(rows):,} rows"
+    )
+    return Suggestion(candidates[chosen][0], chosen, reason, compared)
+
+
+def has_missing(X: Matrix) -> bool:
+    """Whether there is a NaN."""
+    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
+
+
+def imputer() -> SimpleImputer:
+    """What fills missing values: the median; 0 where a column has no value at all."""
+    return SimpleImputer(strategy="median", keep_empty_features=True)
+
+
+def _candidates(
+    X: Matrix, Y: Matrix, n_numbers: int, impute: bool, seed: int
+) -> dict[str, tuple[Any, str]]:
+    """By name: learners that suit the size of the data, and the reason if there is only one."""
+    n, q = Y.shape
+    is_sparse = sparse.issparse(X)
+    stored = sparse.csr_array(X).nnz if is_sparse else X.size
+    fill = [imputer()] if impute else []
+    before = _scaled_numbers(n_numbers, impute) if is_sparse else [*fill, StandardScaler()]
+    # standardised features want a stronger penalty; of sparse ones it depends on their size
+    penalties = (1.0, 10.0) if is_sparse else (0.1,)
+    enough, searchable = n >= FEWEST, n <= MOST_FOR_NEIGHBOURS
+    rows = "1 row is" if n == 1 else f"{n:,} rows are"
+    found: dict[str, tuple[Any, str]] = {}
+    if enough and searchable:
+        found["ML-kNN"] = (
+            make_pipeline(*before, MLkNN(10, metric="cosine" if is_sparse else "euclidean")),
+            f"since others would take long with {n:,} rows and {q:,} labels",
+        )
+    if stored * q <= MOST_FOR_LOGISTIC or not (enough and searchable):
+        for C in penalties if enough and searchable else penalties[:1]:
+            logistic = BinaryRelevance(LogisticRegression(C=C, max_iter=1000))
+            reason = f"since {rows} too {'many' if enough else 'few'} to compare learners"
+            found[f"logistic regression (C={C:g})"] = make_pipeline(*before, logistic), reason
+    if not is_sparse and searchable and n * q <= MOST_FOR_FOREST:
+        reason = f"since {rows} too few to compare learners"
+        found["random forest"] = make_pipeline(*fill, MLRandomForest(random_state=seed)), reason
+    if not enough:
+        return dict([found.popitem()])
+    return found
+
+
+def _scaled_numbers(n_numbers: int, impute: bool) -> list[Any]:
+    """Steps before a learner of sparse features: the numbers among words brought to their size."""
+    if not n_numbers:
+        return [imputer()] if impute else []
+    scale = make_pipeline(*([imputer()] if impute else []), MaxAbsScaler())
+    return [
+        ColumnTransformer(
+            [("numbers", scale, slice(0, n_numbers))],
+            remainder="passthrough",
+            sparse_threshold=1.0,
+        )
+    ]
+
+
+def _sample(Y: Matrix, seed: int) -> Any:
+    n = Y.shape[0]
+    if n <= MOST_COMPARED:
+        return np.arange(n)
+    cv = IterativeStratifiedShuffleSplit(1, train_size=MOST_COMPARED, random_state=seed)
+    return np.sort(next(cv.split(np.empty(n), Y))[0])
+
+
+def _quality(estimator: Any, X: Matrix, Y: Matrix, train: Any, test: Any) -> float:
+    fitted = clone(estimator).fit(X[train], Y[train])
+    return average_precision(Y[test], label_scores(fitted, X[test], n_labels=Y.shape[1]))

@@ -1,0 +1,33 @@
+"""Files to datasets and back: ARFF, tables, LIBSVM and the extreme-classification format."""
+
+from plurilabel._public import publish
+from plurilabel.io._arff._label_xml import read_label_xml, write_label_xml
+from plurilabel.io._arff._read import read_arff
+from plurilabel.io._arff._write import write_arff
+from plurilabel.io._files import FileFormatError, opened, write_atomic
+from plurilabel.io._read import read
+from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
+from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
+from plurilabel.io._table._encoder import TableEncoder
+from plurilabel.io._table._read import read_table
+from plurilabel.io._table._write import write_table
+
+__all__ = [
+    "FileFormatError",
+    "TableEncoder",
+    "opened",
+    "read",
+    "read_arff",
+    "read_label_xml",
+    "read_libsvm",
+    "read_table",
+    "read_xmc",
+    "write_arff",
+    "write_atomic",
+    "write_label_xml",
+    "write_libsvm",
+    "write_table",
+    "write_xmc",
+]
+
+publish(globals())

@@ -1,0 +1,1 @@
+"""ARFF, the file format of WEKA, MULAN and MEKA."""

@@ -1,0 +1,272 @@
+"""From the values of an ARFF row to the columns of X and Y.
+
+The reader of the rows hands over *codes*: a number as it is, a nominal value as its place among
+the declared ones, NaN for a missing value. Here each attribute becomes its column, or columns.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.io._arff._header import Attribute, shorten
+from plurilabel.io._files import FileFormatError
+
+_PAIRS = (("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"))
+NUMBER = re.compile(
+    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
+)
+
+
+def as_number(text: str) -> float:
+    """Turn a cell into a number; stricter than ``float``, which also takes ``1_000``.
+
+    Examples
+    --------
+    >>> as_number("-1.5e3"), as_number("?")
+    (-1500.0, nan)
+    """
+    text = text.removeprefix("'")
+    if text == "?":
+        return math.nan
+    if not NUMBER.fullmatch(text):
+        raise ValueError("a number")
+    return float(text)
+
+
+Entries: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.intp]]
+"""Values, columns and number of entries in each row, of some rows of a sparse matrix."""
+
+
+class Codes(dict[str, float]):
+    """Place of a cell's value among the declared ones.
+
+    A value that was quoted in the row starts with ``'``: only a bare ``?`` is missing. Where all
+    declared values are numbers, ``1.0`` is ``1``.
+    """
+
+    def __init__(self, values: tuple[str, ...]):
+        super().__init__({value: code for code, value in enumerate(values) if _is_bare(value)})
+        self.update({f"'{value}": code for code, value in enumerate(values)})
+        self["?"] = math.nan
+        self.numbers: NDArray[np.float64] | None = None
+        if all(NUMBER.fullmatch(value) for value in values):
+            numbers = np.array([float(value) for value in values])
+            if np.isfinite(numbers).all() and len(np.unique(numbers)) == len(values):
+                self.numbers = numbers
+        self.counting = self.numbers is not None and list(self.numbers) == [*range(len(values))]
+
+    def __missing__(self, text: str) -> float:
+        """Look a number up by its value."""
+        if self.numbers is not None and NUMBER.fullmatch(text.removeprefix("'")):
+            place = np.flatnonzero(self.numbers == as_number(text))
+            if place.size:
+                return float(place[0])
+        raise ValueError("one of its declared values")
+
+
+class Columns:
+    """How the attributes of a file become the columns of X and Y.
+
+    Per attribute: ``levels`` is the number of codes (0 for a number), ``column`` the column of X
+    or Y that it fills, or the first of them.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        attributes: list[Attribute],
+        labels: Collection[str],
+        drop: Collection[str],
+    ):
+        self.attributes = attributes
+        self.converters: list[Callable[[str], float]] = []
+        self.feature_names: list[str] = []
+        self.label_names: list[str] = []
+        # attributes whose values are numbers, but not 0, 1, 2, ...: where they are, the numbers
+        self.lookups: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
+        rows = []
+        known: dict[tuple[str, ...], Codes] = {}
+        for a, attribute in enumerate(attributes):
+            name, values = attribute.name, attribute.values
+            label, dropped = name in labels, name in drop
+            if dropped:
+                rows.append((True, False, False, False, False, 0, 0))
+                self.converters.append(_ignored)
+                continue
+            _check_type(path, attribute, attributes, label)
+            names = self.label_names if label else self.feature_names
+            column = len(names)
+            convert: Callable[[str], float] = as_number
+            flip = one_hot = textual = False
+            if attribute.type == "number":
+                names.append(name)
+            else:
+                if values not in known:
+                    known[values] = Codes(values)
+                codes = known[values]
+                convert, textual = codes.__getitem__, codes.numbers is None
+                if codes.numbers is not None and not codes.counting:
+                    fresh = np.zeros(len(attributes), bool), codes.numbers
+                    self.lookups.setdefault(values, fresh)[0][a] = True
+                no_first = truth_order(values)
+                flip = no_first is False
+                one_hot = no_first is None and len(values) != 2
+                if no_first is not None:
+                    names.append(name)
+                else:
+                    names.extend(f"{name}={value}" for value in values[not one_hot :])
+            if label:
+                convert = _checked_label(convert)
+            rows.append((False, label, flip, one_hot, textual, len(values) or 2 * label, column))
+            self.converters.append(convert)
+        table = np.array(rows, dtype=np.int64).T
+        self.dropped, self.label, self.flip, self.one_hot, self.textual = table[:5].astype(bool)
+        self.levels, self.column = table[5:].astype(np.int32)
+        self.fewest = self.levels[self.levels > 0].min(initial=np.iinfo(np.int32).max)
+
+    def accepts(self, codes: NDArray[Any], attribute: Any = slice(None)) -> bool:
+        """Whether all codes are among the declared ones, and no label is missing."""
+        if codes.dtype.kind == "i" and 0 <= codes.min(initial=0) <= codes.max() < self.fewest:
+            return True
+        levels = self.levels[attribute]
+        declared = (codes >= 0) & (codes < levels) & (codes == np.floor(codes))
+        missing = np.isnan(codes) & ~self.label[attribute]
+        return bool(((levels == 0) | declared | missing).all())
+
+    def dense(self, codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """X and Y from codes (n, attributes)."""
+        n = len(codes)
+        X = np.empty((n, len(self.feature_names)))
+        Y = np.empty((n, len(self.label_names)), dtype=np.int64)
+        plain = ~(self.dropped | self.one_hot)
+        for out, these in ((X, plain & ~self.label), (Y, plain & self.label)):
+            out[:, self.column[these]] = codes[:, these]
+            flipped = self.column[these & self.flip]
+            out[:, flipped] = 1 - out[:, flipped]
+        for a in np.flatnonzero(self.one_hot):
+            code = codes[:, a, None]
+            columns = slice(self.column[a], self.column[a] + self.levels[a])
+            hot = code == np.arange(self.levels[a])
+            X[:, columns] = np.where(np.isnan(code), np.nan, hot)
+        return X, Y
+
+    def sparse(
+        self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
+    ) -> tuple[Entries, Entries]:
+        """Entries of X and Y from the codes that n sparse rows give; left out is code 0.
+
+        Rows are in order, the attributes of a row need not be.
+        """
+        row, attribute, value, column = self._entries(row, attribute, code, n)
+        label = self.label[attribute]
+        stored = value != 0
+        if self.dropped.any():
+            stored &= ~self.dropped[attribute]
+        both = []
+        for these, dtype in (stored & ~label, np.float64), (stored & label, np.int64):
+            place = np.flatnonzero(these)
+            sizes = np.bincount(row[place], minlength=n)
+            both.append((value[place].astype(dtype, copy=False), column[place], sizes))
+        return both[0], both[1]
+
+    def _entries(
+        self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Row, attribute, value and column of all that is not 0."""
+        # code 0 is a 1 in the first column where that stands for the first declared value
+        ones = np.flatnonzero((self.flip | self.one_hot) & ~self.dropped).astype(np.int32)
+        if not ones.size:
+            return row, attribute, code, self.column[attribute]
+        given = np.zeros((n, len(ones)), dtype=bool)
+        where = np.full(len(self.attributes), -1)
+        where[ones] = np.arange(len(ones))
+        mine = where[attribute] >= 0
+        given[row[mine], where[attribute[mine]]] = True
+        left_out, place = np.nonzero(~given)
+        row = np.concatenate([row, left_out])
+        attribute = np.concatenate([attribute, ones[place]])
+        code = np.concatenate([code, np.zeros(len(place))])
+
+        hot, missing = self.one_hot[attribute], np.isnan(code)
+        value = np.where(self.flip[attribute], 1 - code, code)
+        value[hot & ~missing] = 1
+        column = self.column[attribute]
+        column[hot & ~missing] += code[hot & ~missing].astype(np.int32)
+        # a missing value is missing in all of its columns: the first is there, add the others
+        gaps = np.flatnonzero(hot & missing)
+        more = self.levels[attribute[gaps]] - 1
+        gaps = np.repeat(gaps, more)
+        step = np.arange(len(gaps)) - np.repeat(np.cumsum(more) - more, more) + 1
+        order = np.argsort(np.concatenate([row, row[gaps]]), kind="stable")
+        return (
+            np.concatenate([row, row[gaps]])[order],
+            np.concatenate([attribute, attribute[gaps]])[order],
+            np.concatenate([value, value[gaps]])[order],
+            np.concatenate([column, column[gaps] + step], dtype=np.int32)[order],
+        )
+
+
+@lru_cache(maxsize=64)
+def truth_order(values: tuple[str, ...]) -> bool | None:
+    """Whether no comes before yes, for values that say no and yes; None for any others.
+
+    Examples
+    --------
+    >>> truth_order(("0", "1")), truth_order(("YES", "NO")), truth_order(("red", "blue"))
+    (True, False, None)
+    """
+    small = tuple(value.lower() for value in values)
+    if small in (("0",), ("1",)):  # a label that never, or always, applies
+        return small == ("0",)
+    for pair in _PAIRS:
+        if small == pair or small == pair[::-1]:
+            return small == pair
+    return None
+
+
+def _is_bare(value: str) -> bool:
+    """Whether a value may stand in a row without quotes."""
+    return value[:1] not in ("", "'", '"')
+
+
+def _ignored(_: str) -> float:
+    return math.nan
+
+
+def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
+    def label(text: str) -> float:
+        code = convert(text)
+        if code not in (0, 1):
+            raise ValueError("0 or 1, because it is a label")
+        return code
+
+    return label
+
+
+def _check_type(
+    path: str | os.PathLike[str], attribute: Attribute, attributes: list[Attribute], label: bool
+) -> None:
+    name = attribute.name
+    if label and attribute.type != "number" and truth_order(attribute.values) is None:
+        got = attribute.type
+        if got == "nominal":
+            got = shorten(f"{{{','.join(attribute.values)}}}")
+        problem = (
+            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}"
+        )
+        raise FileFormatError(path, attribute.line, problem)
+    if attribute.type in ("string", "date"):
+        others = [other.name for other in attributes if other.type in ("string", "date")]
+        problem = (
+            f"attribute {name!r} is of type {attribute.type}, which does not become a number; "
+            f"leave it out with drop={others!r}"
+        )
+        raise FileFormatError(path, attribute.line, problem)

@@ -1,0 +1,194 @@
+"""The header of an ARFF file, and the quoting that header and rows share."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from plurilabel.io._files import FileFormatError
+
+SPACE = " \t\r\n\f\v"
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# a % inside a bare word belongs to the word: {10%,20%}
+_COMMENT = r"""(?:(?<![^\s'"{}])%.*)"""
+_VALUE = rf"""(?:({_QUOTED})|([^\s,{{}}'"%][^,{{}}]*?)?)\s*(,|\}}|\Z|{_COMMENT})"""
+CELL = re.compile(rf"\s*{_VALUE}", re.ASCII)
+PAIR = re.compile(rf"\s*([^\s,{{}}]+)\s+{_VALUE}", re.ASCII)
+NOTHING = re.compile(rf"\s*{_COMMENT}?\Z", re.ASCII)
+
+_KEYWORD = re.compile(r"@(\w+)\s*(.*)\Z", re.ASCII | re.DOTALL)
+_RELATION = re.compile(rf"""(?:({_QUOTED})|((?!['"]).*?))\s*{_COMMENT}?\Z""", re.ASCII | re.DOTALL)
+_NAME = re.compile(rf"""({_QUOTED})|[^\s{{%'"][^\s{{]*""", re.ASCII)
+_WORD = re.compile(r"\w+", re.ASCII)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
+_BARE = re.compile(r"[\w.=:/+-]+", re.ASCII)
+
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED = str.maketrans(
+    {c: f"\\{c}" for c in "\\'\"%"} | {c: f"\\{letter}" for letter, c in _LETTERS.items()}
+)
+
+
+class Attribute(NamedTuple):
+    """One declared column; ``values`` are those of a nominal attribute."""
+
+    name: str
+    type: str  # number, nominal, string or date
+    values: tuple[str, ...]
+    line: int
+
+
+class Header(NamedTuple):
+    """All that comes before the rows; ``lines`` is the number of lines read."""
+
+    relation: str
+    attributes: list[Attribute]
+    lines: int
+
+
+def quote(text: str) -> str:
+    r"""A name as it can stand in a file: bare if it is a plain word, else in quotes.
+
+    Examples
+    --------
+    >>> print(quote("length"), quote("it's 5% off"))
+    length 'it\'s 5\% off'
+    """
+    return text if _BARE.fullmatch(text) else f"'{text.translate(_ESCAPED)}'"
+
+
+def unquote(quoted: str) -> str:
+    r"""What stands between the quotes, with WEKA's escapes resolved.
+
+    Examples
+    --------
+    >>> unquote(r"'it\'s 5\% off'")
+    "it's 5% off"
+    """
+    return _ESCAPE.sub(_unescape, quoted[1:-1])
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code, octal, letter = match.groups()
+    if code:
+        return chr(int(code, 16))
+    return chr(int(octal, 8)) if octal else _LETTERS.get(letter, letter)
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """Text from a file, fit for an error message."""
+    return repr(text if len(text) <= length else text[: length - 3] + "...")
+
+
+def decode(raw: bytes, path: str | os.PathLike[str], line: int, encoding: str) -> str:
+    """One line as text."""
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        problem = f"expected text in {encoding} ({error.reason}); name another with encoding="
+        raise FileFormatError(path, line, problem) from None
+
+
+def read_header(stream: BinaryIO, path: str | os.PathLike[str], encoding: str) -> Header:
+    """Read up to and with the line ``@data``."""
+    relation: str | None = None
+    attributes: dict[str, Attribute] = {}
+    known: dict[str, tuple[str, ...]] = {}  # thousands of attributes may share one {0,1}
+    number = 0
+    for number, text in _lines(stream, path, encoding):
+        match = _KEYWORD.match(text)
+        keyword, rest = (match[1].lower(), match[2]) if match else ("", "")
+        try:
+            if keyword == "data":
+                if not attributes:
+                    raise ValueError("expected at least one @attribute before @data")
+                return Header(relation or "", list(attributes.values()), number)
+            if keyword == "attribute":
+                attribute = _attribute(rest, number, known)
+                if attribute.name in attributes:
+                    before = attributes[attribute.name].line
+                    raise ValueError(
+                        f"attribute {attribute.name!r} was declared before, on line {before}"
+                    )
+                attributes[attribute.name] = attribute
+            elif keyword == "relation":
+                if relation is not None:
+                    raise ValueError("expected one @relation, got a second")
+                relation = _relation(rest)
+            else:
+                raise ValueError(f"expected @relation, @attribute or @data, got {shorten(text)}")
+        except ValueError as error:
+            raise FileFormatError(path, number, str(error)) from None
+    raise FileFormatError(path, number, "expected a line @data before the end of the file")
+
+
+def _lines(
+    stream: BinaryIO, path: str | os.PathLike[str], encoding: str
+) -> Iterator[tuple[int, str]]:
+    number = 0
+    # not `for raw in stream`: that would read ahead of the rows
+    while raw := stream.readline():
+        number += 1
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        text = decode(raw, path, number, encoding).strip(SPACE)
+        if text and not text.startswith("%"):
+            yield number, text
+
+
+def _relation(rest: str) -> str:
+    if rest[:1] in ("'", '"') and not re.match(_QUOTED, rest):
+        raise ValueError(f"expected a closing quote in @relation, got {shorten(rest)}")
+    match = _RELATION.match(rest)
+    if match is None:
+        raise ValueError(f"expected one name after @relation, got {shorten(rest)}")
+    return unquote(match[1]) if match[1] else match[2]
+
+
+def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attribute:
+    match = _NAME.match(rest)
+    if match is None:
+        raise ValueError(f"expected a name and a type after @attribute, got {shorten(rest)}")
+    name = unquote(match[1]) if match[1] else match[0]
+    declared = rest[match.end() :].strip(SPACE)
+    if declared.startswith("{"):
+        if declared not in known:
+            known[declared] = _nominal_values(name, declared)
+        return Attribute(name, "nominal", known[declared], line)
+    word = _WORD.match(declared)
+    kind = word[0].lower() if word else ""
+    if kind == "date":  # its format follows, and does not matter here
+        return Attribute(name, kind, (), line)
+    if kind not in ("numeric", "real", "integer", "string"):
+        got = shorten(declared) if declared else "nothing"
+        raise ValueError(
+            f"attribute {name!r} must be numeric, real, integer, string, date or {{a,b,...}}, "
+            f"got {got}"
+        )
+    if not NOTHING.match(declared, len(kind)):
+        raise ValueError(f"expected nothing after the type {kind}, got {shorten(declared)}")
+    return Attribute(name, "string" if kind == "string" else "number", (), line)
+
+
+def _nominal_values(name: str, declared: str) -> tuple[str, ...]:
+    values: list[str] = []
+    position, end = 1, ","
+    while end == ",":
+        match = CELL.match(declared, position)
+        if match is None or not (match[3] == "," or match[3] == "}"):
+            raise ValueError(
+                f"attribute {name!r} must list its values as {{a,b,...}}, got {shorten(declared)}"
+            )
+        if match[1] is None and match[2] is None:
+            raise ValueError(f"attribute {name!r} has an empty value in {shorten(declared)}")
+        values.append(unquote(match[1]) if match[1] else match[2])
+        position, end = match.end(), match[3]
+    if not NOTHING.match(declared, position):
+        raise ValueError(f"expected nothing after the values, got {shorten(declared[position:])}")
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise ValueError(f"attribute {name!r} lists the value {twice!r} twice")
+    return tuple(values)

@@ -1,0 +1,175 @@
+"""Writing ARFF: what is written is read back as it was, to the last bit."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from plurilabel._dataset import Dataset, Matrix
+from plurilabel.base import LabelMatrix, check_labels
+from plurilabel.io._arff._header import quote
+from plurilabel.io._arff._label_xml import write_label_xml
+from plurilabel.io._files import write_atomic
+
+_BLOCK = 1000  # rows that are turned into text at a time
+
+
+def write_arff(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    *,
+    labels_xml: str | os.PathLike[str] | None = None,
+    sparse: bool | None = None,
+) -> None:
+    """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
+
+    ``read_arff`` gives the same dataset back, exactly: numbers are written with all the digits
+    they need. The labels are the first attributes. The file is there whole or not at all; it is
+    gzipped if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path : str or path
+    dataset : Dataset
+        All features are written as numbers, NaN as ``?``. The citation becomes a comment. A split
+        is kept (``-split-number``) if the training rows come first, then the test rows.
+    labels_xml : str or path, optional
+        Where to write MULAN's XML file with the labels and their hierarchy. If it is left out,
+        the relation says how many attributes are labels (``-C``), as MEKA wants it.
+    sparse : bool, optional
+        Whether rows hold only what is not 0. By default as X is.
+
+    Raises
+    ------
+    ValueError
+        If an ARFF file cannot hold the dataset: no rows, bags of instances, two columns of the
+        same name, another split, a hierarchy without ``labels_xml``, a name with MEKA's mark for
+        options (``: -``). Nothing is written then.
+
+    See Also
+    --------
+    read_arff : The way back.
+    write_label_xml : Writes the labels only.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_arff
+    >>> data = Dataset(np.array([[0.5, 2], [np.nan, 0]]), np.array([[1], [0]]),
+    ...                ("size", "age (years)"), ("red",), name="toy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.arff")
+    ...     write_arff(path, data)
+    ...     print(path.read_text())
+    @relation 'toy: -C 1'
+    <BLANKLINE>
+    @attribute red {0,1}
+    @attribute size numeric
+    @attribute 'age (years)' numeric
+    <BLANKLINE>
+    @data
+    1,0.5,2
+    0,?,0
+    """
+    X, Y = _check_matrices(dataset)
+    relation = _relation(dataset, with_count=labels_xml is None)
+    _check_names(dataset)
+    as_sparse = sp.issparse(X) if sparse is None else sparse
+    if labels_xml is not None:
+        write_label_xml(labels_xml, dataset.label_names, dataset.label_parents)
+    with write_atomic(path) as stream:
+        comment = "".join(f"% {line}\n" for line in dataset.citation.splitlines())
+        header = [f"{comment}@relation {quote(relation)}\n\n"]
+        header += [f"@attribute {quote(name)} {{0,1}}\n" for name in dataset.label_names]
+        header += [f"@attribute {quote(name)} numeric\n" for name in dataset.feature_names]
+        stream.write("".join([*header, "\n@data\n"]).encode("utf-8"))
+        for text in (_sparse_rows if as_sparse else _dense_rows)(X, Y):
+            stream.write(text.encode("ascii"))
+
+
+def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
+    X, Y = dataset.X, check_labels(dataset.Y, name="dataset.Y")
+    if X.ndim != 2:
+        raise ValueError(f"dataset.X must be a matrix (n, d), got {X.ndim} dimensions")
+    if X.shape[0] == 0 or Y.shape[1] == 0:
+        raise ValueError(
+            f"dataset must have rows and labels, got {X.shape[0]} rows and {Y.shape[1]} labels"
+        )
+    if sp.issparse(X):
+        return sp.csr_array(X).astype(np.float64), Y
+    return np.asarray(X, dtype=np.float64), Y
+
+
+def _check_names(dataset: Dataset) -> None:
+    seen: set[str] = set()
+    for name in (*dataset.label_names, *dataset.feature_names):
+        if name in seen:
+            raise ValueError(
+                f"dataset must have different names for all its labels and features, "
+                f"got {name!r} twice"
+            )
+        seen.add(name)
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(f"{name!r} has a character that UTF-8 cannot hold")
+
+
+def _relation(dataset: Dataset, with_count: bool) -> str:
+    """Name of the relation, with MEKA's options where there are any."""
+    n, q = dataset.Y.shape
+    if re.search(r":\s*-", dataset.name):
+        raise ValueError(
+            f"dataset.name must not hold ': -', MEKA's mark for options, got {dataset.name!r}"
+        )
+    if with_count and dataset.label_parents is not None:
+        raise ValueError(
+            "dataset has a label hierarchy (label_parents), which only XML holds: pass "
+            "labels_xml=, or take it off with dataclasses.replace(dataset, label_parents=None)"
+        )
+    options = f" -C {q}" if with_count else ""
+    if dataset.train is not None or dataset.test is not None:
+        train = np.arange(0) if dataset.train is None else dataset.train
+        test = np.arange(0) if dataset.test is None else dataset.test
+        rows = np.concatenate([train, test])
+        if not (len(train) and len(test) and np.array_equal(rows, np.arange(n))):
+            raise ValueError(
+                "dataset has a split (train, test) other than first rows and last rows, which "
+                "ARFF cannot hold: take it off with "
+                "dataclasses.replace(dataset, train=None, test=None)"
+            )
+        options += f" -split-number {len(train)}"
+    return f"{dataset.name}:{options}" if options else dataset.name
+
+
+def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
+    for start in range(0, X.shape[0], _BLOCK):
+        block: list[Any] = [part[start : start + _BLOCK] for part in (Y, X)]
+        both = np.hstack([part.toarray() if sp.issparse(part) else part for part in block])
+        rows = (",".join(map(repr, row)) for row in both.tolist())
+        yield _short("\n".join([*rows, ""]))
+
+
+def _sparse_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
+    for start in range(0, X.shape[0], _BLOCK):
+        block = [sp.csr_array(part[start : start + _BLOCK]) for part in (Y, X)]
+        both = sp.csr_array(sp.hstack(block, format="csr"))
+        both.sum_duplicates()
+        both.eliminate_zeros()
+        values, indices, ends = both.data.tolist(), both.indices.tolist(), both.indptr.tolist()
+        pairs = [f"{index} {value!r}" for index, value in zip(indices, values)]
+        rows = (f"{{{','.join(pairs[i:j])}}}" for i, j in pairwise(ends))
+        yield _short("\n".join([*rows, ""]))
+
+
+def _short(text: str) -> str:
+    """Whole numbers without ``.0``, and what is no number in ARFF's words."""
+    for end in ",}\n":
+        text = text.replace(f".0{end}", end)
+    return text.replace("nan", "?").replace("inf", "Infinity")

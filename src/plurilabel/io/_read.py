@@ -1,0 +1,81 @@
+"""One door for all file formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from plurilabel._dataset import Dataset
+from plurilabel.io._arff._read import read_arff
+from plurilabel.io._sparse_text._libsvm import read_libsvm
+from plurilabel.io._sparse_text._xmc import read_xmc
+from plurilabel.io._table._read import read_table
+
+TABLES = {".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson"}
+SUFFIXES = {
+    ".arff": "MULAN or MEKA",
+    **dict.fromkeys(sorted(TABLES), "table"),
+    ".svm": "LIBSVM",
+    ".libsvm": "LIBSVM",
+    ".txt": "extreme classification",
+    ".xmc": "extreme classification",
+}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | Sequence[str] | int | None = None,
+    **options: Any,
+) -> Dataset:
+    """Read a file in the format that its name says.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.svm``, ``.libsvm``, ``.txt`` or
+        ``.xmc`` (extreme classification); each also with ``.gz``.
+    labels : optional
+        Which columns are labels, as :func:`read_arff` and :func:`read_table` take it. The other
+        formats have their own place for labels.
+    **options
+        Passed on to the reader.
+
+    Returns
+    -------
+    Dataset
+
+    See Also
+    --------
+    read_arff, read_table, read_libsvm, read_xmc : The readers of each format.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "films.csv")
+    ...     _ = path.write_text("length,year,tags" + chr(10) + "90,1998,comedy;love")
+    ...     io.read(path, labels="tags")
+    Dataset 'films': 1 instance, 2 features, 2 labels
+    """
+    path = Path(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    last = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
+    if last == ".arff":
+        return read_arff(path, labels, **options)
+    if last in TABLES:
+        if labels is None:
+            raise ValueError(
+                f"labels must name the label columns of {path.name}, or its one column of tags"
+            )
+        if isinstance(labels, int):
+            raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
+        return read_table(path, labels=labels, **options)
+    if last not in SUFFIXES:
+        raise ValueError(f"{path.name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
+    if labels is not None:
+        raise ValueError(f"labels is for ARFF files and tables; {path.name} has its own place")
+    return (read_libsvm if SUFFIXES[last] == "LIBSVM" else read_xmc)(path, **options)

@@ -1,0 +1,1 @@
+"""Lines of ``labels index:value ...``: the XMC and LIBSVM formats."""

@@ -1,0 +1,161 @@
+"""The text format of the extreme-classification repository."""
+
+from __future__ import annotations
+
+import os
+
+from plurilabel._dataset import Dataset
+from plurilabel.base import default_label_names
+from plurilabel.io._files import FileFormatError, plain_name, write_atomic
+from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, Rows, line_blocks, parse_rows
+from plurilabel.io._sparse_text._rows import (
+    Collector,
+    default_feature_names,
+    row_lines,
+    sparse_pair,
+)
+
+
+def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Dataset:
+    r"""Read a file in the text format of the extreme-classification repository.
+
+    The first line holds the numbers of rows, features and labels. Each further line is a row:
+    its labels with commas between them, then ``feature:value`` pairs. Both are numbered from 0,
+    and both may be missing::
+
+        3 5 4
+        0,3 1:0.5 4:2
+        2
+         0:1.5
+
+    Parameters
+    ----------
+    path : str or path
+        The file, gzipped or not.
+    name : str, default=None
+        Name of the dataset; by default that of the file.
+
+    Returns
+    -------
+    Dataset
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
+        labels ``label0, label1, ...``, by their numbers in the file.
+
+    Raises
+    ------
+    FileFormatError
+        With the line and what was expected there: a word that is no number, a number that the
+        header excludes, a label or a feature twice in one row, more or fewer rows than
+        announced. Blank lines count as rows, except at the end of the file.
+
+    See Also
+    --------
+    write_xmc : Write this format.
+    read_libsvm : The same lines without the header.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.io import read_xmc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.txt")
+    ...     _ = path.write_text("3 5 4\n0,3 1:0.5 4:2\n2\n 0:1.5\n")
+    ...     data = read_xmc(path)
+    >>> data
+    Dataset 'toy': 3 instances, 5 features, 4 labels
+    >>> data.Y.toarray()
+    array([[1, 0, 0, 1],
+           [0, 0, 1, 0],
+           [0, 0, 0, 0]])
+    """
+    collector = Collector(path)
+    size = None
+    for first_line, text in line_blocks(path):
+        if size is None:
+            header, _, text = text.partition(b"\n")
+            size = n, d, q = _header(path, header)
+            first_line = 2
+        if not text:
+            continue
+        rows = parse_rows(path, first_line, text)
+        collector.add(_without_trailing_blanks(path, rows, n - collector.n_rows, n))
+        collector.check_below("feature", d, "the header's second number")
+        collector.check_below("label", q, "the header's third number")
+    if size is None:
+        raise FileFormatError(path, None, f"{_HEADER_EXPECTED}, got an empty file")
+    if collector.n_rows < n:
+        raise FileFormatError(
+            path, None, f"expected {n} rows (the header's first number), got {collector.n_rows}"
+        )
+    X, Y = collector.matrices(d, q)
+    return Dataset(
+        X,
+        Y,
+        default_feature_names(d),
+        tuple(default_label_names(q)),
+        name=plain_name(path) if name is None else name,
+    )
+
+
+_HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
+
+
+def _header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int, int]:
+    words = line.split()
+    if len(words) != 3 or not all(word.isdigit() for word in words):
+        shown = line[:60].decode("utf-8", errors="replace").strip()
+        raise FileFormatError(path, 1, f"{_HEADER_EXPECTED}, got {shown!r}")
+    n, d, q = map(int, words)
+    if max(d, q) > LARGEST_NUMBER + 1:
+        raise FileFormatError(
+            path, 1, f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
+        )
+    return n, d, q
+
+
+def _without_trailing_blanks(path: str | os.PathLike[str], rows: Rows, room: int, n: int) -> Rows:
+    """The rows that the header announces; what follows them must be blank."""
+    surplus = rows.lines >= rows.lines[0] + room
+    unexpected = surplus & ~rows.blank
+    if unexpected.any():
+        line = int(rows.lines[unexpected.argmax()])
+        raise FileFormatError(
+            path, line, f"expected no more than {n} rows (the header's first number), got another"
+        )
+    return rows.drop(surplus)
+
+
+def write_xmc(path: str | os.PathLike[str], dataset: Dataset) -> None:
+    """Write a dataset in the text format of the extreme-classification repository.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
+    are written so that :func:`read_xmc` gives back the same X and Y, bit for bit; names, split
+    and citation have no place in the format.
+
+    Parameters
+    ----------
+    path : str or path
+    dataset : Dataset
+        X and Y may be dense or sparse.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_xmc
+    >>> data = Dataset(np.array([[0, 0.5], [2, 0]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.txt")
+    ...     write_xmc(path, data)
+    ...     print(path.read_text())
+    2 2 2
+    0,1 1:0.5
+     0:2.0
+    """
+    X, Y = sparse_pair(dataset)
+    with write_atomic(path) as stream:
+        stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
+        for lines in row_lines(X, Y):
+            stream.write(lines)

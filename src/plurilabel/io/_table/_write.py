@@ -1,0 +1,116 @@
+"""Writing tables: CSV, Parquet and JSON lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._dataset import Dataset
+from plurilabel.base import check_labels
+from plurilabel.io._table._files import (
+    first_repeated,
+    frame_writer,
+    table_format,
+    table_module,
+)
+
+_CELLS_AT_ONCE = 1 << 18
+
+
+def write_table(
+    path: str | os.PathLike[str],
+    dataset: Dataset,
+    *,
+    tags: str | None = None,
+    tag_sep: str = ";",
+) -> None:
+    """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
+    :func:`read_table` gives back the same numbers, bit for bit. Split and citation have no place
+    in a table. A sparse X is written with all its zeros, a few rows at a time; for many features
+    :func:`write_xmc` and :func:`write_libsvm` are made. Needs pandas:
+    ``pip install plurilabel[table]``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, and perhaps ``.gz``.
+    dataset : Dataset
+    tags : str, default=None
+        Name of one column for the names of each row's labels: separated text in CSV, lists in
+        the other formats. By default each label is a column of 0 and 1, after the features.
+    tag_sep : str, default=";"
+        What separates the tags in CSV. No label name may hold it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_table
+    >>> data = Dataset(np.array([[0, 0.5], [2, np.nan]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.csv")
+    ...     write_table(path, data, tags="colours")
+    ...     print(path.read_text())
+    width,height,colours
+    0.0,0.5,red;blue
+    2.0,,
+    """
+    pandas = table_module("pandas")
+    kind = table_format(path)
+    if dataset.X.ndim != 2:
+        raise ValueError(
+            f"dataset.X must be a matrix (n, d) to be written, got {dataset.X.ndim} dimensions"
+        )
+    Y = check_labels(dataset.Y, name="dataset.Y")
+    features = list(dataset.feature_names)
+    labels = list(dataset.label_names) if tags is None else [tags]
+    if not tag_sep:
+        raise ValueError("tag_sep must hold at least one character, got ''")
+    is_csv = kind in ("csv", "tsv")
+    # a lone carriage return would end a line of CSV: the csv module does not quote it
+    _check_writable(features + labels, "column name", ["\r"] if is_csv else [])
+    if tags is not None:
+        _check_writable(dataset.label_names, "label name", ["\r", tag_sep] if is_csv else [])
+    label_names = np.array(dataset.label_names, dtype=object)
+    step = max(1, _CELLS_AT_ONCE // max(1, len(features + labels)))
+    with frame_writer(path, features, labels, are_tags=tags is not None) as write:
+        for start in range(0, dataset.X.shape[0], step):
+            rows = slice(start, start + step)
+            frame = pandas.DataFrame(_dense(dataset.X[rows], np.float64), columns=features)
+            if tags is None:
+                more = pandas.DataFrame(_dense(Y[rows], np.int64), columns=labels)
+            else:
+                sets = _label_sets(Y[rows], label_names)
+                cells = [tag_sep.join(names) for names in sets] if is_csv else sets
+                more = pandas.DataFrame({labels[0]: pandas.Series(cells, dtype=object)})
+            write(pandas.concat([frame, more], axis=1))
+
+
+def _dense(block: Any, dtype: Any) -> Any:
+    return (block.toarray() if sparse.issparse(block) else np.asarray(block)).astype(dtype)
+
+
+def _label_sets(Y: Any, names: Any) -> list[list[str]]:
+    Y = sparse.csr_array(Y)
+    return [names[Y.indices[i:j]].tolist() for i, j in zip(Y.indptr[:-1], Y.indptr[1:])]
+
+
+def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) -> None:
+    """Names that a reader would not give back are refused."""
+    for name in names:
+        if not name or name != name.strip():
+            raise ValueError(f"a {what} must have text without blanks around it, got {name!r}")
+        for part in unwanted:
+            if part in name:
+                raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
+    twice = first_repeated(names)
+    if twice is not None:
+        raise ValueError(f"each {what} must be there once, got {twice!r} twice")

@@ -1,0 +1,220 @@
+"""Training, validation and test parts in which every label is as frequent as in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, floor, isclose
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.model_selection import BaseShuffleSplit
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+
+from plurilabel.model_selection._kfold import (
+    IgnoresGroups,
+    RandomState,
+    Split,
+    check_count,
+    group_numbers,
+    label_sets,
+)
+from plurilabel.model_selection._stratification import deal_groups, deal_rows
+
+
+class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
+    """Random training and test parts of multi-label data with every label even in both.
+
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`: the
+    parts have exactly the sizes asked for, and the labels are dealt as in
+    :class:`IterativeStratifiedKFold`. A label too rare for a share of the test part is in the
+    training part.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits, each of them anew.
+    test_size, train_size : float, int or None, default=None
+        A fraction or a number of rows; None is what the other leaves. With both None the test
+        part is 0.1. Rows in neither part are left out.
+    random_state : int, RandomState instance or None, default=None
+
+    See Also
+    --------
+    stratified_split : Splits arrays in one call.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.model_selection import IterativeStratifiedShuffleSplit
+    >>> Y = np.tile([[1, 0], [1, 1], [1, 1], [0, 0]], (5, 1))
+    >>> cv = IterativeStratifiedShuffleSplit(n_splits=2, test_size=0.2, random_state=0)
+    >>> [(len(train), Y[test].sum(axis=0).tolist()) for train, test in cv.split(Y, Y)]
+    [(16, [3, 2]), (16, [3, 2])]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        super().__init__(
+            n_splits=check_count("n_splits", n_splits, least=1),
+            test_size=test_size,
+            train_size=train_size,
+            random_state=random_state,
+        )
+
+    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:  # noqa: ARG002
+        Y = label_sets(y)
+        test_size = self.test_size
+        if test_size is None and self.train_size is None:
+            test_size = 0.1
+        sizes = part_sizes(
+            Y.shape[0], (self.train_size, test_size), names=("train_size", "test_size")
+        )
+        random_state = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            train, test = _parts(Y, sizes, None, random_state)
+            yield train, test
+
+
+def stratified_split(
+    X: Any,
+    Y: Any,
+    *arrays: Any,
+    sizes: Sequence[float | None] = (0.75, 0.25),
+    groups: Any = None,
+    random_state: RandomState = None,
+) -> list[Any]:
+    """Split arrays into two or more parts with every label as even as can be.
+
+    The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with the same
+    order of results. Data frames stay data frames, sparse matrices stay sparse.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame with n rows
+    Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+    *arrays : more with n rows
+        Split in the same way.
+    sizes : sequence of float, int or None, default=(0.75, 0.25)
+        Sizes of the parts, as fractions or as numbers of rows. One may be None: the rest. If the
+        sizes add up to less than all rows, the other rows are left out. Fractions of rows are
+        rounded up, at the cost of the first part, as in ``train_test_split``.
+    groups : array-like of shape (n,), optional
+        Rows of one group stay in one part; the sizes are then met as nearly as the groups allow.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    list
+        ``X_train, X_test, Y_train, Y_test``, or with three sizes ``X_train, X_validation, X_test,
+        Y_train, Y_validation, Y_test``, and so on for the other arrays. Rows are in random order.
+
+    See Also
+    --------
+    IterativeStratifiedKFold : How the rows are dealt.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.model_selection import stratified_split
+    >>> X = np.arange(20).reshape(20, 1)
+    >>> Y = np.tile([[1, 0], [1, 1], [1, 1], [0, 0]], (5, 1))
+    >>> X_train, X_test, Y_train, Y_test = stratified_split(X, Y, sizes=(0.8, 0.2), random_state=0)
+    >>> Y_train.mean(axis=0), Y_test.mean(axis=0)
+    (array([0.75, 0.5 ]), array([0.75, 0.5 ]))
+    >>> parts = stratified_split(X, Y, sizes=(None, 4, 4), random_state=0)
+    >>> [len(part) for part in parts]
+    [12, 4, 4, 12, 4, 4]
+    """
+    given = indexable(X, Y, *arrays)
+    labels = label_sets(Y)
+    parts = _parts(
+        labels,
+        part_sizes(labels.shape[0], sizes),
+        None if groups is None else group_numbers(groups),
+        check_random_state(random_state),
+    )
+    return [_safe_indexing(array, rows) for array in given for rows in parts]
+
+
+def _parts(
+    Y: sparse.csr_array,
+    sizes: list[int],
+    group: NDArray[np.intp] | None,
+    random_state: np.random.RandomState,
+) -> list[NDArray[np.intp]]:
+    """Row numbers of each part, in random order."""
+    n = Y.shape[0]
+    left_out = n - sum(sizes)
+    all_sizes = np.array([*sizes, left_out] if left_out else sizes)
+    if group is None:
+        part = deal_rows(Y, all_sizes, random_state)
+    elif len(group) != n:
+        raise ValueError(f"groups must have one entry for each of the {n} rows, got {len(group)}")
+    else:
+        part = deal_groups(Y, group, all_sizes / n, random_state)
+    rows = random_state.permutation(n)
+    parts = [rows[part[rows] == j] for j in range(len(sizes))]
+    for j, found in enumerate(parts):
+        if len(found) == 0:
+            raise ValueError(
+                f"groups must be small enough for parts of {sizes} rows, but none of the "
+                f"{group.max() + 1} groups fits part {j}"  # type: ignore[union-attr]
+            )
+    return parts
+
+
+def part_sizes(
+    n: int, sizes: Sequence[float | None], *, names: Sequence[str] | None = None
+) -> list[int]:
+    """Numbers of rows for sizes given as fractions, numbers or None, the rest.
+
+    Examples
+    --------
+    >>> part_sizes(11, (0.8, 0.1, 0.1)), part_sizes(11, (None, 3)), part_sizes(11, (0.5, 2))
+    ([7, 2, 2], [8, 3], [5, 2])
+    """
+    if isinstance(sizes, Real | str) or not hasattr(sizes, "__len__") or len(sizes) < 2:
+        raise ValueError(f"sizes must have an entry for each of two or more parts, got {sizes!r}")
+    names = names or [f"sizes[{j}]" for j in range(len(sizes))]
+    open_parts = [j for j, size in enumerate(sizes) if size is None]
+    if len(open_parts) > 1:
+        raise ValueError(f"only one of {' and '.join(names)} may be None, got {tuple(sizes)}")
+    fractions = [s for s in sizes if s is not None and not isinstance(s, Integral)]
+    if len(fractions) == len(sizes) and isclose(sum(map(float, fractions)), 1):
+        open_parts = [0]  # its fraction is what the others leave
+    rows = [_rows_of(n, size, j == 0, names[j]) for j, size in enumerate(sizes)]
+    for j in open_parts:
+        rows[j] = n - (sum(rows) - rows[j])
+    if sum(rows) > n:
+        raise ValueError(
+            f"{' and '.join(names)} must add up to at most the {n} rows, got {tuple(sizes)}"
+        )
+    if min(rows) < 1:
+        raise ValueError(
+            f"{' and '.join(names)} must give each part at least one of the {n} rows, "
+            f"got {tuple(sizes)}"
+        )
+    return rows
+
+
+def _rows_of(n: int, size: Any, round_down: bool, name: str) -> int:
+    if size is None:
+        return 0
+    if isinstance(size, Integral) and not isinstance(size, bool) and 1 <= int(size) < n:
+        return int(size)
+    if isinstance(size, Real) and not isinstance(size, Integral) and 0 < float(size) < 1:
+        wanted = round(float(size) * n, 9)  # 0.07 * 100 is 7.000000000000001
+        return floor(wanted) if round_down else ceil(wanted)
+    raise ValueError(
+        f"{name} must be a fraction between 0 and 1 or a number of rows from 1 to {n - 1}, "
+        f"got {size!r}"
+    )

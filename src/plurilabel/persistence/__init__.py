@@ -1,0 +1,9 @@
+"""Model files: saved with skops, and checked before anything in them is built."""
+
+from plurilabel._public import publish
+from plurilabel.persistence._file import ModelFileError, load_model, save_model
+from plurilabel.persistence._model import Model, ModelRows
+
+__all__ = ["Model", "ModelFileError", "ModelRows", "load_model", "save_model"]
+
+publish(globals())

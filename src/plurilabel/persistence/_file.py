@@ -1,0 +1,268 @@
+"""Model files: skops, never pickle, and looked through before anything in them is built."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+import zipfile
+from importlib import import_module
+from typing import Any
+
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._compat import versions
+from plurilabel.io import TableEncoder, write_atomic
+from plurilabel.io._sparse_text._rows import default_feature_names
+from plurilabel.persistence._model import Model
+from plurilabel.persistence._size import MOST_FEATURES, too_large
+from plurilabel.persistence._trees import check_trees
+from plurilabel.persistence._types import trusted_types
+
+FORMAT = 1
+_ABOUT = "plurilabel.json"
+
+
+class ModelFileError(ValueError):
+    """A file that is no model file, is broken, or holds something that is not trusted."""
+
+
+def save_model(path: str | os.PathLike[str], model: Model) -> None:
+    """Save a model, as a skops file that appears whole or not at all.
+
+    Anyone can load the learner in it with :func:`skops.io.load`, too. Beside it the file has a
+    text, ``plurilabel.json``, with everything else. Needs skops: ``pip install plurilabel[cli]``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.skops``.
+    model : Model
+
+    See Also
+    --------
+    load_model : The way back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel import MLkNN, datasets
+    >>> from plurilabel.persistence import Model, load_model, save_model
+    >>> data = datasets.load("digits")
+    >>> learner = MLkNN(7).fit(data.X[:500], data.Y[:500])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "digits.skops")
+    ...     save_model(path, Model(learner, data.label_names, data.feature_names))
+    ...     model = load_model(path)
+    >>> (model.estimator.predict(data.X[500:]) == learner.predict(data.X[500:])).all()
+    np.True_
+    """
+    sio = _skops()
+    path = os.fspath(path)
+    if not path.lower().endswith(".skops"):
+        raise ValueError(f"a model file must end in .skops, got {path!r}")
+    check_is_fitted(model.estimator)
+    content = io.BytesIO(sio.dumps(model.estimator))
+    strange = _untrusted(content.getvalue())
+    if strange:
+        raise ValueError(
+            f"a model file cannot hold {strange[0]}, since it could not be loaded again; there "
+            "are only plurilabel's, scikit-learn's and numpy's types"
+        )
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr(_ABOUT, json.dumps(_about(model), ensure_ascii=False))
+    with write_atomic(path) as stream:
+        stream.write(content.getbuffer())
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Load a model that :func:`save_model` saved.
+
+    Nothing in the file is built before all types in it were found among those that are trusted:
+    plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
+    run, it cannot fill the memory by lying about sizes, and trees cannot lead out of their
+    arrays. Other numbers are not checked: a file that was made to mislead gives wrong answers, and
+    could crash other compiled parts of scikit-learn, such as those of support vector machines.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, is broken, is too new, or holds a type that is not trusted.
+    """
+    sio = _skops()
+    path = os.fspath(path)
+    with open(path, "rb") as stream:
+        content = stream.read()  # once: what is looked through is what is loaded
+    about = _read_about(path, content)
+    made_by = about["versions"]
+    try:
+        strange = _untrusted(content)
+        if strange:
+            raise ModelFileError(
+                f"{path} is not loaded: it holds {strange[0]}, {_why_strange(strange, made_by)}"
+            )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator = sio.loads(content, trusted=sorted(trusted_types()))
+        check_trees(estimator)
+        model = _model(about, estimator)
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:  # whatever a file from elsewhere may lead to
+        raise ModelFileError(f"{path} cannot be loaded: {_why(error, made_by)}") from None
+    for warning in caught:
+        if not issubclass(warning.category, InconsistentVersionWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    others = _other_versions(made_by)
+    if others:
+        warnings.warn(
+            f"{path} was saved with {others}; answers may differ, fit it again to be sure",
+            stacklevel=2,
+        )
+    return model
+
+
+def _skops() -> Any:
+    try:
+        return import_module("skops.io")
+    except ImportError:
+        raise ImportError(
+            "model files need skops: install it with `pip install plurilabel[cli]`"
+        ) from None
+
+
+def _untrusted(content: bytes) -> list[str]:
+    """Types in the content of a file that are on no list."""
+    found = _skops().get_untrusted_types(data=content)
+    return [name for name in found if name not in trusted_types()]
+
+
+# what is kept beside the learner ------------------------------------------------------------
+
+
+def _about(model: Model) -> dict[str, Any]:
+    d = len(model.feature_names)
+    plain = tuple(model.feature_names) == default_feature_names(d)
+    return {
+        "format": FORMAT,
+        "versions": versions("skops"),
+        "label_names": list(model.label_names),
+        "n_features": d,
+        "feature_names": None if plain or model.encoder else list(model.feature_names),
+        "encoder": model.encoder.to_dict() if model.encoder else None,
+        "labels": model.labels,
+        "tag_sep": model.tag_sep,
+        "sep": model.sep,
+        "sparse_features": model.sparse_features,
+        "notes": model.notes,
+    }
+
+
+def _model(about: dict[str, Any], estimator: Any) -> Model:
+    if not hasattr(estimator, "predict"):
+        raise ValueError(f"expected a learner, got {type(estimator).__name__}")
+    if not all(isinstance(name, str) for name in about["label_names"]):
+        raise ValueError("expected names of labels")
+    if not 0 <= about["n_features"] <= MOST_FEATURES:
+        raise ValueError(f"expected at most {MOST_FEATURES:,} features")
+    encoder = None if about["encoder"] is None else TableEncoder.from_dict(about["encoder"])
+    if encoder is not None:
+        if encoder.n_features != about["n_features"]:
+            raise ValueError(f"expected columns for {about['n_features']:,} features")
+        names = encoder.feature_names
+    elif about["feature_names"] is None:
+        names = default_feature_names(about["n_features"])
+    else:
+        names = tuple(about["feature_names"])
+    return Model(
+        estimator,
+        tuple(about["label_names"]),
+        names,
+        encoder,
+        about["labels"],
+        about["tag_sep"],
+        about["sep"],
+        about["sparse_features"],
+        about["notes"],
+        about["versions"],
+    )
+
+
+def _read_about(path: str, content: bytes) -> dict[str, Any]:
+    """The text beside the learner, after a look at the shape of the file."""
+    if content[:1] == b"\x80":
+        raise ModelFileError(
+            f"{path} is a pickle, which may run anything when it is loaded; "
+            "plurilabel loads only .skops files, which `plurilabel fit` writes"
+        )
+    try:
+        why_not = too_large(content)
+        if why_not:
+            raise ModelFileError(f"{path} is not loaded: {why_not}")
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if _ABOUT not in archive.namelist():
+                raise ModelFileError(
+                    f"{path} is no model of plurilabel: it lacks {_ABOUT}, which "
+                    "`plurilabel fit` writes"
+                )
+            about = json.loads(archive.read(_ABOUT))
+        saved, found = str(about["versions"]["plurilabel"]), about["format"]
+    except zipfile.BadZipFile:
+        raise ModelFileError(
+            f"{path} is no model file, or broken; expected a .skops file of `plurilabel fit`"
+        ) from None
+    except (ModelFileError, OSError):
+        raise
+    except Exception as error:
+        raise ModelFileError(f"{path} is broken: {_in_words(error)}") from None
+    if found != FORMAT:
+        raise ModelFileError(
+            f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "
+            f"format {FORMAT}: install that version, or fit the model again"
+        )
+    return about
+
+
+# versions ------------------------------------------------------------------------------------
+
+
+def _other_versions(saved: dict[str, str]) -> str:
+    """What differs now in a way that matters: a first or second number of scikit-learn or ours."""
+    now = versions("skops")
+    others = [
+        f"{name} {saved[name]} (now {now[name]})"
+        for name in ("plurilabel", "scikit-learn")
+        if name in saved and saved[name].split(".")[:2] != now[name].split(".")[:2]
+    ]
+    return " and ".join(others)
+
+
+def _why(error: Exception, saved: dict[str, str]) -> str:
+    others = _other_versions(saved)
+    if others:
+        return f"it was saved with {others}; install those versions, or fit it again"
+    return f"the file is broken ({_in_words(error)})"
+
+
+def _why_strange(names: list[str], saved: dict[str, str]) -> str:
+    others = _other_versions(saved)
+    if others and all(name.startswith(("plurilabel.", "sklearn.")) for name in names):
+        return f"which is not known here, and was saved with {others}; fit the model again"
+    return "which no model of plurilabel needs and which could do harm"
+
+
+def _in_words(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' + text[:200] if text else ''}"

@@ -1,0 +1,8 @@
+"""The report of a comparison: one offline HTML page, Markdown, LaTeX and CSV."""
+
+from plurilabel._public import publish
+from plurilabel.report._write import write_report
+
+__all__ = ["write_report"]
+
+publish(globals())

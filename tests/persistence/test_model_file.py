@@ -1,0 +1,571 @@
+"""Models to files and back, and files that must not be loaded."""
+
+import io
+import json
+import os
+import pickle
+import sys
+import warnings
+import zipfile
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import plurilabel
+from plurilabel import MLkNN, ThresholdClassifier
+from plurilabel.compare import make_learner
+from plurilabel.io._table._encoder import TableEncoder
+from plurilabel.persistence._file import ModelFileError, load_model, save_model
+from plurilabel.persistence._model import Model
+from plurilabel.persistence._types import trusted_types
+from plurilabel.thresholds import strategy_names
+
+sio = pytest.importorskip("skops.io", reason="model files need skops")
+
+X, Y = make_multilabel_classification(60, 5, n_classes=4, random_state=0)
+NAMES = ("a", "b", "c", "d")
+FEATURES = tuple("vwxyz")
+LEARNERS = [
+    name
+    for name in plurilabel.__all__
+    if isinstance(getattr(plurilabel, name), type)
+    and name not in ("ThresholdClassifier", "BPMLL")  # below
+]
+
+
+def answers(estimator, X):
+    found = {"predict": estimator.predict(X)}
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(estimator, method):
+            found[method] = getattr(estimator, method)(X)
+    return found
+
+
+def assert_same(before, after, X):
+    before, after = answers(before, X), answers(after, X)
+    assert list(before) == list(after)
+    for method, expected in before.items():
+        found = after[method]
+        assert sparse.issparse(found) == sparse.issparse(expected)
+        if sparse.issparse(found):
+            found, expected = found.toarray(), expected.toarray()
+        np.testing.assert_array_equal(found, expected)
+
+
+def small(name):
+    learner = make_learner(name)
+    few = {"n_estimators": 3, "n_models": 3, "n_chains": 3}
+    few |= {"tol": 0.5} if name == "RankSVM" else {}
+    for parameter, value in few.items():
+        if parameter in learner.get_params():
+            learner.set_params(**{parameter: value})
+    for parameter in learner.get_params():
+        if parameter.endswith("random_state"):
+            learner.set_params(**{parameter: 0})
+    return learner
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_learner_comes_back(tmp_path, name, is_sparse):
+    A, B = (sparse.csr_array(X), sparse.csr_array(Y)) if is_sparse else (X, Y)
+    learner = small(name).fit(A, B)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    model = load_model(tmp_path / "m.skops")
+    assert_same(learner, model.estimator, A)
+    assert (model.label_names, model.feature_names) == (NAMES, FEATURES)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_labels_that_every_row_has_or_none(tmp_path, name):
+    B = Y.copy()
+    B[:, 1], B[:, 2] = 1, 0
+    learner = small(name).fit(X, B)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
+
+
+@pytest.mark.parametrize("strategy", strategy_names())
+def test_every_threshold_comes_back(tmp_path, strategy):
+    learner = ThresholdClassifier(MLkNN(3), strategy, cv=2, nonempty=True).fit(X, Y)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
+
+
+# neighbours are searched in several ways, by size and metric
+@pytest.mark.parametrize(("n", "d"), [(40, 2), (1500, 2), (1500, 12)])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan", "chebyshev"])
+def test_every_neighbour_search_comes_back(tmp_path, n, d, metric):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(n, d)), rng.integers(0, 2, size=(n, 2))
+    learner = MLkNN(3, metric=metric).fit(A, B)
+    save_model(tmp_path / "m.skops", Model(learner, ("p", "q"), [f"x{j}" for j in range(d)]))
+    assert_same(learner, load_model(tmp_path / "m.skops").estimator, A[:20] + 0.1)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        make_pipeline(SimpleImputer(), StandardScaler(), MLkNN(3)),
+        make_pipeline(
+            ColumnTransformer(
+                [("n", make_pipeline(SimpleImputer(), MaxAbsScaler()), slice(0, 2))],
+                remainder="passthrough",
+            ),
+            OneVsRestClassifier(LogisticRegression()),
+        ),
+        make_learner("StandardScaler | MLkNN(n_neighbors=[3, 5])"),
+        make_learner("BinaryRelevance(HistGradientBoostingClassifier(max_iter=2))"),
+        make_learner("BinaryRelevance(KNeighborsClassifier)"),
+        make_learner("BinaryRelevance(RidgeClassifier)"),
+        make_learner("BinaryRelevance(SVC)"),
+        make_learner("MultiOutputClassifier(MLPClassifier(tol=1.0, n_iter_no_change=1))"),
+        DecisionTreeClassifier(),
+    ],
+    ids=lambda learner: " ".join(repr(learner).split())[:40],
+)
+def test_pipelines_and_searches_come_back(tmp_path, learner):
+    learner.fit(X, Y)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    back = load_model(tmp_path / "m.skops").estimator
+    np.testing.assert_array_equal(back.predict(X), learner.predict(X))
+
+
+def test_a_network_comes_back(tmp_path):
+    pytest.importorskip("torch", reason="BP-MLL is trained with torch")
+    learner = make_learner("BPMLL").set_params(random_state=0).fit(X, Y)
+    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
+    assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
+
+
+def test_everything_else_comes_back(tmp_path):
+    frame = pd.DataFrame({"n": [1.5, 2], "kind": ["p", "q"], "text": ["a red house", "red"]})
+    encoder = TableEncoder().fit(frame, ["n", "kind"], "text")
+    A = encoder.transform(frame)
+    learner = MLkNN(1).fit(A, [[1, 0], [0, 1]])
+    model = Model(
+        learner, ("ü", "v w"), encoder.feature_names, encoder, "tags", "|", ";", True,
+        {"held_out": {"measures": {"f1": 0.1 + 0.2}}},
+    )  # fmt: skip
+    save_model(tmp_path / "m.skops", model)
+    back = load_model(tmp_path / "m.skops")
+    for name in ("label_names", "feature_names", "labels", "tag_sep", "sep", "sparse_features",
+                 "notes"):  # fmt: skip
+        assert getattr(back, name) == getattr(model, name)
+    np.testing.assert_array_equal(back.encoder.transform(frame).toarray(), A.toarray())
+    assert back.versions["plurilabel"] == plurilabel.__version__
+    # skops alone reads the learner, too
+    assert_same(learner, sio.load(tmp_path / "m.skops", trusted=sorted(trusted_types())), A)
+
+
+def test_trusted_types_are_classes_that_exist():
+    for name in trusted_types():
+        module, _, attribute = name.rpartition(".")
+        __import__(module)
+        assert isinstance(getattr(sys.modules[module], attribute), type)
+
+
+# what is not saved ---------------------------------------------------------------------------
+
+
+def shout(X):
+    return X
+
+
+def test_only_what_can_be_loaded_is_saved(tmp_path):
+    with pytest.raises(ValueError, match="must end in .skops, got .*m.pkl"):
+        save_model(tmp_path / "m.pkl", Model(MLkNN(3).fit(X, Y), NAMES, FEATURES))
+    with pytest.raises(NotFittedError):
+        save_model(tmp_path / "m.skops", Model(MLkNN(3), NAMES, FEATURES))
+    strange = make_pipeline(FunctionTransformer(shout), MLkNN(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="a model file cannot hold .*shout, since"):
+        save_model(tmp_path / "m.skops", Model(strange, NAMES, FEATURES))
+    assert not list(tmp_path.iterdir())
+
+
+# what is not loaded --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "m.skops"
+    save_model(path, Model(MLkNN(3).fit(X, Y), NAMES, FEATURES))
+    return path
+
+
+def refused(path):
+    """The one sentence with which a file is refused."""
+    with pytest.raises(ModelFileError) as caught:
+        load_model(path)
+    message = str(caught.value)
+    assert message.startswith(str(path)) and "\n" not in message and len(message) < 400
+    return message
+
+
+def rewritten(path, change, **options):
+    """The archive with changed members."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for name, content in members.items():
+            archive.writestr(name, change(name, content))
+
+
+def with_learner(path, learner):
+    """A model file whose learner is anything."""
+    with zipfile.ZipFile(path) as archive:
+        about = archive.read("plurilabel.json")
+    content = io.BytesIO(sio.dumps(learner))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.writestr("plurilabel.json", about)
+    path.write_bytes(content.getvalue())
+
+
+class Trap:
+    """Leaves a file behind when it is built."""
+
+    where = None
+
+    def __init__(self):
+        self.content = 1
+
+    def __setstate__(self, state):
+        with open(Trap.where, "w") as stream:
+            stream.write("caught")
+
+
+def test_nothing_untrusted_is_built(saved, tmp_path):
+    Trap.where = tmp_path / "trap"
+    trapped = MLkNN(3).fit(X, Y)
+    trapped.trap_ = Trap()
+    with_learner(saved, trapped)
+    message = refused(saved)
+    assert "is not loaded: it holds " in message and "Trap" in message
+    assert not (tmp_path / "trap").exists()
+    # the trap works, where it is trusted
+    sio.load(saved, trusted=sio.get_untrusted_types(file=saved))
+    assert (tmp_path / "trap").read_text() == "caught"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        partial(os.system, "true"),
+        os.system,
+        FunctionTransformer(os.system),
+        FunctionTransformer(partial(eval, "1")),
+        {"a": [os.remove]},
+        plurilabel.io.write_table,
+        partial(plurilabel.io.write_table, "here.csv"),
+    ],
+    ids=lambda content: type(content).__name__,  # no addresses: all processes see one name
+)
+def test_functions_are_refused(saved, content):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = content
+    with_learner(saved, learner)
+    assert "is not loaded: it holds " in refused(saved)
+
+
+def test_a_type_that_only_looks_like_ours_is_refused(saved):
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        schema["__module__"] = "plurilabel.io._files"
+        schema["__class__"] = "write_atomic"
+        return json.dumps(schema)
+
+    rewritten(saved, change)
+    assert "write_atomic" in refused(saved)
+
+
+def test_other_files(saved, tmp_path):
+    for content in (b"", b"no zip", b"PK\x03\x04 and then nothing"):
+        saved.write_bytes(content)
+        assert "is no model file, or broken" in refused(saved)
+    saved.write_bytes(pickle.dumps(MLkNN(3).fit(X, Y)))
+    assert "is a pickle, which may run anything" in refused(saved)
+    with zipfile.ZipFile(saved, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    assert "is no model of plurilabel: it lacks plurilabel.json" in refused(saved)
+    sio.dump(MLkNN(3).fit(X, Y), saved)
+    assert "is no model of plurilabel" in refused(saved)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "none.skops")
+    with pytest.raises(IsADirectoryError):
+        load_model(tmp_path)
+
+
+def test_broken_files(saved):
+    whole = saved.read_bytes()
+    for share in (0.3, 0.6, 0.9, 0.999):
+        saved.write_bytes(whole[: int(share * len(whole))])
+        assert "broken" in refused(saved)
+    # a byte in the middle of an array: the archive's checksum tells
+    middle = len(whole) // 3
+    saved.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :])
+    refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("member", "content"),
+    [
+        ("plurilabel.json", b"{"),
+        ("plurilabel.json", b"[]"),
+        ("plurilabel.json", b"{}"),
+        ("plurilabel.json", b'{"format": 1, "versions": {"plurilabel": "1"}}'),
+        ("plurilabel.json", b"\xff"),
+        ("schema.json", b"{"),
+        ("schema.json", b"[]"),
+        ("schema.json", b"{}"),
+        ("schema.json", b"[" * 100_000),
+        ("schema.json", b'{"__class__": "MLkNN", "__module__": "nowhere", "__loader__": "x"}'),
+    ],
+)
+def test_broken_members(saved, member, content):
+    rewritten(saved, lambda name, old: content if name == member else old)
+    refused(saved)
+
+
+def test_a_learner_is_expected(saved):
+    with_learner(saved, {"a": 1})
+    assert "expected a learner, got dict" in refused(saved)
+
+
+def test_bombs_are_refused(saved):
+    rewritten(saved, lambda _, content: content, compression=zipfile.ZIP_DEFLATED)
+    assert "model files hold nothing compressed" in refused(saved)
+
+
+def test_bombs_in_sparse_matrices_are_refused(saved, monkeypatch):
+    """They are archives of their own, which skops unpacks."""
+    learner = MLkNN(3).fit(sparse.csr_array(X), Y)
+    learner.zeros_ = sparse.csr_matrix((np.zeros(200_000), np.zeros(200_000), [0, 200_000]))
+    with_learner(saved, learner)
+    size = saved.stat().st_size
+    assert size < 2_000_000 / 10
+    load_model(saved)
+    monkeypatch.setattr("plurilabel.persistence._size._UNPACKED", (10, 0))
+    assert "its sparse matrices would take 0.0 GB" in refused(saved)
+
+
+def test_arrays_that_are_named_again_and_again_are_refused(saved):
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        array = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
+                 "type": "numpy", "file": "large.npy"}  # fmt: skip
+        schema["content"]["content"] = {"n_neighbors": [array] * 50}
+        return json.dumps(schema)
+
+    with zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr("large.npy", bytes(100_000))
+    rewritten(saved, change)
+    assert "names the same arrays again and again" in refused(saved)
+
+
+def test_made_up_sizes_beside_the_learner_are_refused(saved):
+    about_changed(saved, n_features=10**12, feature_names=None)
+    assert "expected at most 50,000,000 features" in refused(saved)
+    vectors = {"kind": "vectors", "column": "v", "length": 10**12}
+    encoder = {"columns": [vectors], "words": None}
+    about_changed(saved, n_features=5, encoder=encoder)
+    assert "expected columns for 5 features" in refused(saved)
+    about_changed(saved, encoder=None, feature_names=list(FEATURES), label_names=[1, 2, 3, 4])
+    assert "expected names of labels" in refused(saved)
+
+
+def test_what_is_looked_through_is_what_is_loaded(saved, monkeypatch):
+    from plurilabel.persistence import _file as _model_file
+
+    look = _model_file._untrusted
+
+    def look_and_change(content):
+        found = look(content)
+        saved.write_bytes(b"something else")
+        return found
+
+    monkeypatch.setattr(_model_file, "_untrusted", look_and_change)
+    assert load_model(saved).estimator.predict(X).shape == (60, 4)
+
+
+def test_sizes_that_lie_are_refused(saved):
+    """A header of an array that promises more than there is."""
+
+    def change(name, content):
+        if not name.endswith(".npy"):
+            return content
+        buffer = io.BytesIO()
+        header = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 10)}
+        np.lib.format.write_array_header_1_0(buffer, header)
+        return buffer.getvalue()
+
+    rewritten(saved, change)
+    assert "broken" in refused(saved)
+
+
+def about_changed(path, **changes):
+    def change(name, content):
+        if name != "plurilabel.json":
+            return content
+        return json.dumps(json.loads(content) | changes)
+
+    rewritten(path, change)
+
+
+def test_files_of_other_versions(saved):
+    about_changed(saved, format=2, versions={"plurilabel": "9.1"})
+    message = refused(saved)
+    assert "was saved by plurilabel 9.1 in format 2, and this version reads format 1" in message
+    now = load_versions()
+    about_changed(saved, format=1, versions=now | {"scikit-learn": "0.99.1"})
+    with pytest.warns(
+        UserWarning, match=r"was saved with scikit-learn 0.99.1 \(now .*answers may"
+    ):
+        model = load_model(saved)
+    assert model.estimator.predict(X).shape == (60, 4)
+    # a patch makes no difference
+    major, minor, *_ = now["scikit-learn"].split(".")
+    about_changed(saved, versions=now | {"scikit-learn": f"{major}.{minor}.99"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_model(saved)
+
+    # a type that only that version has
+    def renamed(name, content):
+        return content.replace(b"plurilabel.lazy", b"plurilabel.gone")
+
+    about_changed(saved, versions=now | {"plurilabel": "9.1.0"})
+    whole = saved.read_bytes()
+    rewritten(saved, renamed)
+    message = refused(saved)
+    assert "plurilabel.gone.MLkNN, which is not known here" in message
+    assert "was saved with plurilabel 9.1.0 (now " in message and "harm" not in message
+    saved.write_bytes(whole)
+    # if it does not load, the version is the reason to name
+    about_changed(saved, versions=now | {"plurilabel": "0.0.1"})
+    rewritten(saved, lambda name, old: b"{}" if name == "schema.json" else old)
+    assert "it was saved with plurilabel 0.0.1 (now " in refused(saved)
+
+
+def load_versions():
+    from plurilabel._compat import versions
+
+    return versions("skops")
+
+
+def test_skops_is_named_where_it_is_missing(saved, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    for call in (lambda: load_model(saved), lambda: save_model(saved, None)):
+        with pytest.raises(ImportError, match=r"need skops: .*pip install plurilabel\[cli\]"):
+            call()
+
+
+# trees that lead nowhere ---------------------------------------------------------------------
+
+
+def tree_with(**changes):
+    """A learner whose tree was changed after it was fitted."""
+    learner = DecisionTreeClassifier(random_state=0).fit(X, Y)
+    for name, value in changes.items():
+        getattr(learner.tree_, name)[0] = value
+    return learner
+
+
+def narrow(learner):
+    learner.n_features_in_ = 2
+    return learner
+
+
+def forest_with_a_wide_tree():
+    learner = make_learner("RandomForestClassifier(n_estimators=2)").fit(X, Y)
+    wide = DecisionTreeClassifier().fit(np.hstack([X, X]), Y)
+    learner.estimators_[1] = wide
+    return learner
+
+
+def boosted_with(**changes):
+    spec = "MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2))"
+    learner = make_learner(spec).fit(X, Y)
+    nodes = learner.estimators_[1]._predictors[0][0].nodes
+    for name, value in changes.items():
+        nodes[name][0] = value
+    return learner
+
+
+def neighbours_with(part, change):
+    learner = make_learner("KNeighborsClassifier(algorithm='kd_tree', leaf_size=5)").fit(X, Y)
+    state = list(learner._tree.__getstate__())
+    state[part] = change(np.array(state[part]))
+    learner._tree.__setstate__(tuple(state))
+    return learner
+
+
+def changed_at(name, value):
+    def change(array):
+        (array if name is None else array[name])[0] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tree_with(children_left=10**9),
+        lambda: tree_with(children_right=-5),
+        lambda: tree_with(children_left=0),  # for ever
+        lambda: tree_with(feature=5),
+        lambda: tree_with(feature=-1),
+        lambda: narrow(tree_with()),
+        lambda: {"nested": [(tree_with(children_left=10**9),)]},
+        forest_with_a_wide_tree,
+        lambda: boosted_with(left=10**9),
+        lambda: boosted_with(right=0),
+        lambda: boosted_with(feature_idx=5),
+        lambda: boosted_with(is_categorical=1),
+        lambda: neighbours_with(1, changed_at(None, 60)),
+        lambda: neighbours_with(2, changed_at("idx_end", 61)),
+        lambda: neighbours_with(2, lambda nodes: nodes[:3].copy()),
+        lambda: neighbours_with(3, lambda bounds: bounds[:, :, :2].copy()),
+    ],
+)
+def test_trees_that_lead_nowhere_are_refused(saved, make):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = make()
+    with_learner(saved, learner)
+    assert "leads nowhere" in refused(saved)
+
+
+def test_sound_trees_are_not_refused(saved):
+    learners = [
+        HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2).fit(X, Y[:, 0]),
+        GradientBoostingClassifier(n_estimators=2).fit(X, Y[:, 0]),
+        make_learner("ExtraTreesClassifier(n_estimators=2)").fit(X, Y),
+        make_learner("KNeighborsClassifier(algorithm='ball_tree', leaf_size=5)").fit(X, Y),
+        DecisionTreeClassifier(max_leaf_nodes=7).fit(X, Y),
+        BaggingClassifier(DecisionTreeClassifier(), 2, max_features=2).fit(X, Y[:, 0]),
+    ]
+    for learner in learners:
+        with_learner(saved, learner)
+        back = load_model(saved).estimator
+        np.testing.assert_array_equal(back.predict(X), learner.predict(X))

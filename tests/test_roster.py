@@ -1,0 +1,94 @@
+"""Every learner of the roster: scikit-learn's checks, ours, and what the roster says of it."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import plurilabel
+from plurilabel._roster import PACKAGES, learners
+from plurilabel.base import MultiLabelClassifier
+from plurilabel.checks import MULTILABEL_CHECKS
+from plurilabel.compare import make_learner
+
+OURS = {check.__name__ for check in MULTILABEL_CHECKS}
+FORMS = {
+    text: reasons
+    for entry in learners().values()
+    if not entry.needs or importlib.util.find_spec(entry.needs)
+    for text, reasons in entry.checked.items()
+}
+ESTIMATORS = {text: make_learner(text) for text in FORMS}
+TEXT_OF = {id(estimator): text for text, estimator in ESTIMATORS.items()}
+
+
+def theirs(estimator):
+    """The checks of scikit-learn's that an estimator must fail, and why."""
+    reasons = FORMS[TEXT_OF[id(estimator)]]
+    return {name: why for name, why in reasons.items() if name not in OURS}
+
+
+@parametrize_with_checks(list(ESTIMATORS.values()), expected_failed_checks=theirs)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# scikit-learn 1.8 deprecates n_jobs of LogisticRegression, which check_n_jobs sets
+@pytest.mark.filterwarnings("ignore:.*n_jobs.*:FutureWarning")
+@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("text", FORMS)
+def test_multilabel_checks(text, check):
+    if check.__name__ in FORMS[text]:
+        with pytest.raises(AssertionError):
+            check(ESTIMATORS[text])
+    else:
+        check(ESTIMATORS[text])
+
+
+def test_every_public_learner_is_on_the_roster():
+    found = {
+        name
+        for package in PACKAGES
+        for name, value in vars(importlib.import_module(f"plurilabel.{package}")).items()
+        if isinstance(value, type)
+        and issubclass(value, MultiLabelClassifier)
+        and not inspect.isabstract(value)
+    }
+    assert found == learners().keys()
+
+
+@pytest.mark.parametrize("name", learners())
+def test_a_learner_is_found_where_it_is_said_to_be(name):
+    entry = learners()[name]
+    found = getattr(plurilabel, name)
+    assert found is entry.find()
+    assert found.__module__ == f"plurilabel.{entry.package}"
+    assert all(text.startswith(f"{name}(") for text in entry.checked)
+
+
+@pytest.mark.parametrize("name", learners())
+def test_a_learner_has_a_page_and_a_test(name):
+    root = Path(__file__).parents[1]
+    assert (root / "docs" / "learners" / f"{name}.md").is_file()
+
+
+def test_packages_are_found_without_being_imported_first():
+    for name in (*PACKAGES, "io", "datasets", "compare", "stats", "report", "persistence"):
+        assert getattr(plurilabel, name).__name__ == f"plurilabel.{name}"
+    assert {"MLkNN", "lazy", "ThresholdClassifier"} <= set(dir(plurilabel))
+    with pytest.raises(AttributeError, match="no attribute 'MLkNNN'"):
+        _ = plurilabel.MLkNNN
+
+
+def test_public_names_are_addresses():
+    """What a package offers says that it is from there, not from a private file."""
+    packages = [*PACKAGES, "thresholds", "neighbors", "model_selection", "metrics", "datasets"]
+    packages += ["io", "compare", "stats", "report", "papers", "persistence"]
+    for package in packages:
+        module = importlib.import_module(f"plurilabel.{package}")
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                assert value.__module__ == f"plurilabel.{package}", name
