@@ -25,12 +25,32 @@ class Measure:
     greater_is_better : bool
     function : callable
         ``function(Y_true, labels or scores)``.
+    title : str
+        The name as text has it.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import get_measure
+    >>> [get_measure(name).title for name in ("hamming_loss", "macro_auc", "ndcg@3")]
+    ['Hamming loss', 'macro AUC', 'nDCG@3']
     """
 
     name: str
     kind: Literal["labels", "scores"]
     greater_is_better: bool
     function: Callable[..., float]
+
+    @property
+    def title(self) -> str:
+        if self.name in ("one_error", "is_error"):
+            return self.name.replace("_", "-")
+        name = self.name.replace("f_beta", "F-beta")
+        name = name.replace("coverage_normalized", "normalized coverage")
+        base, at, k = name.partition("@")
+        return " ".join(_SPELLED.get(word, word) for word in base.split("_")) + at + k
+
+
+_SPELLED = {"hamming": "Hamming", "auc": "AUC", "f1": "F1", "ndcg": "nDCG", "psp": "PSP"}
 
 
 def _measures() -> dict[str, Measure]:

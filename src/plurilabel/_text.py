@@ -1,0 +1,91 @@
+"""Words for people: numbers with their nouns, lists, times, sizes. Each thing once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
+"""A decimal number in a file."""
+
+NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
+"""Words for absent and present in a file, in lower case."""
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "dataset"), counted(2417, "row")
+    ('1 dataset', '2,417 rows')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(items: Sequence[str], most: int | None = None) -> str:
+    """Items as a sentence has them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c", "d"], most=2)
+    ('a, b and c', 'a, b and 2 more')
+    """
+    items = list(items)
+    if most is not None and len(items) > most + 1:
+        items = [*items[:most], f"{len(items) - most} more"]
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Text cut to so many characters, with an ellipsis where something is gone.
+
+    Examples
+    --------
+    >>> shortened("a long name", 7)
+    'a long…'
+    """
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def capital(text: str) -> str:
+    """Text with a capital at its start, unless it is spelled with one inside.
+
+    Examples
+    --------
+    >>> capital("macro AUC"), capital("nDCG@3")
+    ('Macro AUC', 'nDCG@3')
+    """
+    return text if text[1:2].isupper() else text[:1].upper() + text[1:]
+
+
+def duration(seconds: float) -> str:
+    """A time in two units at most.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(75), duration(7300)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def file_size(n_bytes: float) -> str:
+    """The size of a file.
+
+    Examples
+    --------
+    >>> file_size(512), file_size(2_345_678)
+    ('512 bytes', '2.3 MB')
+    """
+    for unit in ("bytes", "kB", "MB"):
+        if n_bytes < 1000:
+            digits = 0 if n_bytes >= 10 or unit == "bytes" else 1
+            return f"{n_bytes:.{digits}f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} GB"
