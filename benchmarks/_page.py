@@ -67,11 +67,11 @@ def surroundings(results: dict[str, Any]) -> str:
     dates = sorted({group["date"] for group in results["groups"].values()})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""
     commits = dict.fromkeys(group.get("commit", "") for group in results["groups"].values())
-    state = ", ".join(filter(None, commits))
+    state = "".join(f", commit {name}" for name in commits if name)
     versions = ", ".join(f"{name} {v}" for name, v in results["versions"].items())
     lines = [
-        f"**Measured** {when}{f', commit {state},' if state else ''} on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{results['python']}, {versions}."
+        f"**Measured** {when}{state} on {machine['processor']}, {machine['cores']} cores, "
+        f"Python {results['python']}, {versions}."
         + (" These are the tiny sizes of `--quick`." if results["quick"] else ""),
         "",
         *(text for remark in results.get("remarks", ()) for text in (remark, "")),
