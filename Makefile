@@ -6,7 +6,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --editable
 # two test processes on two cores: threads of BLAS would only get in each other's way
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: run test lint test-oldest docs reproduce bench clean
+.PHONY: run test lint test-oldest docs wheel reproduce bench clean
 
 run: .venv/.run
 	$(BIN)/plurilabel demo --out out
@@ -28,6 +28,14 @@ test-oldest: .venv-oldest/.ready
 docs: .venv/.test
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+# The wheel, and whether it works where nothing but the core libraries is installed.
+wheel:
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist && ../.venv-wheel/bin/python -I ../scripts/try_wheel.py
 
 # Every published table again, from the real data: docs/reproduction.md.
 reproduce: .venv/.test
@@ -57,4 +65,4 @@ bench: .venv-bench/.ready
 	touch $@
 
 clean:
-	rm -rf .venv .venv-* out docs/_build
+	rm -rf .venv .venv-* dist out docs/_build

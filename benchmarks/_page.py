@@ -37,7 +37,7 @@ QUALITY = {
 }
 HEAD = """# Benchmarks
 
-Written by `python -m benchmarks` (`make bench`) from `benchmarks/results.json`.
+Made from `benchmarks/results.json`, which `make bench` writes.
 
 **How to read it.** Times are CPU seconds of one thread, for every package. Two things are measured
 in turns, so that what slows one slows the other; the ratio is taken within each turn, and a figure
@@ -66,10 +66,12 @@ def surroundings(results: dict[str, Any]) -> str:
     machine = results["machine"]
     dates = sorted({group["date"] for group in results["groups"].values()})
     when = " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""
+    commits = dict.fromkeys(group.get("commit", "") for group in results["groups"].values())
+    state = "".join(f", commit {name}" for name in commits if name)
     versions = ", ".join(f"{name} {v}" for name, v in results["versions"].items())
     lines = [
-        f"**Measured** {when} on {machine['processor']}, {machine['cores']} cores, Python "
-        f"{results['python']}, {versions}."
+        f"**Measured** {when}{state} on {machine['processor']}, {machine['cores']} cores, "
+        f"Python {results['python']}, {versions}."
         + (" These are the tiny sizes of `--quick`." if results["quick"] else ""),
         "",
         *(text for remark in results.get("remarks", ()) for text in (remark, "")),

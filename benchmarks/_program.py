@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
 import traceback
@@ -43,10 +44,9 @@ FORMAT = 1
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     out = options.out or (Path("out/benchmarks") if options.quick else ROOT / "benchmarks")
-    page = options.page or (out if options.quick else ROOT / "docs")
     results = out / "results.json"
     if options.render:
-        write_page(json.loads(results.read_text()), page)
+        write_page(json.loads(results.read_text()), options.page or out)
         return
     unknown = set(options.names) - set(GROUPS)
     if unknown:
@@ -62,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _print(stored["groups"][name])
         stored = _rounded(stored)
         with write_atomic(results) as stream:
-            stream.write((json.dumps(stored, indent=1) + "\n").encode())
-    write_page(stored, page)
-    print(f"{results} and {page / 'benchmarks.md'}")
+            stream.write(compact(stored).encode())
+    print(f"Wrote {results}; the page is made with the site, by `make docs`")
+    if options.page:
+        write_page(stored, options.page)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="keep the groups that are stored")
     parser.add_argument("--render", action="store_true", help="only write the page again")
     parser.add_argument("--out", type=Path, help="folder of results.json")
-    parser.add_argument("--page", type=Path, help="folder of benchmarks.md and its plots")
+    parser.add_argument("--page", type=Path, help="write benchmarks.md and its plots there")
     return parser
 
 
@@ -88,6 +89,17 @@ def _stored(results: Path, options: argparse.Namespace) -> dict[str, Any] | None
 
 def _new(quick: bool) -> dict[str, Any]:
     return {"format": FORMAT, "quick": quick, **surroundings(), "groups": {}}
+
+
+def commit() -> str:
+    """The state of the code that is measured, with a plus where files differ from it."""
+    try:
+        here = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True
+        )
+    except OSError:
+        return ""
+    return here.stdout.strip()
 
 
 def surroundings() -> dict[str, Any]:
@@ -126,6 +138,7 @@ def _run(name: str, quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "about": module.__doc__,
         "date": datetime.date.today().isoformat(),
+        "commit": commit(),
     }
     try:
         found["rows"] = module.run(quick)
@@ -147,6 +160,18 @@ def _print(group: dict[str, Any]) -> None:
             note = row.get("note", "")
             print(name, f"| {note}" if note else "", flush=True)
     print(f"   {group['wall_s']:.0f} s {group.get('error', '')}", flush=True)
+
+
+def compact(stored: dict[str, Any]) -> str:
+    """The results as JSON with a line for each row, so that a change shows as such."""
+    groups = []
+    for name, group in stored["groups"].items():
+        rows = ",\n".join(json.dumps(row) for row in group.get("rows", ()))
+        facts = json.dumps({key: value for key, value in group.items() if key != "rows"})
+        content = f'{facts[:-1]}, "rows": [\n{rows}\n]}}' if "rows" in group else facts
+        groups.append(f"{json.dumps(name)}: {content}")
+    facts = json.dumps({key: value for key, value in stored.items() if key != "groups"})
+    return f'{facts[:-1]},\n"groups": {{\n' + ",\n".join(groups) + "\n}}\n"
 
 
 def _rounded(value: Any) -> Any:

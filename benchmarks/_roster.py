@@ -1,146 +1,83 @@
-"""One instance of every learner, with the library call that it cannot do without."""
+"""The learners of plurilabel's roster, each with the call that it cannot do without."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
-import plurilabel
+from plurilabel._roster import learners as roster
+from plurilabel.compare import make_learner
+
+SEARCH = (
+    "plurilabel.neighbors:ExactIndex.fit",
+    "plurilabel.neighbors:ExactIndex.kneighbors",
+)
+REGRESSION = ("sklearn.linear_model:LogisticRegression.fit",)
+TREE = tuple(
+    f"sklearn.tree:DecisionTreeClassifier.{method}"
+    for method in ("fit", "predict", "predict_proba", "apply")
+)
+FOREST = tuple(f"sklearn.ensemble:RandomForestClassifier.{method}" for method in ("fit", "apply"))
+BASE = "DecisionTreeClassifier(max_depth=4)"
+"""The base estimator of the transformations: cheap, and the same for all."""
+
+FAMILY = {
+    "lazy": ("neighbour search", SEARCH),
+    "transformation": ("base estimator", TREE),
+}
+"""What the learners of a family stand on, in words, and "module:Class.method" of these calls."""
+
+ENGINE = {
+    "IBLRML": ("search, regressions", SEARCH + REGRESSION),
+    "MLDecisionTree": ("scikit-learn's tree", TREE),
+    "MLRandomForest": ("scikit-learn's forest", FOREST),
+    "BPMLL": ("gradients", ("torch:Tensor.backward",)),
+}
+"""The same for single learners; one that is named nowhere is left out of the profiles."""
+
+FEWER = {
+    "EnsembleOfChains": "n_estimators=3",
+    "EnsembleOfPrunedSets": "n_estimators=3",
+    "RAkEL": "n_estimators=10",
+    "StackedRelevance": "cv=3",
+    "CalibratedLabelRanking": "quick=False",
+    "MLRandomForest": "n_estimators=5",
+    "CML": "label_sets='seen'",
+    "RankSVM": "tol=1e-3",
+    "AdaBoostMH": "n_estimators=10",
+    "AdaBoostMR": "n_estimators=10",
+    "ADTBoostMH": "n_estimators=10",
+    "BPMLL": "max_iter=5",
+}
+"""Parameters with which a learner takes seconds; the others have their defaults."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Entry:
-    """A learner and what it stands on.
-
-    Parameters
-    ----------
-    family : str
-    build : callable
-        With ``k`` for those that have neighbours.
-    engine : str
-        The call it cannot do without, in words.
-    calls : tuple of str
-        "module:Class.method" or "module:function" of that call.
-    """
+    """A learner as the benchmarks run it."""
 
     family: str
-    build: Callable[..., Any]
+    text: str
     engine: str
     calls: tuple[str, ...]
 
-
-SEARCH = (
-    "plurilabel.neighbors._exact:ExactIndex.fit",
-    "plurilabel.neighbors._exact:ExactIndex.kneighbors",
-)
-REGRESSION = ("sklearn.linear_model._logistic:LogisticRegression.fit",)
-TREE = tuple(
-    f"sklearn.tree._classes:DecisionTreeClassifier.{method}"
-    for method in ("fit", "predict", "predict_proba", "apply")
-)
-FOREST = tuple(
-    f"sklearn.ensemble._forest:RandomForestClassifier.{method}" for method in ("fit", "apply")
-)
-
-
-def tree() -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(max_depth=4, random_state=0)
-
-
-def lazy(name: str, *, and_regression: bool = False) -> Entry:
-    kind = getattr(plurilabel, name)
-    if and_regression:
-        return Entry("lazy", kind, "search, regressions", SEARCH + REGRESSION)
-    return Entry("lazy", kind, "neighbour search", SEARCH)
-
-
-def transformation(name: str, **parameters: Any) -> Entry:
-    kind = getattr(plurilabel, name)
-    return Entry("transformation", lambda: kind(tree(), **parameters), "base estimator", TREE)
+    def build(self) -> Any:
+        """A fresh one, seeded."""
+        learner = make_learner(self.text)
+        if "random_state" in learner.get_params():
+            learner.set_params(random_state=0)
+        return learner
 
 
 def learners() -> dict[str, Entry]:
-    """Every learner; those of optional packages only where these are installed."""
-    pl = plurilabel
-    found = {
-        "MLkNN": lazy("MLkNN"),
-        "DMLkNN": lazy("DMLkNN"),
-        "DWMLkNN": lazy("DWMLkNN"),
-        "MLWkNN": lazy("MLWkNN"),
-        "BRkNN": lazy("BRkNN"),
-        "IBLRML": lazy("IBLRML", and_regression=True),
-        "MLkNNCV": Entry("lazy", lambda: pl.MLkNNCV(range(1, 31)), "neighbour search", SEARCH),
-        "BinaryRelevance": transformation("BinaryRelevance"),
-        "ClassifierChain": transformation("ClassifierChain"),
-        "EnsembleOfChains": transformation("EnsembleOfChains", n_chains=3, random_state=0),
-        "LabelPowerset": transformation("LabelPowerset"),
-        "PrunedSets": transformation("PrunedSets"),
-        "EnsembleOfPrunedSets": transformation("EnsembleOfPrunedSets", n_models=3, random_state=0),
-        "RAkEL": transformation("RAkEL", n_models=10, random_state=0),
-        "StackedRelevance": transformation("StackedRelevance", cv=3),
-        "CalibratedLabelRanking": transformation("CalibratedLabelRanking", quick=False),
-        "HOMER": transformation("HOMER", random_state=0),
-        "OutputCodes": transformation("OutputCodes", random_state=0),
-        "MLDecisionTree": Entry(
-            "adaptation",
-            lambda: pl.MLDecisionTree(random_state=0),
-            "scikit-learn's tree",
-            TREE,
-        ),
-        "MLRandomForest": Entry(
-            "adaptation",
-            lambda: pl.MLRandomForest(5, random_state=0),
-            "scikit-learn's forest",
-            FOREST,
-        ),
-        "CML": Entry(
-            "adaptation",
-            lambda: pl.CML(label_sets="seen"),
-            "sums over label sets",
-            ("plurilabel.adaptation._cml_sets:LabelSets.expectations",),
-        ),
-        "RankSVM": Entry(
-            "adaptation",
-            lambda: pl.RankSVM(tol=1e-3),
-            "projection on the pairs' dual set, products",
-            (
-                "plurilabel.adaptation._ranksvm_solver:project",
-                "plurilabel.adaptation._ranksvm_kernel:safe_sparse_dot",
-            ),
-        ),
-        **{
-            name: Entry(
-                "boosting",
-                lambda kind=kind: kind(10),
-                "search of the best rule",
-                (
-                    "plurilabel.boosting._weak:best_condition",
-                    "plurilabel.boosting._adtree:best_condition",
-                ),
-            )
-            for name, kind in (
-                ("AdaBoostMH", pl.AdaBoostMH),
-                ("AdaBoostMR", pl.AdaBoostMR),
-                ("ADTBoostMH", pl.ADTBoostMH),
-            )
-        },
-    }
-    return found | networks()
-
-
-def networks() -> dict[str, Entry]:
-    try:
-        importlib.import_module("torch")
-        neural = importlib.import_module("plurilabel.neural")
-    except ImportError:
-        return {}
-    call = ("torch:Tensor.backward",)
-    return {
-        "BPMLL": Entry(
-            "neural", lambda: neural.BPMLL(max_epochs=5, random_state=0), "gradients", call
-        )
-    }
+    """Every learner whose libraries are installed."""
+    found = {}
+    for name, entry in roster().items():
+        if entry.needs and importlib.util.find_spec(entry.needs) is None:
+            continue
+        base = [BASE] if entry.package == "transformation" else []
+        text = f"{name}({', '.join([*base, *filter(None, [FEWER.get(name)])])})"
+        engine, calls = ENGINE.get(name) or FAMILY.get(entry.package) or ("", ())
+        found[name] = Entry(entry.package, text, engine, calls)
+    return found

@@ -33,6 +33,7 @@ extensions = [
     "references",
     "learner_pages",
     "command_line",
+    "generated",
     "optional_pages",
 ]
 exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]

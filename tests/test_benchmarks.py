@@ -4,7 +4,6 @@ import importlib
 import json
 import os
 import xml.etree.ElementTree as ET
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from benchmarks.bench_learners import spread
 from benchmarks.bench_profiles import owner_of, stopwatch
 from benchmarks.bench_search import recall
 from benchmarks.bench_split import evenness
+from plurilabel._roster import learners as roster
 
 
 def test_ratio_is_the_others_time_over_ours_turn_by_turn():
@@ -102,18 +102,11 @@ def test_every_contestant_has_a_home_and_comes_after_us():
 
 
 def test_the_roster_has_every_learner_and_its_calls_exist():
-    import plurilabel
-
-    public = {
-        name
-        for name in plurilabel.__all__
-        if isinstance(getattr(plurilabel, name), type) and name != "ThresholdClassifier"
-    }
     found = learners()
-    if find_spec("torch") is None:
-        public.remove("BPMLL")
-    assert public <= found.keys()
-    for entry in found.values():
+    needed = {name for name, entry in roster().items() if entry.needs}
+    assert roster().keys() - found.keys() <= needed
+    for name, entry in found.items():
+        assert type(entry.build()).__name__ == name
         for call in entry.calls:
             assert callable(getattr(*owner_of(call)))
 
@@ -250,6 +243,13 @@ def test_page_from_stored_results(tmp_path):
         assert ET.parse(plot).getroot().tag.endswith("svg")
 
 
+def test_results_have_a_line_for_each_row():
+    text = _program.compact(stored())
+    assert json.loads(text) == stored()
+    n_rows = sum(len(group.get("rows", ())) for group in stored()["groups"].values())
+    assert sum(line.startswith('{"what"') for line in text.splitlines()) == n_rows
+
+
 def test_plots_are_transparent_and_always_the_same(tmp_path):
     pytest.importorskip("matplotlib")
     rows = stored()["groups"]["metrics"]["rows"]
@@ -285,6 +285,8 @@ def test_program_stores_as_it_goes_and_resumes(tmp_path, monkeypatch, capsys):
     _program.main([*options, "--resume"])
     assert ran == [("files", True), *((g, True) for g in _program.GROUPS if g != "files")]
     assert (tmp_path / "benchmarks.md").exists()
+    text = (tmp_path / "results.json").read_text()
+    assert text == _program.compact(json.loads(text))
     with pytest.raises(SystemExit, match="no group nothing"):
         _program.main(["nothing"])
     capsys.readouterr()
