@@ -24,7 +24,7 @@ def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
     """What the templates show of the comparison itself; the learners in the order given."""
     plan = results.plan
     failed = results.failures()
-    why = [str(cell.get("error") or "no reason is known") for cell in failed]
+    why = [str(cell.get("error") or "unknown reason") for cell in failed]
     problems = [(cell, cell["status"], reason) for cell, reason in zip(failed, why)]
     warnings = [(cell, str(w)) for cell in results.cells for w in cell.get("warnings") or ()]
     command = plan.get("command") or ""
@@ -57,7 +57,7 @@ def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
         "protocol": _protocol(results),
         "seed": str(results.plan["protocol"].get("random_state", "")),
         "cells": f"{len(results.cells):,}" + (f", {failed} failed" if failed else ""),
-        "computing time": duration(seconds),
+        "compute time": duration(seconds),
     }
     return [(word, value) for word, value in known.items() if value]
 
@@ -135,7 +135,10 @@ def _repeat(results: Results) -> list[tuple[str, str]]:
     plan = results.plan
     known = [
         ("protocol", _protocol(results)),
-        ("seed", f"{plan['protocol'].get('random_state')}; the seeds made of it are in the cells"),
+        (
+            "seed",
+            f"{plan['protocol'].get('random_state')}; the seeds derived from it are in the cells",
+        ),
         ("measures", ", ".join(results.measures)),
     ]
     if results.folder is not None:

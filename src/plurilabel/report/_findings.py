@@ -31,7 +31,7 @@ HEADLINES = (
 """The measures of the overview, the plots and the tests."""
 FAMILIES = ("Label sets, by instance", "Label sets, by label", "Rankings of the labels")
 FEWEST_DATASETS = 5
-"""Below, ranks over datasets say nothing: even Wilcoxon's smallest p of four is 0.125."""
+"""With fewer, ranks over datasets say nothing: even Wilcoxon's smallest p of four is 0.125."""
 FEW_FOLDS = 5
 
 
@@ -206,7 +206,7 @@ def _overview(findings: Findings, values: Texts) -> tuple[list[str], Rows]:
         time = _two_figures(times.mean()) if len(times) else "–"
         cells += [Value(f"{findings.overall[j]:.2f}"), Value(time)]
         rows.append((findings.results.learners[j], [c._replace(deviation="") for c in cells]))
-    return [*heads, "mean rank", "seconds a fold"], rows
+    return [*heads, "mean rank", "seconds per fold"], rows
 
 
 def _head(t: MeasureTable) -> str:
@@ -266,7 +266,7 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
     if lacking := list(compress(results.learners, ~learners)):
         left_out.append(f"{listed(lacking, 6)} (without a result on some dataset or fold)")
     (N, k), cd = values.shape, f"{n.critical_difference:.2f}"
-    found = "The learners differ" if f.pvalue <= ALPHA else "No difference can be shown"
+    found = "The learners differ" if f.pvalue <= ALPHA else "No significant difference"
     p = "p < 0.0001" if f.pvalue < 1e-4 else f"p = {f.pvalue:.4f}"
     statistic = f"{f.f:.2f}".replace("inf", "∞")
     order = np.argsort(n.average_ranks, kind="stable")
@@ -352,7 +352,7 @@ def _named(findings: Findings, wins: dict[str, list[str]], where: str) -> str:
     if len(led) == total and total > 1:
         said = f"{where} {first} is best in all {total} headline measures"
         level = [name for name, _ in others]
-        return said + (f", level with {listed(level, 3)} in some." if level else ".")
+        return said + (f", tied with {listed(level, 3)} in some." if level else ".")
     said = f"{where} {first} is best in {listed(led)}"
     rest = [f"{name} in {listed(measures)}" for name, measures in others[:3]]
     return "; ".join([said, *rest]) + "."
@@ -369,35 +369,33 @@ def _numbered(findings: Findings, wins: dict[str, list[str]], where: str) -> str
 
 
 def how_tested(findings: Findings) -> list[str]:
-    """Sentences that say what the marks mean and what can be concluded."""
+    """Sentences that explain the marks and what can be concluded."""
     results, tested = findings.results, findings.tested
     if not findings.tables or len(results.learners) == 1:
         return []
     if tested.any():
         said = [
-            "Bold is the best of its column, ≈ is not significantly worse: the corrected "
-            "resampled t-test of Nadeau and Bengio against the best, over the folds of that "
-            f"dataset, with Holm's correction for the number of learners, at {ALPHA:g}."
+            "Bold marks the best of each column, ≈ those that are not significantly worse: by the "
+            "corrected resampled t-test of Nadeau and Bengio against the best, over the folds of "
+            f"the dataset, with Holm's correction for the number of learners, at {ALPHA:g}."
         ]
         splits = np.concatenate([t.splits[tested] for t in findings.tables.values()])
         fewest = int(splits[splits > 0].min(initial=FEW_FOLDS))
         if fewest < FEW_FOLDS:
-            said.append(
-                f"With {counted(fewest, 'fold')} this test finds large differences only; "
-                "ten folds would tell more."
-            )
+            folds = counted(fewest, "fold")
+            said.append(f"With {folds}, only large differences are found; ten would find more.")
         if not tested.all():
             names = listed(list(compress(results.datasets, ~tested)), 6)
             said.append(f"Nothing is tested on {names}: there is a single split.")
     else:
         said = [
-            "Bold is the best of its column.",
-            "There is a single split of each dataset, so nothing is tested: small differences "
-            "may be chance. Cross-validation (--cv 10) would tell.",
+            "Bold marks the best of each column.",
+            "There is a single split of each dataset, so nothing is tested: small differences may "
+            "be due to chance. Cross-validation (--cv 10) can tell.",
         ]
     if (n := len(results.datasets)) < FEWEST_DATASETS:
         said.append(
-            f"With {counted(n, 'dataset')}, tests over datasets (Friedman, Nemenyi, Wilcoxon) "
-            f"would mean nothing, so there are none; they start at {FEWEST_DATASETS}."
+            f"Tests over datasets (Friedman, Nemenyi, Wilcoxon) take at least {FEWEST_DATASETS} "
+            f"datasets; this comparison has {n}."
         )
     return said

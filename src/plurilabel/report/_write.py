@@ -115,7 +115,7 @@ def write_report(
             raise ValueError(f"formats must be of {', '.join(FORMATS)}, got {name!r}")
     place = results.folder if folder is None else Path(folder)
     if place is None:
-        raise ValueError("folder must be given: these results have none of their own")
+        raise ValueError("folder must say where to write: these results have none of their own")
     if not results.cells:
         raise ValueError("results must have at least one cell, got none")
     texts = rendered(results, formats, title)
@@ -144,7 +144,7 @@ def rendered(results: Results, formats: Sequence[str], title: str | None) -> dic
     for name in pages:
         texts[name] = _template(name).render(shown)
     if "html" in pages:
-        # the template is indented for people; between tags that is of no use
+        # the indentation of the template, between tags
         texts["html"] = re.sub(r">\n\s*<", "><", texts["html"])
     return texts
 
@@ -180,12 +180,14 @@ def _csv(findings: Findings) -> str:
     writer = csv.writer(text, lineterminator="\n")
     columns = "dataset learner measure mean deviation splits rank best not_worse"
     writer.writerow(columns.split())
+    tables = {
+        name: (t.means, t.deviations, t.counts, t.ranks, 1 * t.best, 1 * t.close)
+        for name, t in findings.tables.items()
+    }
     for i, dataset in enumerate(findings.results.datasets):
         for j, learner in enumerate(findings.results.learners):
-            for t in findings.tables.values():
-                values = (t.means, t.deviations, t.counts, t.ranks, t.best, t.close)
-                mean, deviation, splits, rank, best, close = (part[i, j].item() for part in values)
-                numbers = (mean, deviation, splits, rank, int(best), int(close))
-                cells = ["" if np.isnan(number) else repr(number) for number in numbers]
-                writer.writerow([dataset, learner, t.measure, *cells])
+            for measure, parts in tables.items():
+                numbers = [part[i, j].item() for part in parts]
+                cells = ["" if np.isnan(number) else number for number in numbers]
+                writer.writerow([dataset, learner, measure, *cells])
     return text.getvalue()
