@@ -103,7 +103,7 @@ def measure_tables(
     names = list(results.measures if measures is None else measures)
     if not names:
         return {}
-    # all measures at once: (measures, datasets, learners) and the splits
+    # all measures at once: (measures, datasets, learners, splits)
     scores = np.array([results.scores(name) for name in names])
     known = [get_measure(name) for name in names]
     titles = [measure.title for measure in known]
@@ -113,6 +113,7 @@ def measure_tables(
     squares = np.nansum((scores - means[..., None]) ** 2, axis=3)
     deviations = np.sqrt(_divided(squares, counts - 1))
 
+    # a learner is ranked where it has a value in every split that any learner has one in
     whole = (counts == splits[..., None]) & (counts > 0)
     sign = np.array([-1.0 if measure.greater_is_better else 1.0 for measure in known])
     losses = np.where(whole, means * sign[:, None, None], np.nan)
@@ -124,7 +125,7 @@ def measure_tables(
     average = _divided(np.nansum(among, axis=1), kept.sum(axis=1))
 
     best = ranks == np.fmin.reduce(ranks, axis=2, keepdims=True)
-    best &= whole.sum(axis=2, keepdims=True) > 1  # nobody is better than no one
+    best &= whole.sum(axis=2, keepdims=True) > 1  # one learner alone has nobody to be better than
     ratios, pvalues = fold_ratios(results), np.full(best.shape, np.nan)
     is_tested = best.any(axis=2) & (splits > 1) & np.isfinite(ratios)
     for m, i, j in np.argwhere(is_tested[..., None] & whole & ~best):
@@ -149,7 +150,7 @@ def measure_tables(
 def fold_ratios(results: Results) -> Array:
     """Test instances over training instances of each dataset; NaN where folds are not tested.
 
-    Tested are several splits that are not the same published one again.
+    They are tested where there are several splits, unless all of them are one published split.
     """
     splits: dict[str, set[Any]] = {name: set() for name in results.datasets}
     shares: dict[str, list[float]] = {name: [] for name in results.datasets}

@@ -145,7 +145,7 @@ def rendered(results: Results, formats: Sequence[str], title: str | None) -> dic
         texts[name] = _template(name).render(shown)
     if "html" in pages:
         # the indentation of the template, between tags
-        texts["html"] = re.sub(r">\n\s*<", "><", texts["html"])
+        texts["html"] = re.sub(r">\n\s*<", "><", texts["html"].lstrip())
     return texts
 
 

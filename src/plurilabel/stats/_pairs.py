@@ -42,7 +42,7 @@ class Comparisons:
 
     @property
     def adjusted(self) -> Array:
-        """The p-values after Holm's correction: those up to alpha are significant at alpha."""
+        """P-values after Holm's correction; those up to alpha are significant at alpha."""
         return holm_adjusted(self.pvalues)
 
     def __str__(self) -> str:
