@@ -55,7 +55,8 @@ class Chart:
         Its heading, and what readers who cannot see it should know.
     x, y : (float, float)
         Ends of the axes.
-    x_label, y_label : str
+    labels : (str, str)
+        Of the x and the y axis.
     log_x : bool, default=False
 
     Attributes
