@@ -2,8 +2,8 @@
 Critical-difference diagram
 ===========================
 
-Five learners on twelve datasets: who is better than whom, and which differences may be chance?
-The diagram shows average ranks, the best to the left. A bar joins learners whose ranks are
+Five learners on twelve datasets: which is better than which, and which differences may be due to
+chance? The diagram shows average ranks, the best to the left. A bar joins learners whose ranks are
 closer than the critical difference of Nemenyi's test.
 """
 
@@ -36,7 +36,7 @@ learners = {
 results = compare.compare(data, learners)  # a stratified split of each
 
 # %%
-# Friedman's test first: is there a difference at all?
+# Friedman's test comes first: is there any difference at all?
 
 values = results.means("average_precision")
 print(stats.friedman(values, greater_is_better=True, names=results.learners))
@@ -49,7 +49,7 @@ stats.plot_critical_difference(test.average_ranks, test.names, test.critical_dif
 plt.show()
 
 # %%
-# By another measure the order is another one.
+# Another measure gives another order.
 
 values = results.means("f1")
 test = stats.nemenyi(values, greater_is_better=True, names=results.learners)

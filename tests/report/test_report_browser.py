@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from plurilabel.report import write_report
-from tests.report.made_up import made_up
+from tests.report.example_results import example_results
 
 # The page measures itself and tells the page around it, whose text the browser prints. It lies in
 # a frame because windows are never narrower than some 500 pixels.
@@ -111,7 +111,7 @@ def browser():
 def page(tmp_path_factory):
     """A report with everything in it, and the script that measures it."""
     folder = tmp_path_factory.mktemp("report")
-    results = made_up(5, 9, 2, 40)
+    results = example_results(5, 9, 2, 40)
     for cell in results.cells:
         if cell["learner"] == "RAkEL" and cell["dataset"] == "data1":
             cell.update(status="timeout", error="took longer than 5 s " * 12, scores={})

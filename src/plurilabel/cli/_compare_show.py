@@ -12,7 +12,7 @@ from plurilabel.cli._common import console, print_table, say
 
 if TYPE_CHECKING:
     from plurilabel.compare import Results
-    from plurilabel.report._table import Table
+    from plurilabel.report import MeasureTable
 
 # what is shown where nothing else is asked for, with titles that fit 80 columns
 SHOWN = {
@@ -91,16 +91,11 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
     Where the room (by default the terminal's) is too small, the deviations are left out, and
     then the last measures.
     """
-    import numpy as np
-
-    from plurilabel.report._table import absent_words, make_table
+    from plurilabel.report import measure_tables
 
     room = console().width if room is None else room
-    untested, absent = np.zeros(len(results.datasets), dtype=bool), absent_words(results)
-    tables = [
-        make_table(results, name, untested, absent)
-        for name in measures or [name for name in SHOWN if name in results.measures]
-    ]
+    names = measures or [name for name in SHOWN if name in results.measures]
+    tables = list(measure_tables(results, names).values())
     spread = _has_spread(results) and all(
         _width(*_cells(results, i, tables, True)) <= room for i in range(len(results.datasets))
     )
@@ -119,7 +114,7 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
 
 
 def _cells(
-    results: Results, i: int, tables: list[Table], spread: bool
+    results: Results, i: int, tables: list[MeasureTable], spread: bool
 ) -> tuple[list[str], list[list[str]]]:
     import numpy as np
 

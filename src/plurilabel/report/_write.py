@@ -1,25 +1,47 @@
-"""Writing the report of a comparison."""
+"""Writing the report of a comparison: templates filled in, files replaced whole."""
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
+from functools import cache
+from io import StringIO
+from operator import methodcaller
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from plurilabel._text import capital, counted, listed
 from plurilabel.compare import Results
 from plurilabel.io import write_atomic
-from plurilabel.report._csv import csv_report
-from plurilabel.report._data import Findings
-from plurilabel.report._html import html_report
-from plurilabel.report._latex import latex_report
-from plurilabel.report._markdown import markdown_report
-from plurilabel.report._words import counted, listed
+from plurilabel.report._charts import charts, label_scores
+from plurilabel.report._findings import Findings, describe
 
-FORMATS: dict[str, Callable[[Findings, str], str]] = {
-    "html": html_report,
-    "md": markdown_report,
-    "tex": latex_report,
-    "csv": csv_report,
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+FORMATS = ("html", "md", "tex", "csv")
+
+_SPACES = dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029", " ")
+_MARKDOWN = _SPACES | {c: f"\\{c}" for c in "\\`*_[]|#~$"} | {"&": "&amp;", "<": "&lt;"}
+_LATEX = _SPACES | {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "∞": r"$\infty$", "…": r"\ldots{}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$",
+}  # fmt: skip
+FILTERS = {
+    # text in which nothing is markup; HTML is escaped by jinja2 itself
+    "markdown": methodcaller("translate", str.maketrans(_MARKDOWN)),
+    "latex": methodcaller("translate", str.maketrans(_LATEX)),
+    # heads of columns may break where code has a joint
+    "breakable": methodcaller("translate", str.maketrans({c: f"{c}\u200b" for c in "(_,/"})),
+    "capital": capital,
+    "counted": counted,
+    "listed": listed,
 }
 
 
@@ -27,19 +49,20 @@ def write_report(
     results: Results,
     folder: str | os.PathLike[str] | None = None,
     *,
-    formats: Sequence[str] = ("html", "md", "tex", "csv"),
+    formats: Sequence[str] = FORMATS,
     title: str | None = None,
 ) -> dict[str, Path]:
-    """Write what a comparison found as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
+    """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
 
-    The page holds everything it needs and asks the network for nothing. It shows who is best in
-    what, tables with the best and the not significantly worse marked, ranks and tests, plots,
-    what the data are, what failed, and how to repeat it. The LaTeX file holds tables for
-    ``\\input``; the CSV file has one line for each dataset, learner and measure.
+    The page holds everything it needs and asks the network for nothing. It shows which learner is
+    best in which measure, tables with the best and the not significantly worse marked, ranks and
+    tests, plots, a description of the data, what failed, and how to reproduce the results. The
+    LaTeX file holds tables for ``\\input``; the CSV file has one line for each dataset, learner
+    and measure. All but CSV need jinja2, which ``pip install 'plurilabel[cli]'`` brings.
 
     How differences are tested:
 
-    - Within a dataset with several folds, each learner is held against the best by the corrected
+    - Within a dataset with several folds, each learner is compared with the best by the corrected
       resampled t-test (:func:`~plurilabel.stats.corrected_resampled_t`) with Holm's correction;
       those without a significant difference at 0.05 are marked.
     - Over five datasets or more, by :func:`~plurilabel.stats.friedman`,
@@ -53,7 +76,7 @@ def write_report(
         Of :func:`~plurilabel.compare.compare`, finished or not; cells that failed are shown as
         such.
     folder : path, optional
-        By default that of the comparison. It is made if it is not there; each file is there
+        By default that of the comparison. It is created if needed; each file is replaced as a
         whole or not at all.
     formats : sequence of str
         Of "html", "md", "tex" and "csv".
@@ -95,24 +118,76 @@ def write_report(
         raise ValueError("folder must say where to write: these results have none of their own")
     if not results.cells:
         raise ValueError("results must have at least one cell, got none")
+    texts = rendered(results, formats, title)
     place.mkdir(parents=True, exist_ok=True)
-    findings = Findings(results)
-    heading = title or default_title(results)
-    written = {}
-    for name in formats:
-        path = place / f"report.{name}"
+    files = {name: place / f"report.{name}" for name in formats}
+    for name, path in files.items():
         with write_atomic(path) as stream:
-            stream.write(FORMATS[name](findings, heading).encode())
-        written[name] = path
-    return written
+            stream.write(texts[name].encode())
+    return files
 
 
-def default_title(results: Results) -> str:
-    """What was compared, in a few words."""
-    learners, datasets = results.learners, results.datasets
-    return f"{_few(learners, 'learner')} on {_few(datasets, 'dataset')}"
+def rendered(results: Results, formats: Sequence[str], title: str | None) -> dict[str, str]:
+    """The text of each format."""
+    findings = Findings(results)
+    texts = {"csv": _csv(findings)} if "csv" in formats else {}
+    pages = [name for name in formats if name != "csv"]
+    if pages:
+        shown = describe(findings)
+        shown["title"] = title or shown["title"]
+    if "html" in pages:
+        plan = results.plan["datasets"]
+        shown["plots"] = [
+            (name, plan[name].get("q"), charts(findings, name), label_scores(findings, name))
+            for name in results.datasets
+        ]
+    for name in pages:
+        texts[name] = _template(name).render(shown)
+    if "html" in pages:
+        # the indentation of the template, between tags
+        texts["html"] = re.sub(r">\n\s*<", "><", texts["html"].lstrip())
+    return texts
 
 
-def _few(names: Sequence[str], word: str) -> str:
-    said = listed(names)
-    return said if len(names) <= 3 and len(said) <= 60 else counted(len(names), word)
+@cache
+def _template(name: str) -> Template:
+    try:
+        import jinja2
+    except ImportError:
+        raise ImportError(
+            f"a report in {name} needs jinja2: pip install 'plurilabel[cli]'"
+        ) from None
+    options: dict[str, Any] = {"autoescape": name == "html"}
+    if name == "tex":  # braces belong to TeX
+        options |= {"block_start_string": "<%", "block_end_string": "%>"}
+        options |= {"variable_start_string": "<<", "variable_end_string": ">>"}
+        options |= {"comment_start_string": "<#", "comment_end_string": "#>"}
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plurilabel.report"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+    environment.filters |= FILTERS
+    return environment.get_template(f"report.{name}")
+
+
+def _csv(findings: Findings) -> str:
+    """One line for each dataset, learner and measure; empty where there is no value."""
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    columns = "dataset learner measure mean deviation splits rank best not_worse"
+    writer.writerow(columns.split())
+    tables = {
+        name: (t.means, t.deviations, t.counts, t.ranks, 1 * t.best, 1 * t.close)
+        for name, t in findings.tables.items()
+    }
+    for i, dataset in enumerate(findings.results.datasets):
+        for j, learner in enumerate(findings.results.learners):
+            for measure, parts in tables.items():
+                numbers = [part[i, j].item() for part in parts]
+                cells = ["" if np.isnan(number) else number for number in numbers]
+                writer.writerow([dataset, learner, measure, *cells])
+    return text.getvalue()

@@ -18,45 +18,116 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where everything goes, in ranks from left to right and rows from top to bottom.
+class CriticalDifferenceDiagram:
+    """Lines and texts of a diagram, for any program that draws.
+
+    Points are (x, y) with x in ranks and y in rows of names, downwards from the axis.
 
     Attributes
     ----------
-    low, high : int
-        Ends of the axis.
-    bars : list of (float, float, int)
-        First and last rank of each group of learners that do not differ, and its row.
-    rows : int
-        Rows that the bars take.
-    labels : list of (int, float, int, str)
-        Learner, its rank, row of its name, and "left" or "right".
+    left, right, top, bottom : float
+        The edges of the drawing.
+    row : float
+        Ranks that are as wide as a row is high.
+    lines : list of (str, list of (float, float))
+        The style, "axis", "clique" or "stem", and the points to join.
+    texts : list of (str, float, float, str, str)
+        The style, "tick", "value" or "name", where the baseline starts or ends, "left", "center"
+        or "right" for the part of the text that is there, and the text.
     """
 
-    low: int
-    high: int
-    bars: list[tuple[float, float, int]]
-    rows: int
-    labels: list[tuple[int, float, int, str]]
+    left: float
+    right: float
+    top: float
+    bottom: float
+    row: float
+    lines: list[tuple[str, list[tuple[float, float]]]]
+    texts: list[tuple[str, float, float, str, str]]
 
 
-def cd_layout(ranks: ArrayLike, cd: float) -> Layout:
-    """Place bars and names so that no lines cross: outer learners above inner ones."""
+def critical_difference_diagram(
+    ranks: ArrayLike, names: Sequence[str], cd: float
+) -> CriticalDifferenceDiagram:
+    """Lay a diagram out so that no lines cross: the names of outer learners above inner ones.
+
+    :func:`plot_critical_difference` draws it with matplotlib, and
+    :func:`~plurilabel.report.write_report` as SVG in the colors of the page.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (learners,)
+        Average ranks, of :func:`average_ranks`; the best is to the left.
+    names : sequence of str
+    cd : float
+        Critical difference, of :func:`nemenyi`.
+
+    Returns
+    -------
+    CriticalDifferenceDiagram
+
+    Examples
+    --------
+    >>> from plurilabel.stats import critical_difference_diagram
+    >>> diagram = critical_difference_diagram([1.5, 2.0, 2.5], ["forest", "chain", "kNN"], cd=0.6)
+    >>> [text for style, *_, text in diagram.texts if style == "name"]
+    ['forest', 'chain', 'kNN']
+    >>> [style for style, _ in diagram.lines].count("clique")
+    2
+    """
     r = np.asarray(ranks, dtype=np.float64)
-    order = np.argsort(r, kind="stable")
+    if r.ndim != 1 or len(r) < 2 or not np.isfinite(r).all():
+        raise ValueError("ranks must be a list of at least two finite numbers")
+    if len(names) != len(r):
+        raise ValueError(f"names must have {len(r)} entries, one per rank, got {len(names)}")
+    if not (np.isfinite(cd) and cd >= 0):
+        raise ValueError(f"cd must be a finite number and not negative, got {cd}")
+    low = floor(r.min() + 1e-9)
+    high = max(ceil(r.max() - 1e-9), low + 1)
+    row = (high - low) / max(13, high - low)
+    side = row * (1.5 + 0.37 * max(len(str(name)) for name in names))
+    left, right = low - side, high + side
+
+    axis: list[list[tuple[float, float]]] = [[(low, 0), (high, 0)]]
+    texts: list[tuple[str, float, float, str, str]] = []
+    for tick in range(low, high + 1, 1 if high - low <= 14 else 2):
+        axis.append([(tick, 0), (tick, -0.25)])
+        texts.append(("tick", tick, -0.45, "center", str(tick)))
+    end = min(low + cd, right - 0.2 * row)
+    axis.append([(x, -1.8 + up) for x in (low, end) for up in (0, -0.2, 0.2, 0)])
+    cut = "" if low + cd <= end else " (longer than the axis)"
+    texts.append(("tick", low + 0.3 * row, -2.2, "left", f"CD = {cd:.2f}{cut}"))
+
+    bars: list[list[tuple[float, float]]] = []
     ends: list[float] = []
-    bars = []
     for group in cliques(r, cd):
-        first, last = float(r[list(group)].min()), float(r[list(group)].max())
-        # the first row in which the bar does not touch the one before
-        row = next((i for i, end in enumerate(ends) if first > end + 0.05 * len(r)), len(ends))
-        ends[row : row + 1] = [last]
-        bars.append((first, last, row))
-    half = ceil(len(r) / 2)
-    left = [(int(j), float(r[j]), row, "left") for row, j in enumerate(order[:half])]
-    right = [(int(j), float(r[j]), row, "right") for row, j in enumerate(order[: half - 1 : -1])]
-    low, high = floor(r.min() + 1e-9), ceil(r.max() - 1e-9)
-    return Layout(low, max(high, low + 1), bars, len(ends), left + right)
+        first, last = r[list(group)].min(), r[list(group)].max()
+        # the first level at which the bar does not touch the one before
+        level = next((i for i, e in enumerate(ends) if first > e + 0.05 * len(r)), len(ends))
+        ends[level : level + 1] = [last]
+        y = 0.6 + 0.45 * level
+        bars.append([(first - 0.15 * row, y), (last + 0.15 * row, y)])
+
+    stems = []
+    order, half = np.argsort(r, kind="stable"), ceil(len(r) / 2)
+    sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
+    for learners, edge, out, align in sides:
+        for place, j in enumerate(learners):
+            y = 1.7 + 0.45 * len(ends) + place
+            stems.append([(r[j], 0), (r[j], y), (edge + 0.8 * out, y)])
+            texts.append(("name", edge + 1.05 * out, y + 0.2, align, str(names[j])))
+            texts.append(("value", edge + 0.4 * out, y - 0.08, "center", f"{r[j]:.2f}"))
+    styled = (("axis", axis), ("clique", bars), ("stem", stems))
+    lines = [(style, points) for style, of_style in styled for points in of_style]
+    bottom = 1.3 + 0.45 * len(ends) + half
+    return CriticalDifferenceDiagram(left, right, -2.8, bottom, row, lines, texts)
+
+
+_LINES: dict[str, dict[str, Any]] = {
+    "axis": {"linewidth": 1}, "clique": {"linewidth": 3.5}, "stem": {"linewidth": 0.8},
+}  # fmt: skip
+_TEXTS: dict[str, dict[str, Any]] = {
+    "tick": {"fontsize": 9}, "name": {"fontsize": 10}, "value": {"fontsize": 6.5, "color": "0.35"},
+}  # fmt: skip
 
 
 def plot_critical_difference(
@@ -84,6 +155,7 @@ def plot_critical_difference(
     Returns
     -------
     matplotlib Axes
+        With ranks from left to right.
 
     References
     ----------
@@ -97,74 +169,25 @@ def plot_critical_difference(
     >>> [text.get_text() for text in ax.texts if "C4.5" in text.get_text()]
     ['C4.5+m+cf', 'C4.5+m', 'C4.5', 'C4.5+cf']
     """
-    ranks = np.asarray(ranks, dtype=np.float64)
-    if ranks.ndim != 1 or len(ranks) < 2 or not np.isfinite(ranks).all():
-        raise ValueError("ranks must be a list of at least two finite numbers")
-    if len(names) != len(ranks):
-        raise ValueError(f"names must have {len(ranks)} entries, one per rank, got {len(names)}")
-    if not (np.isfinite(cd) and cd >= 0):
-        raise ValueError(f"cd must be a finite number and not negative, got {cd}")
-    layout = cd_layout(ranks, cd)
+    diagram = critical_difference_diagram(ranks, names, cd)
     if ax is None:
-        ax = _new_axes(layout, max(len(str(name)) for name in names))
-    _draw(ax, layout, [str(name) for name in names], cd)
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError(
+                "plot_critical_difference needs matplotlib: pip install 'plurilabel[cli]'"
+            ) from None
+        # 20 points a row
+        width = (diagram.right - diagram.left) / diagram.row * 20 / 72
+        height = (diagram.bottom - diagram.top) * 20 / 72
+        ax = pyplot.figure(figsize=(width, height)).add_axes((0, 0, 1, 1))
+    for style, points in diagram.lines:
+        ax.plot(*np.transpose(points), color="black", solid_capstyle="butt", **_LINES[style])
+    for style, x, y, align, text in diagram.texts:
+        ax.text(x, y, text.replace("$", r"\$"), ha=align, va="baseline", **_TEXTS[style])
+    ax.set_xlim(diagram.left, diagram.right)
+    ax.set_ylim(diagram.bottom, diagram.top)
+    ax.set_axis_off()
     if path is not None:
         ax.figure.canvas.print_figure(path, dpi=150, bbox_inches="tight")
-    return ax
-
-
-# heights in rows: a name needs one, a bar less
-_BAR = 0.45
-_FIRST_BAR = 0.55
-_TOP = -2.8
-
-
-def _depth(layout: Layout, row: int) -> float:
-    """Height of a name below the axis: under all bars."""
-    return _FIRST_BAR + layout.rows * _BAR + 0.6 + row
-
-
-def _draw(ax: Axes, layout: Layout, names: Sequence[str], cd: float) -> None:
-    low, high = layout.low, layout.high
-    ink: dict[str, Any] = {"color": "black", "clip_on": False, "solid_capstyle": "butt"}
-    ax.plot([low, high], [0, 0], linewidth=1, **ink)
-    for tick in range(low, high + 1):
-        ax.plot([tick, tick], [0, -0.25], linewidth=1, **ink)
-        ax.text(tick, -0.4, str(tick), ha="center", va="bottom", fontsize=9)
-    ax.plot([low, low + cd], [-1.65, -1.65], linewidth=1, **ink)
-    for end in (low, low + cd):
-        ax.plot([end, end], [-1.8, -1.5], linewidth=1, **ink)
-    ax.text(low + cd / 2, -1.85, f"CD = {cd:.3g}", ha="center", va="bottom", fontsize=9)
-    for first, last, row in layout.bars:
-        y, pad = _FIRST_BAR + row * _BAR, 0.006 * (high - low)
-        ax.plot([first - pad, last + pad], [y, y], linewidth=3.5, **ink)
-    margin = 0.08 * (high - low)  # room for the figures beyond the ends of the axis
-    for j, rank, row, side in layout.labels:
-        y = _depth(layout, row)
-        end, turn, align = (low, -1, "right") if side == "left" else (high, 1, "left")
-        edge = end + turn * margin
-        ax.plot([rank, rank, edge], [0, y, y], linewidth=0.8, **ink)
-        name = names[j].replace("$", r"\$")
-        ax.text(edge + turn * margin / 6, y, name, ha=align, va="center", fontsize=9)
-        style: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": "0.35"}
-        ax.text(end + turn * margin / 2, y - 0.06, f"{rank:.2f}", ha="center", **style)
-    lowest = max(_depth(layout, row) for _, _, row, _ in layout.labels)
-    ax.set_xlim(low - margin, max(high, low + cd) + margin)
-    ax.set_ylim(lowest + 0.5, _TOP)
-    ax.set_axis_off()
-
-
-def _new_axes(layout: Layout, longest: int) -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError(
-            "plot_critical_difference needs matplotlib: pip install plurilabel[cli]"
-        ) from None
-    rows = max(row for _, _, row, _ in layout.labels)
-    height = 0.24 * (_depth(layout, rows) + 0.5 - _TOP)
-    names = 0.075 * longest + 0.2  # inches on either side
-    width = max(4.5, 0.45 * (layout.high - layout.low)) + 2 * names
-    figure, ax = pyplot.subplots(figsize=(width, height))
-    figure.subplots_adjust(left=names / width, right=1 - names / width, bottom=0, top=1)
     return ax

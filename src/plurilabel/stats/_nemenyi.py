@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from plurilabel.stats._friedman import (
-    Array,
-    check_values,
-    rank_lines,
-    ranks_and_error,
-)
+from plurilabel.stats._friedman import Array, check_values, rank_lines, ranks_and_error
 
 
 @dataclass(frozen=True, eq=False)
 class Nemenyi:
-    """What :func:`nemenyi` found; ``print`` shows it.
+    """Result of :func:`nemenyi`; ``print`` shows a summary.
 
     Attributes
     ----------
@@ -30,7 +25,7 @@ class Nemenyi:
     critical_difference : float
         Learners whose average ranks differ by more than this are significantly different.
     pvalues : ndarray of shape (learners, learners)
-        Of each pair, for all pairs at once; 1 on the diagonal.
+        Of each pair, corrected for the number of pairs; 1 on the diagonal.
     """
 
     names: tuple[str, ...]
@@ -49,7 +44,6 @@ class Nemenyi:
         lines = [
             f"Nemenyi test of {len(self.names)} learners on {self.n_datasets} datasets",
             f"  critical difference {self.critical_difference:.3f} at alpha = {self.alpha:g}",
-            "average ranks",
             rank_lines(self.names, self.average_ranks),
         ]
         alike = [", ".join(self.names[j] for j in group) for group in self.groups]
@@ -71,7 +65,8 @@ def nemenyi(
     With N datasets and k learners, two average ranks differ significantly if they are further
     apart than the critical difference ``q_alpha * sqrt(k (k + 1) / (6 N))``, where q_alpha is the
     quantile of the studentized range for k groups and infinitely many degrees of freedom,
-    divided by the root of 2. To be used after :func:`friedman` has found a difference.
+    divided by the square root of 2. Meant to be used after :func:`friedman` has found a
+    difference.
 
     Parameters
     ----------
@@ -108,7 +103,7 @@ def nemenyi(
     k = len(R)
     apart = np.abs(R[:, None] - R) / error * np.sqrt(2)
     distinct, where = np.unique(apart, return_inverse=True)
-    # beyond 20 the p-value is 0 to every digit anyone prints; so the integral is left alone
+    # beyond 20 the p-value is 0 to every digit anyone prints, and the integral is slow
     p = [
         float(stats.studentized_range.sf(a, k, np.inf)) if 0 < a < 20 else a == 0 for a in distinct
     ]
@@ -127,16 +122,11 @@ def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...
     """Largest sets of two or more learners whose ranks lie within the critical difference."""
     ranks = np.asarray(ranks, dtype=np.float64)
     order = np.argsort(ranks, kind="stable")
-    groups, last = [], -1
-    for start, end in _runs(ranks[order], critical_difference):
-        if end > max(last, start):
-            groups.append(tuple(order[start : end + 1].tolist()))
+    # a hair more than the difference: 3.1 - 2.1 must not exceed 1.0
+    reach = ranks[order] + critical_difference + 1e-9
+    groups, last = [], 0
+    for start, end in enumerate(np.searchsorted(ranks[order], reach, side="right")):
+        if end > max(last, start + 1):  # not inside the group before, and not one learner alone
+            groups.append(tuple(order[start:end].tolist()))
             last = end
     return groups
-
-
-def _runs(ordered: Array, width: float) -> Iterator[tuple[int, int]]:
-    for start in range(len(ordered)):
-        # a hair more than the width: 3.1 - 2.1 must not exceed 1.0
-        end = int(np.searchsorted(ordered, ordered[start] + width + 1e-9, side="right")) - 1
-        yield start, end

@@ -1,20 +1,20 @@
-"""Which learners differ: tests of pairs with Holm's correction."""
+"""Which learners differ: tests of pairs over datasets, and over the folds of one dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
-from plurilabel.stats._exact import exact_signed_rank
 from plurilabel.stats._friedman import Array, check_values, ranks_and_error
 
 EXACT_UP_TO = 200
-"""Differences up to which Wilcoxon's p is exact: some milliseconds."""
+"""Differences up to which Wilcoxon's p-value is exact: a few milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +29,6 @@ class Comparisons:
     pairs : tuple of (int, int)
         Indices of the learners compared.
     statistics, pvalues : ndarray of shape (pairs,)
-    adjusted : ndarray of shape (pairs,)
-        The p-values after Holm's correction: those up to alpha are significant at alpha.
     better : ndarray of shape (pairs,)
         Index of the learner of each pair that did better; -1 where neither did.
     """
@@ -40,18 +38,20 @@ class Comparisons:
     pairs: tuple[tuple[int, int], ...]
     statistics: Array
     pvalues: Array
-    adjusted: Array
     better: NDArray[np.intp]
+
+    @property
+    def adjusted(self) -> Array:
+        """P-values after Holm's correction; those up to alpha are significant at alpha."""
+        return holm_adjusted(self.pvalues)
 
     def __str__(self) -> str:
         lines = [self.test, "     p  adjusted"]
+        adjusted = self.adjusted
         for i in np.argsort(self.pvalues, kind="stable"):
-            a, b = self.pairs[i]
-            if self.better[i] == b:
-                a, b = b, a
-            sign = "=" if self.better[i] < 0 else ">"
-            p, adjusted = self.pvalues[i], self.adjusted[i]
-            lines.append(f"{p:6.4f}    {adjusted:6.4f}  {self.names[a]} {sign} {self.names[b]}")
+            a, b = self.pairs[i] if self.better[i] != self.pairs[i][1] else self.pairs[i][::-1]
+            pair = f"{self.names[a]} {'=' if self.better[i] < 0 else '>'} {self.names[b]}"
+            lines.append(f"{self.pvalues[i]:6.4f}    {adjusted[i]:6.4f}  {pair}")
         return "\n".join(lines)
 
 
@@ -65,9 +65,9 @@ def holm(
 ) -> Comparisons:
     """Compare learners by their average ranks, with Holm's correction.
 
-    The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is held against the normal
-    distribution, from both sides. Compared with a control, k - 1 tests are corrected for instead
-    of all k (k - 1) / 2 pairs, so smaller differences are found.
+    The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is compared with the normal
+    distribution, two-sided. Comparing with a control takes k - 1 tests instead of all
+    k (k - 1) / 2 pairs, so smaller differences are found.
 
     Parameters
     ----------
@@ -102,24 +102,12 @@ def holm(
     """
     values, names = check_values(values, names, missing=missing)
     R, error = ranks_and_error(values, greater_is_better)
-    against = "of all pairs"
-    pairs = list(combinations(range(len(R)), 2))
-    if control is not None:
-        c = _index_of(control, names)
-        pairs = [(c, j) for j in range(len(R)) if j != c]
-        against = f"against {names[c]}"
+    pairs, words = _pairs(names, control)
     first, second = np.transpose(pairs)
     z = (R[first] - R[second]) / error
     p = 2 * stats.norm.sf(np.abs(z))
-    return Comparisons(
-        test=f"average ranks {against}, Holm's correction",
-        names=names,
-        pairs=tuple(pairs),
-        statistics=z,
-        pvalues=p,
-        adjusted=holm_adjusted(p),
-        better=np.where(z == 0, -1, np.where(z < 0, first, second)),
-    )
+    better = np.where(z == 0, -1, np.where(z < 0, first, second))
+    return Comparisons(f"average ranks {words}, Holm's correction", names, pairs, z, p, better)
 
 
 def wilcoxon(
@@ -133,9 +121,9 @@ def wilcoxon(
     """Compare pairs of learners by Wilcoxon's signed-rank test, with Holm's correction.
 
     The ranks of zero differences are split evenly between both signs, as Demsar does. The
-    p-value is two-sided and exact up to 200 datasets, with ties too: all signs of the
-    differences that are not zero are equally likely. Beyond, it is the normal approximation.
-    Differences that agree to eleven digits of the largest value count as equal.
+    p-value is two-sided. Up to 200 datasets it is exact, which SciPy's is only without ties and
+    zeros: all signs of the nonzero differences are equally likely. Beyond that, it is the normal
+    approximation. Differences that agree to eleven digits of the largest value count as equal.
 
     Parameters
     ----------
@@ -165,33 +153,22 @@ def wilcoxon(
     array([1.5])
     """
     values, names = check_values(values, names, missing=missing)
-    pairs = list(combinations(range(len(names)), 2))
-    against = "of all pairs"
-    if control is not None:
-        c = _index_of(control, names)
-        pairs = [(c, j) for j in range(len(names)) if j != c]
-        against = f"against {names[c]}"
+    pairs, words = _pairs(names, control)
     scale = float(np.abs(values).max()) or 1.0
-    tests = [_signed_rank(np.round((values[:, i] - values[:, j]) / scale, 11)) for i, j in pairs]
+    tests = [signed_rank(np.round((values[:, i] - values[:, j]) / scale, 11)) for i, j in pairs]
     plus, minus, p = np.transpose(tests)
-    first, second = np.transpose(pairs)
     ahead = plus - minus if greater_is_better else minus - plus
-    return Comparisons(
-        test=f"Wilcoxon signed ranks {against}, Holm's correction",
-        names=names,
-        pairs=tuple(pairs),
-        statistics=np.minimum(plus, minus),
-        pvalues=p,
-        adjusted=holm_adjusted(p),
-        better=np.where(ahead == 0, -1, np.where(ahead > 0, first, second)),
-    )
+    first, second = np.transpose(pairs)
+    better = np.where(ahead == 0, -1, np.where(ahead > 0, first, second))
+    test, low = f"Wilcoxon signed ranks {words}, Holm's correction", np.minimum(plus, minus)
+    return Comparisons(test, names, pairs, low, p, better)
 
 
 def holm_adjusted(pvalues: ArrayLike) -> Array:
-    """P-values corrected for their number by Holm's step-down rule.
+    """P-values corrected for their number by Holm's step-down rule, which SciPy does not have.
 
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none falls below one
-    before it, none exceeds 1.
+    The smallest of m is multiplied by m, the next by m - 1, and so on; none falls below the one
+    before it, and none exceeds 1.
 
     Examples
     --------
@@ -209,8 +186,8 @@ def holm_adjusted(pvalues: ArrayLike) -> Array:
     return adjusted
 
 
-def _signed_rank(d: Array) -> tuple[float, float, float]:
-    """Sums of the positive and the negative ranks, and p."""
+def signed_rank(d: Array) -> tuple[float, float, float]:
+    """Sums of the positive and the negative ranks of differences, and the p-value."""
     ranks = stats.rankdata(np.abs(d))
     halves = ranks[d == 0].sum() / 2
     plus, minus = ranks[d > 0].sum(), ranks[d < 0].sum()
@@ -223,11 +200,115 @@ def _signed_rank(d: Array) -> tuple[float, float, float]:
     return plus + halves, minus + halves, p
 
 
-def _index_of(control: int | str, names: Sequence[str]) -> int:
+def exact_signed_rank(ranks: NDArray[Any], statistic: float) -> float:
+    """Two-sided P of a sum of positive ranks as far from its mean as this one.
+
+    Every choice of signs is equally likely; the ranks are those of the nonzero differences, with
+    halves for ties. The distribution is built up rank by rank.
+    """
+    doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
+    total = int(doubled.sum())
+    share = np.zeros(total + 1)
+    share[0] = 1.0
+    for rank in doubled:
+        share = (share + np.concatenate([np.zeros(rank), share[: total + 1 - rank]])) / 2
+    away = np.abs(2 * np.arange(total + 1) - total)
+    return float(min(share[away >= abs(round(4 * statistic) - total)].sum(), 1.0))
+
+
+def _pairs(
+    names: tuple[str, ...], control: int | str | None
+) -> tuple[tuple[tuple[int, int], ...], str]:
+    """The pairs to compare, and what they are called."""
+    k = len(names)
+    if control is None:
+        return tuple(combinations(range(k), 2)), "of all pairs"
     if isinstance(control, str):
         if control not in names:
             raise ValueError(f"control must be one of {', '.join(names)}, got {control!r}")
-        return list(names).index(control)
-    if not 0 <= control < len(names):
-        raise ValueError(f"control must be an index below {len(names)}, got {control}")
-    return int(control)
+        control = names.index(control)
+    elif not 0 <= control < k:
+        raise ValueError(f"control must be an index below {k}, got {control}")
+    return tuple((control, j) for j in range(k) if j != control), f"against {names[control]}"
+
+
+@dataclass(frozen=True)
+class ResampledT:
+    """Result of :func:`corrected_resampled_t`; ``print`` shows a summary.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of first - second.
+    statistic : float
+    df : int
+    pvalue : float
+        Two-sided.
+    """
+
+    difference: float
+    statistic: float
+    df: int
+    pvalue: float
+
+    def __str__(self) -> str:
+        return (
+            f"corrected resampled t-test: mean difference {self.difference:.4g}, "
+            f"t({self.df}) = {self.statistic:.4g}, p = {self.pvalue:.3g}"
+        )
+
+
+def corrected_resampled_t(
+    first: ArrayLike, second: ArrayLike, *, test_to_train: float
+) -> ResampledT:
+    """Nadeau and Bengio's t-test of two learners on the same folds of one dataset.
+
+    The training parts of folds overlap, so the ordinary paired t-test, SciPy's ``ttest_rel``,
+    finds too many differences. Here the variance of the J differences, divided by J in the
+    ordinary test, is multiplied by ``1 / J + test_to_train``.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (J,)
+        A measure of both learners, fold by fold; repeats one after the other.
+    test_to_train : float
+        Number of test instances divided by the number of training instances: 1 / (k - 1) in
+        k-fold cross-validation.
+
+    Returns
+    -------
+    ResampledT
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
+
+    R. R. Bouckaert, E. Frank. Evaluating the replicability of significance tests for comparing
+    learning algorithms. PAKDD 2004.
+
+    Examples
+    --------
+    >>> from plurilabel.stats import corrected_resampled_t
+    >>> print(corrected_resampled_t([0.8, 0.7, 0.9], [0.6, 0.6, 0.6], test_to_train=0.5))
+    corrected resampled t-test: mean difference 0.2, t(2) = 2.191, p = 0.16
+    """
+    a, b = (np.asarray(part, dtype=np.float64) for part in (first, second))
+    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
+        raise ValueError(
+            "first and second must have the same number of folds, at least two, "
+            f"got shapes {a.shape} and {b.shape}"
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError("first and second must be finite in every fold, got NaN or infinity")
+    if not test_to_train > 0:
+        raise ValueError(f"test_to_train must be positive, got {test_to_train}")
+    d = a - b
+    mean, df = float(d.mean()), len(d) - 1
+    error = float(np.sqrt((1 / len(d) + test_to_train) * d.var(ddof=1)))
+    if error <= 1e-12 * max(float(np.abs(a).max()), float(np.abs(b).max())):
+        # the same difference in every fold: rounding must not decide
+        if np.allclose(d, 0, atol=1e-12):
+            return ResampledT(mean, 0.0, df, 1.0)
+        return ResampledT(mean, float(np.copysign(np.inf, mean)), df, 0.0)
+    t = mean / error
+    return ResampledT(mean, t, df, float(2 * special.stdtr(df, -abs(t))))

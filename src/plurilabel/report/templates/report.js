@@ -1,4 +1,4 @@
-// Columns sort on a click; without scripts the tables stay as they are: the best learner first.
+// Click a column to sort by it; without scripts the tables stay as they are, the best learner first.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   table.querySelectorAll("thead th").forEach((head, column) => {
@@ -14,7 +14,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
         const number = parseFloat(text);
         return Number.isNaN(number) ? text : number;
       };
-      // what is no number, a failure or a dash, stays at the end of a column of numbers
+      // anything that is not a number, a failure or a dash, stays at the end of a column of numbers
       const order = (a, b) => {
         const [x, y] = [key(a), key(b)];
         if (typeof x !== typeof y) return typeof x === "number" ? -1 : 1;
@@ -24,5 +24,5 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// closed parts would be missing on paper
+// closed parts would be missing in print
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));

@@ -1,4 +1,4 @@
-"""Results that no learner ever had, in the form that ``compare`` leaves them."""
+"""Generated results in the form that ``compare`` writes them, without running any learner."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ LEARNERS = (
 )  # fmt: skip
 
 
-def made_up(
+def example_results(
     datasets=1,
     learners=2,
     folds=1,
