@@ -114,6 +114,18 @@ def test_every_measure_is_a_scorer_with_the_right_sign():
         assert sign * best >= sign * value
 
 
+def test_families_say_what_a_measure_looks_at():
+    for name in measure_names():
+        measure = get_measure(name.replace("@k", "@3"))
+        averaged = "label" if name.startswith(("macro_", "micro_")) else "instance"
+        expected = "rankings" if measure.kind == "scores" else f"label sets, by {averaged}"
+        assert measure.family == expected, name
+    assert get_measure("macro_auc").family == get_measure("ndcg@k").family == "rankings"
+    assert measure_names("labels")[:7] == [
+        name for name in measure_names() if get_measure(name).family == "label sets, by instance"
+    ]
+
+
 def test_parameters_reach_the_measure():
     knn = KNeighborsClassifier().fit(X, Y)
     scorer = get_scorer("macro_f_beta", beta=2)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from plurilabel.metrics import _at_k, _auc, _example_based, _label_based, _ranking
+from plurilabel.metrics import _at_k as at_k
+from plurilabel.metrics import _auc as auc
+from plurilabel.metrics import _example_based as by_instance
+from plurilabel.metrics import _label_based as by_label
+from plurilabel.metrics import _ranking as ranking
 from plurilabel.metrics._scores import label_scores
+
+Family: TypeAlias = Literal["label sets, by instance", "label sets, by label", "rankings"]
 
 
 @dataclass(frozen=True)
@@ -20,25 +27,34 @@ class Measure:
     Attributes
     ----------
     name : str
-    kind : "labels" or "scores"
-        What the function takes beside the true labels.
+    family : {"label sets, by instance", "label sets, by label", "rankings"}
+        What the measure looks at: predicted label sets, averaged over instances or over labels, or
+        the ranking of the labels by their scores.
+    kind : {"labels", "scores"}
+        What the function takes besides the true labels: label sets or, for rankings, scores.
     greater_is_better : bool
     function : callable
         ``function(Y_true, labels or scores)``.
     title : str
-        The name as text has it.
+        The name as it appears in text.
 
     Examples
     --------
     >>> from plurilabel.metrics import get_measure
     >>> [get_measure(name).title for name in ("hamming_loss", "macro_auc", "ndcg@3")]
     ['Hamming loss', 'macro AUC', 'nDCG@3']
+    >>> get_measure("macro_f1").family
+    'label sets, by label'
     """
 
     name: str
-    kind: Literal["labels", "scores"]
+    family: Family
     greater_is_better: bool
     function: Callable[..., float]
+
+    @property
+    def kind(self) -> Literal["labels", "scores"]:
+        return "scores" if self.family == "rankings" else "labels"
 
     @property
     def title(self) -> str:
@@ -52,52 +68,34 @@ class Measure:
 
 _SPELLED = {"hamming": "Hamming", "auc": "AUC", "f1": "F1", "ndcg": "nDCG", "psp": "PSP"}
 
+_FUNCTIONS: dict[Family, tuple[Callable[..., float], ...]] = {
+    "label sets, by instance": (
+        by_instance.hamming_loss, by_instance.subset_accuracy, by_instance.accuracy,
+        by_instance.precision, by_instance.recall, by_instance.f_beta, by_instance.f1,
+    ),
+    "label sets, by label": (
+        by_label.macro_accuracy, by_label.macro_precision, by_label.macro_recall,
+        by_label.macro_f_beta, by_label.macro_f1, by_label.micro_accuracy,
+        by_label.micro_precision, by_label.micro_recall, by_label.micro_f_beta, by_label.micro_f1,
+    ),
+    "rankings": (
+        ranking.one_error, ranking.coverage, ranking.coverage_normalized, ranking.ranking_loss,
+        ranking.is_error, ranking.average_precision, auc.macro_auc, auc.micro_auc,
+        at_k.precision_at_k, at_k.recall_at_k, at_k.ndcg_at_k, at_k.psp_at_k, at_k.ps_ndcg_at_k,
+    ),
+}  # fmt: skip
+
+_LOSSES = {
+    "hamming_loss", "one_error", "coverage", "coverage_normalized", "ranking_loss", "is_error",
+}  # fmt: skip
+
 
 def _measures() -> dict[str, Measure]:
-    lower_is_better = {
-        "hamming_loss",
-        "one_error",
-        "coverage",
-        "coverage_normalized",
-        "ranking_loss",
-        "is_error",
-    }
-    modules: dict[Any, tuple[Literal["labels", "scores"], tuple[str, ...]]] = {
-        _example_based: (
-            "labels",
-            ("hamming_loss", "subset_accuracy", "accuracy", "precision", "recall", "f_beta", "f1"),
-        ),
-        _label_based: (
-            "labels",
-            tuple(
-                f"{mean}_{name}"
-                for mean in ("macro", "micro")
-                for name in ("accuracy", "precision", "recall", "f_beta", "f1")
-            ),
-        ),
-        _ranking: (
-            "scores",
-            (
-                "one_error",
-                "coverage",
-                "coverage_normalized",
-                "ranking_loss",
-                "is_error",
-                "average_precision",
-            ),
-        ),
-        _auc: ("scores", ("macro_auc", "micro_auc")),
-        _at_k: (
-            "scores",
-            ("precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "ps_ndcg_at_k"),
-        ),
-    }
     table = {}
-    for module, (kind, functions) in modules.items():
+    for family, functions in _FUNCTIONS.items():
         for function in functions:
-            name = function.replace("_at_k", "@k")
-            better = name not in lower_is_better
-            table[name] = Measure(name, kind, better, getattr(module, function))
+            name = function.__name__.replace("_at_k", "@k")
+            table[name] = Measure(name, family, name not in _LOSSES, function)
     return table
 
 
@@ -136,18 +134,7 @@ def get_measure(name: str) -> Measure:
         raise ValueError(
             f"name must be one of {', '.join(MEASURES)} (with a number for k), got {name!r}"
         )
-    return Measure(name, known.kind, known.greater_is_better, _AtK(known.function, int(k)))
-
-
-@dataclass(frozen=True)
-class _AtK:
-    """A measure at k with k fixed; unlike a closure, it can be pickled."""
-
-    function: Callable[..., float]
-    k: int
-
-    def __call__(self, Y_true: Any, scores: Any, **params: Any) -> float:
-        return self.function(Y_true, scores, k=self.k, **params)
+    return replace(known, name=name, function=partial(known.function, k=int(k)))
 
 
 class _Scorer:
