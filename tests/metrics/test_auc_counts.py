@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel import metrics
-from plurilabel.metrics import _auc_counts
+from plurilabel.metrics import _auc
 from tests.metrics.cases import SETTINGS, random_problem
 
 VALUES = st.sampled_from(
@@ -19,12 +19,12 @@ VALUES = st.sampled_from(
 @given(left=st.lists(VALUES, max_size=12), right=st.lists(VALUES, max_size=12))
 def test_half_wins_are_those_of_the_pairs(size, left, right):
     expected = sum(2 * (a > b) + (a == b) for a in left for b in right)
-    before = _auc_counts._SLICE
-    _auc_counts._SLICE = size
+    before = _auc._SLICE
+    _auc._SLICE = size
     try:
-        got = _auc_counts.half_wins_over(np.sort(np.array(left)), np.sort(np.array(right)))
+        got = _auc.half_wins_over(np.sort(np.array(left)), np.sort(np.array(right)))
     finally:
-        _auc_counts._SLICE = before
+        _auc._SLICE = before
     assert got == expected
 
 
@@ -43,7 +43,7 @@ def test_neighbouring_floats_are_told_apart():
 def test_micro_in_parts_equals_all_pairs(monkeypatch, p, decimals):
     """Several parts, either class the smaller one."""
     Y, F, _ = random_problem(n=400, q=4, p=p, decimals=decimals)
-    monkeypatch.setattr(_auc_counts, "_PART", 100)
+    monkeypatch.setattr(_auc, "_PART", 100)
     positive, negative = F[Y == 1], F[Y == 0]
     expected = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
     assert metrics.micro_auc(Y, F) == pytest.approx(expected)

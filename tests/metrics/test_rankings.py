@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from plurilabel import metrics
-from plurilabel.metrics import _inputs, _rank
+from plurilabel.metrics import _inputs
 from tests.metrics import twins
 from tests.metrics.cases import SETTINGS, random_problem, scored, sparsely_scored
 
@@ -86,7 +86,6 @@ def test_dense_sparse_and_block_size_agree(monkeypatch, decimals, dtype):
     options = {"labels": Z, "propensities": p}
     dense = metrics.evaluate(Y, F, **options)
     monkeypatch.setattr(_inputs, "BLOCK", 50)
-    monkeypatch.setattr(_rank, "BLOCK", 50)
     assert metrics.evaluate(Y, F, **options) == pytest.approx(dense)
     assert metrics.evaluate(Y, sparse.csr_array(F), **options) == pytest.approx(dense)
 

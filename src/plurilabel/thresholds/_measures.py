@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel.metrics import (
-    CountMeasure,
-    accuracy_from_counts,
-    f_beta_from_counts,
-    jaccard_from_counts,
-    precision_from_counts,
-    recall_from_counts,
-)
+from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 
 
-def balanced_accuracy_from_counts(
-    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike
-) -> NDArray[np.float64]:
-    """Mean of the recalls of presence and of absence; 0/0 is 0."""
-    return (recall_from_counts(tp, fp, fn, tn) + recall_from_counts(tn, fn, fp, tp)) / 2
-
-
-def all_right_from_counts(
-    tp: ArrayLike,  # noqa: ARG001
-    fp: ArrayLike,
-    fn: ArrayLike,
-    tn: ArrayLike,  # noqa: ARG001
-) -> NDArray[np.float64]:
+def all_right(_tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, _tn: ArrayLike) -> NDArray[np.float64]:
     """1 where no decision is wrong."""
     return ((np.asarray(fp) == 0) & (np.asarray(fn) == 0)).astype(np.float64)
-
-
-COUNT_MEASURES: dict[str, CountMeasure] = {
-    "accuracy": accuracy_from_counts,
-    "balanced_accuracy": balanced_accuracy_from_counts,
-    "precision": precision_from_counts,
-    "recall": recall_from_counts,
-    "f0.5": partial(f_beta_from_counts, beta=0.5),
-    "f1": f_beta_from_counts,
-    "f2": partial(f_beta_from_counts, beta=2.0),
-    "jaccard": jaccard_from_counts,
-}
-"""Measures of one label over instances, by name; all are better when higher."""
 
 
 class GroupedMeasure(NamedTuple):
@@ -67,9 +34,9 @@ GROUPED_MEASURES: dict[str, GroupedMeasure] = {
         name: GroupedMeasure("instances", COUNT_MEASURES[name], "either")
         for name in ("precision", "f0.5", "f1", "f2")
     },
-    "recall": GroupedMeasure("instances", recall_from_counts, "true"),
-    "accuracy": GroupedMeasure("instances", jaccard_from_counts, "either"),
-    "subset_accuracy": GroupedMeasure("instances", all_right_from_counts),
+    "recall": GroupedMeasure("instances", COUNT_MEASURES["recall"], "true"),
+    "accuracy": GroupedMeasure("instances", COUNT_MEASURES["jaccard"], "either"),
+    "subset_accuracy": GroupedMeasure("instances", all_right),
 }
 """Measures of a label matrix, by name; all are better when higher."""
 
