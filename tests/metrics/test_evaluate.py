@@ -214,5 +214,5 @@ def test_floats_that_happen_to_be_whole_are_scores():
 def test_without_pandas_the_error_says_what_to_install(monkeypatch):
     result = evaluate(Y2, F2)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"pip install plurilabel\[table\]"):
+    with pytest.raises(ImportError, match=r"pip install 'plurilabel\[table\]'"):
         result.to_frame()

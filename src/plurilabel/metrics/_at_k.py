@@ -304,6 +304,6 @@ def _top(
 ) -> Top:
     """The first k labels of what a user passes to a measure."""
     Y, S = check_scored(Y_true, scores)
-    check_top([k], Y.shape[1])
+    check_top(k, Y.shape[1])
     worth = worth_of(propensities, Y.shape[1])
     return make_top(Y, rank(Y, S, k, worth.grade_of).top, worth)

@@ -320,5 +320,5 @@ def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: st
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("to_frame needs pandas: pip install plurilabel[table]") from None
+        raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
     return pd.DataFrame(columns, index=pd.Index(index, name=index_name))

@@ -60,14 +60,15 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     return Y, S
 
 
-def check_top(top: Sequence[int], q: int | None = None) -> list[int]:
+def check_top(top: Sequence[int] | int, q: int | None = None) -> list[int]:
     """The k of measures at k as a list of integers from 1 to q."""
-    for k in top:
+    ks = [top] if isinstance(top, int | np.integer) else list(top)
+    for k in ks:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer of at least 1, got {k!r}")
         if q is not None and k > q:
             raise ValueError(f"k must be at most the number of labels, {q}, got {k}")
-    return [int(k) for k in top]
+    return [int(k) for k in ks]
 
 
 def check_beta(beta: float) -> float:

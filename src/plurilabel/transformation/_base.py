@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from plurilabel._blocks import as_labels
 from plurilabel._compat import HasMethods
 from plurilabel.base import (
     LabelMatrix,
@@ -24,7 +25,6 @@ from plurilabel.base import (
     default_label_names,
 )
 from plurilabel.metrics import score_method
-from plurilabel.thresholds import as_labels
 from plurilabel.transformation._models import NO_PARAMS, Params, cut_of
 
 ESTIMATOR: dict[str, list[Any]] = {
