@@ -39,7 +39,12 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
 def f_beta_of_counts(beta: float) -> CountMeasure:
     """F-beta as a measure of four counts."""
     b2 = check_beta(beta) ** 2
-    return lambda tp, fp, fn, _tn: ratio((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp)
+
+    def f_beta(tp: Any, fp: Any, fn: Any, _tn: Any) -> NDArray[np.float64]:
+        hit = (1 + b2) * tp
+        return ratio(hit, hit + b2 * fn + fp)
+
+    return f_beta
 
 
 COUNT_MEASURES: Mapping[str, CountMeasure] = MappingProxyType(

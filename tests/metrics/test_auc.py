@@ -1,17 +1,47 @@
-"""The exact counts behind the AUCs."""
+"""AUCs against their twins and scikit-learn, and the exact counts behind them."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import metrics as sk
 
 from plurilabel import metrics
 from plurilabel.metrics import _auc
-from tests.metrics.cases import SETTINGS, random_problem
+from tests.metrics import twins
+from tests.metrics.cases import SETTINGS, near, random_problem, scored, sparsely_scored
 
 VALUES = st.sampled_from(
     [-3.0, -1e-300, -0.0, 0.0, 1.0, np.nextafter(1.0, 0), np.nextafter(1.0, 2), 2.5]
 )
+
+
+@settings(**SETTINGS)
+@given(problem=scored())
+def test_dense_equal_their_twins(problem):
+    Y, F = problem
+    for name in ["macro_auc", "micro_auc"]:
+        expected = near(getattr(twins, name)(Y, F))
+        assert getattr(metrics, name)(Y, F) == expected, name
+        assert getattr(metrics, name)(sparse.csr_array(Y), F) == expected, name
+
+
+@settings(**SETTINGS)
+@given(problem=sparsely_scored())
+def test_sparse_equal_their_twins(problem):
+    Y, S, F = problem
+    for name in ["macro_auc", "micro_auc"]:
+        expected = near(getattr(twins, name)(Y, F))
+        assert getattr(metrics, name)(Y, S) == expected, name
+        assert getattr(metrics, name)(sparse.csr_array(Y), sparse.csr_matrix(S)) == expected, name
+
+
+@pytest.mark.parametrize("how", ["macro", "micro"])
+def test_equal_to_scikit_learn(how):
+    Y, F, _ = random_problem(p=0.1, decimals=2)
+    ours = getattr(metrics, f"{how}_auc")(Y, F)
+    assert ours == pytest.approx(sk.roc_auc_score(Y, F, average=how))
 
 
 @pytest.mark.parametrize("size", [1, 2, 8192])
@@ -19,16 +49,13 @@ VALUES = st.sampled_from(
 @given(left=st.lists(VALUES, max_size=12), right=st.lists(VALUES, max_size=12))
 def test_half_wins_are_those_of_the_pairs(size, left, right):
     expected = sum(2 * (a > b) + (a == b) for a in left for b in right)
-    before = _auc._SLICE
-    _auc._SLICE = size
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_auc, "_SLICE", size)
         got = _auc.half_wins_over(np.sort(np.array(left)), np.sort(np.array(right)))
-    finally:
-        _auc._SLICE = before
     assert got == expected
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_adjacent_floats_are_distinguished():
     """They differ in the bit that the fast count uses for the label."""
     one = np.float64(1.0)
     above = np.nextafter(one, 2)
@@ -48,3 +75,9 @@ def test_micro_in_parts_equals_all_pairs(monkeypatch, p, decimals):
     expected = (positive[:, None] > negative).mean() + (positive[:, None] == negative).mean() / 2
     assert metrics.micro_auc(Y, F) == pytest.approx(expected)
     assert metrics.micro_auc(Y, F.astype(np.float32)) == pytest.approx(expected)
+
+
+def test_a_label_without_positives_or_negatives_is_left_out_of_macro_auc():
+    Y, F, _ = random_problem()
+    Y[:, 0], Y[:, 1] = 0, 1
+    assert metrics.macro_auc(Y, F) == pytest.approx(sk.roc_auc_score(Y[:, 2:], F[:, 2:]))
