@@ -247,13 +247,14 @@ class Top:
 
     size : number of relevant labels of each instance
     hit : (n, K) bool, whether the label at each place is relevant
-    gain, best : (n, K) worth of what is at each place, and of the best possible list
+    gain, best : (n, K) worth of what is at each place, and of the best possible list; only with
+        propensities
     """
 
     size: NDArray[np.int64]
     hit: NDArray[np.bool_]
-    gain: NDArray[np.float64] | None = None
-    best: NDArray[np.float64] | None = None
+    gain: Any = None
+    best: Any = None
 
     def precision(self, k: int) -> Terms:
         """Hits / k."""
@@ -270,12 +271,10 @@ class Top:
 
     def psp(self, k: int) -> Terms:
         """Worth of the hits, against the largest that any list could reach."""
-        assert self.gain is not None and self.best is not None
         return self.gain[:, :k].sum(axis=1), self.best[:, :k].sum(axis=1)
 
     def ps_ndcg(self, k: int) -> Terms:
         """The same, discounted."""
-        assert self.gain is not None and self.best is not None
         return self._discounted(self.gain, k), self._discounted(self.best, k)
 
     def _discounted(self, gain: NDArray[Any], k: int) -> NDArray[np.float64]:

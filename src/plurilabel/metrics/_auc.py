@@ -14,7 +14,7 @@ that the result depends neither on block sizes nor on the order of sums.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -186,20 +186,14 @@ def _dense_half_wins(
     return wins
 
 
-class StoredScores(NamedTuple):
-    """Stored entries of sparse scores; those of label j go from ``ends[j]`` to ``ends[j + 1]``."""
+def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> tuple[NDArray[Any], ...]:
+    """What sparse scores store, label by label: ends, and row, score and relevance of each entry.
 
-    ends: NDArray[Any]
-    row: NDArray[Any]
-    score: NDArray[Any]
-    relevant: NDArray[np.bool_]
-
-
-def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> StoredScores:
-    """What sparse scores store, label by label."""
+    The entries of label j go from ``ends[j]`` to ``ends[j + 1]``.
+    """
     entry = sparse.csr_array((np.arange(S.nnz), S.indices, S.indptr), shape=S.shape).tocsc()
     relevant = stored_relevance(Y, S)
-    return StoredScores(entry.indptr, entry.indices, S.data[entry.data], relevant[entry.data])
+    return entry.indptr, entry.indices, S.data[entry.data], relevant[entry.data]
 
 
 def _sparse_half_wins(

@@ -18,7 +18,8 @@ from sklearn.utils import check_random_state
 from plurilabel._blocks import dense, row_blocks
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics._auc import stored_by_label
-from plurilabel.metrics._counts import CountMeasure, confusion
+from plurilabel.metrics._by_label import LABEL_BASED
+from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
@@ -31,7 +32,6 @@ def intervals_of(
     Y: LabelMatrix,
     Z: LabelMatrix | None,
     S: ScoreMatrix | None,
-    label_based: Mapping[str, CountMeasure],
     n_samples: int,
     confidence: float,
     random_state: Any,
@@ -48,7 +48,7 @@ def intervals_of(
         for name, (total, weight) in terms.items():
             samples[name].append(_ratio_or_nan(_product(W, total), _product(W, weight)))
         if Z is not None:
-            for name, values in _label_based(W, Y, Z, label_based).items():
+            for name, values in _label_based(W, Y, Z).items():
                 samples[name].append(values)
         if pooled is not None:
             auc = np.stack([column.auc(W) for column in columns], axis=1)
@@ -78,15 +78,13 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
-def _label_based(
-    W: FloatArray, Y: LabelMatrix, Z: LabelMatrix, measures: Mapping[str, CountMeasure]
-) -> dict[str, FloatArray]:
+def _label_based(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> dict[str, FloatArray]:
     """Macro and micro means of each measure, for each sample."""
     true, pred, both = _weighted_counts(W, Y, Z)
     counts = confusion(true, pred, both, W.shape[1])  # four of (b, q)
-    result = {f"macro_{name}": m(*counts).mean(axis=1) for name, m in measures.items()}
+    result = {f"macro_{name}": m(*counts).mean(axis=1) for name, m in LABEL_BASED.items()}
     sums = [count.sum(axis=1) for count in counts]
-    return result | {f"micro_{name}": m(*sums) for name, m in measures.items()}
+    return result | {f"micro_{name}": m(*sums) for name, m in LABEL_BASED.items()}
 
 
 def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[FloatArray]:

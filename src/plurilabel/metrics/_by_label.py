@@ -21,6 +21,8 @@ from plurilabel.metrics._counts import (
     f_beta_of_counts,
 )
 
+LABEL_BASED = {name: COUNT_MEASURES[name] for name in ("accuracy", "precision", "recall", "f1")}
+
 
 def macro(counts: SetCounts, measure: CountMeasure) -> float:
     """Mean over labels of a measure of the counts."""

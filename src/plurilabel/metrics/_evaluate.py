@@ -13,7 +13,7 @@ from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._bootstrap import intervals_of
-from plurilabel.metrics._by_label import macro, micro
+from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
 from plurilabel.metrics._counts import COUNT_MEASURES, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
@@ -25,7 +25,6 @@ from plurilabel.metrics._inputs import (
 )
 from plurilabel.metrics._ranking import rank
 
-_LABEL_BASED = {name: COUNT_MEASURES[name] for name in ("accuracy", "precision", "recall", "f1")}
 _SHOWN = 30  # labels of a printed table
 
 
@@ -176,7 +175,7 @@ def evaluate(
             terms[name] = value
     if bootstrap is None:
         return Evaluation(result)
-    ends = intervals_of(terms, Y, Z, S, _LABEL_BASED, bootstrap, confidence, random_state)
+    ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
     return Evaluation(result, {name: ends[name] for name in result}, confidence)
 
 
@@ -190,7 +189,7 @@ def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | floa
     yield "recall", counts.recall()
     yield "f1", counts.f_beta()
     for mean in (macro, micro):
-        for name, measure in _LABEL_BASED.items():
+        for name, measure in LABEL_BASED.items():
             yield f"{mean.__name__}_{name}", mean(counts, measure)
 
 

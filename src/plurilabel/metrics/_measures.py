@@ -87,16 +87,12 @@ _LOSSES = {
 }  # fmt: skip
 
 
-def _measures() -> dict[str, Measure]:
-    table = {}
-    for family, functions in _FUNCTIONS.items():
-        for function in functions:
-            name = function.__name__.replace("_at_k", "@k")
-            table[name] = Measure(name, family, name not in _LOSSES, function)
-    return table
-
-
-MEASURES = MappingProxyType(_measures())
+_ALL = [
+    Measure(f.__name__.replace("_at_k", "@k"), family, f.__name__ not in _LOSSES, f)
+    for family, functions in _FUNCTIONS.items()
+    for f in functions
+]
+MEASURES = MappingProxyType({measure.name: measure for measure in _ALL})
 """All measures by name; those at k as ``"precision@k"`` and so on."""
 
 

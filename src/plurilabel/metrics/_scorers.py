@@ -107,9 +107,10 @@ def score_matrix(
     array([[0.9, 0. ]])
     """
     if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:
-        known = _classes_of_each(classes, output)
-        columns = [_present(np.asarray(p), c, j) for j, (p, c) in enumerate(zip(output, known))]
-        return np.column_stack(columns)
+        if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
+            classes = [None] * len(output)  # the classifier does not say
+        columns = enumerate(zip(output, classes))
+        return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in columns])
     if sparse.issparse(output):
         return sparse.csr_array(output)
     scores = np.asarray(output)
@@ -124,14 +125,7 @@ def score_matrix(
     return scores
 
 
-def _classes_of_each(classes: Any, output: list[Any]) -> list[NDArray[Any] | None]:
-    """The classes of each label, None where the estimator does not say."""
-    if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
-        return [None] * len(output)
-    return [np.asarray(c) for c in classes]
-
-
-def _present(proba: NDArray[Any], classes: NDArray[Any] | None, j: int) -> NDArray[Any]:
+def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[Any]:
     """Probability that label j is present, from the probabilities of its classes."""
     if classes is None:
         if proba.shape[1] == 2:
@@ -144,7 +138,7 @@ def _present(proba: NDArray[Any], classes: NDArray[Any] | None, j: int) -> NDArr
         raise ValueError(
             f"label {j} must have the classes 0 and 1, but the classifier learned {classes}"
         )
-    where = np.flatnonzero(classes == 1)
+    where = np.flatnonzero(np.asarray(classes) == 1)
     return proba[:, where[0]] if len(where) else np.zeros(len(proba), dtype=proba.dtype)
 
 

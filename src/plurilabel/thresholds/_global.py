@@ -27,10 +27,6 @@ class _MeanMeasure(NamedTuple):
     counted: str = "all"
 
 
-def _all_right(_tp: Any, fp: Any, fn: Any, _tn: Any) -> NDArray[np.float64]:
-    return ((fp == 0) & (fn == 0)).astype(np.float64)
-
-
 MEASURES: dict[str, _MeanMeasure] = {
     **{f"micro_{name}": _MeanMeasure("all", m) for name, m in COUNT_MEASURES.items()},
     **{f"macro_{name}": _MeanMeasure("labels", m) for name, m in COUNT_MEASURES.items()},
@@ -40,7 +36,7 @@ MEASURES: dict[str, _MeanMeasure] = {
     },
     "recall": _MeanMeasure("instances", COUNT_MEASURES["recall"], "true"),
     "accuracy": _MeanMeasure("instances", COUNT_MEASURES["jaccard"], "either"),
-    "subset_accuracy": _MeanMeasure("instances", _all_right),
+    "subset_accuracy": _MeanMeasure("instances", lambda _tp, fp, fn, _tn: (fp == 0) & (fn == 0)),
 }
 """Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
 
