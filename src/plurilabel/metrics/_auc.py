@@ -1,8 +1,8 @@
 """Area under the ROC curve: how well the instances of a label are ranked above the others.
 
 **A tie counts one half**, as in the Mann-Whitney statistic and in scikit-learn. The review of
-Zhang and Zhou (2014) writes ``f(x') >= f(x'')``, a full point for a tie, by which a learner that
-gives the same score to everything would be perfect.
+Zhang and Zhou (2014) has ``f(x') >= f(x'')``, a full point for a tie: a learner that gives the
+same score to everything would be perfect.
 
 Sparse scores are never made dense: an entry that they do not store is below every stored one and
 tied with all others that are not stored.
@@ -25,10 +25,10 @@ from plurilabel.base import LabelMatrix
 from plurilabel.metrics._inputs import ScoreMatrix, check_scored
 from plurilabel.metrics._ranking import padded_rows, sort_against, stored_relevance
 
-# Entries of the shorter list handled at a time: they and their share of the other fit the cache.
+# Entries of the shorter list handled at a time: they and their share of the other fit in cache.
 _SLICE = 8192
 
-# Fewest entries of the matrix sorted at a time; the most are a quarter of it.
+# Smallest number of entries of the matrix sorted at a time; the largest is a quarter of them.
 _PART = 2**20
 
 _LOWEST_BIT = np.int64(1)
@@ -38,10 +38,10 @@ _ALL_BUT_SIGN = np.int64(2**63 - 1)
 def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Mean over labels of the area under the ROC curve; 1 is best, 0.5 is chance.
 
-    The AUC of a label is the share of pairs (instance with it, instance without) whose first
-    scores higher, a tie counting one half: scikit-learn's ``roc_auc_score(average="macro")``. A
-    label without positives or without negatives has no AUC and is left out, where scikit-learn
-    gives NaN.
+    The AUC of a label is the share of pairs of an instance with the label and one without in which
+    the first scores higher; a tie counts one half. A label without positives or without negatives
+    has no AUC and is left out; apart from that, equal to scikit-learn's
+    ``roc_auc_score(average="macro")``, which then returns NaN.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
 def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Area under the ROC curve of all entries of the matrix together; 1 is best, 0.5 is chance.
 
-    The share of pairs of a true and a false entry, anywhere in the matrix, whose first scores
-    higher, a tie counting one half: scikit-learn's ``roc_auc_score(average="micro")``. Counted
-    exactly, in whole numbers.
+    The share of pairs of a true and a false entry, anywhere in the matrix, in which the first
+    scores higher; a tie counts one half. Equal to scikit-learn's
+    ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def _half_wins_by_search(few: NDArray[Any], many: NDArray[Any]) -> int:
 
 
 def _wins_by_sorting(values: NDArray[Any], positive: NDArray[np.int64]) -> int | None:
-    """Wins, from one sort of whole numbers: vectorised, far faster than searching.
+    """Wins from one sort of integers, which is vectorised and much faster than searching.
 
-    A float is mapped to an integer of the same order, whose lowest bit then says whether it is
-    positive (1) or not (0). If a positive meets a negative that agrees in all other bits, the two
-    may be tied or not: None, and the caller counts in another way.
+    Each float is mapped to an integer of the same order, whose lowest bit is then replaced: 1 for
+    a positive, 0 for a negative. If a positive and a negative agree in all other bits, they may be
+    tied or not; the result is None, and the caller has to count in another way.
     """
     key = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # -0.0 becomes 0.0
     key ^= (key >> 63) & _ALL_BUT_SIGN

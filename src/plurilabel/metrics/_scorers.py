@@ -40,7 +40,7 @@ def score_method(estimator: Any) -> str:
         if hasattr(estimator, method):
             return method
     raise TypeError(
-        f"estimator must have predict_proba or decision_function to give scores, "
+        f"estimator must have predict_proba or decision_function to score labels, "
         f"but {type(estimator).__name__} has neither"
     )
 

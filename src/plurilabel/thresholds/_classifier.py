@@ -1,4 +1,4 @@
-"""ThresholdClassifier: any classifier's scores, cut by any strategy."""
+"""ThresholdClassifier: the scores of any classifier, cut by any strategy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     """Turn the scores of any classifier into label sets by a strategy that is learned from data.
 
     The classifier is trained on all data. The strategy is learned from out-of-fold scores: clones
-    of the classifier are trained on a part of the data each and score the rest.
+    of the classifier, each trained on a part of the data, score the rest.
 
     Parameters
     ----------
@@ -138,15 +138,15 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
-        """Fit the classifier, and learn the strategy on out-of-fold scores.
+        """Fit the classifier, and learn the strategy from out-of-fold scores.
 
         Parameters
         ----------
-        X : whatever ``estimator`` takes, n rows
+        X : n rows of whatever ``estimator`` accepts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
         **params : dict
             Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight`` and
-            ``groups``, by scikit-learn's metadata routing.
+            ``groups``, passed on by scikit-learn's metadata routing.
 
         Returns
         -------

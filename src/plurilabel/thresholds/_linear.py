@@ -96,7 +96,7 @@ def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float
         k = mistakes.argmin(axis=1)
 
         i = np.arange(len(f))
-        # the neighbours must stay on their sides of s, however small the margin is beside them
+        # the ends must stay on their side of s even if the margin is lost in rounding
         low = np.minimum(f[:, 0] - margin, np.nextafter(f[:, 0], -np.inf))
         high = np.maximum(f[:, -1] + margin, np.nextafter(f[:, -1], np.inf))
         left, right = f[i, np.maximum(k - 1, 0)], f[i, np.minimum(k, q - 1)]
