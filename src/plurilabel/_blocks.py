@@ -39,14 +39,3 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 def has_missing(X: Any) -> bool:
     """Whether there is a NaN in a matrix of numbers."""
     return bool(np.isnan(X.data if sparse.issparse(X) else np.asarray(X)).any())
-
-
-def as_labels(sets: NDArray[np.bool_], *, to_sparse: bool) -> NDArray[np.int64] | sparse.csr_array:
-    """Label sets as learners return them: 0 and 1 in int64, dense or CSR.
-
-    Examples
-    --------
-    >>> as_labels(np.array([[True, False]]), to_sparse=False)
-    array([[1, 0]])
-    """
-    return sparse.csr_array(sets).astype(np.int64) if to_sparse else sets.astype(np.int64)

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import as_labels, row_blocks
+from plurilabel._blocks import row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel.base import LabelMatrix, check_labels
 
@@ -86,7 +86,8 @@ class ThresholdStrategy(BaseEstimator, ABC):
                 f"scores must have {self.n_labels_} columns, one per label as in fit, "
                 f"got {checked.shape[1]}"
             )
-        return as_labels(self._sets(checked), to_sparse=self.sparse_output_)
+        sets = self._sets(checked)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     @abstractmethod
     def _fit(self, scores: Any, Y: LabelMatrix) -> None: ...

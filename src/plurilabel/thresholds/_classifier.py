@@ -171,7 +171,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_ = self._checked_prefit()
         else:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
-        self.response_method_ = self._response_method()
+        self.response_method_ = self._score_method()
         strategy = self._unfitted_strategy()
         if not getattr(strategy, "learns_from_scores", lambda: True)():
             scores = None
@@ -224,7 +224,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
         return IterativeStratifiedKFold(folds)
 
-    def _response_method(self) -> str:
+    def _score_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
         if not hasattr(self.estimator_, self.response_method):
@@ -237,7 +237,15 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _scores(self, X: Any) -> Scores:
         return scores_of(self.estimator_, X, self.response_method_, **self._targets())
 
-    def _decide(self, scores: Scores) -> NDArray[Any] | sparse.csr_array:
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets by the strategy.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        scores = self._validated_scores(X)
         labels = self.strategy_.predict(scores)
         if self.single_output_:
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)

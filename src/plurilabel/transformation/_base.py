@@ -16,7 +16,6 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from plurilabel._blocks import as_labels
 from plurilabel._compat import HasMethods
 from plurilabel.base import (
     LabelMatrix,
@@ -103,7 +102,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         X = self._validate_X(X, reset=False)
         if self.single_output_:
             return self.classes_[self._scores(X).argmax(axis=1)]
-        return as_labels(self._sets(X), to_sparse=self.sparse_output_)
+        sets = self._sets(X)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     @scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
