@@ -15,13 +15,13 @@ from benchmarks._data import scored
 from benchmarks._measure import Row, beside
 from plurilabel.thresholds import (
     CardinalityCut,
+    ExpectedF,
+    GlobalCut,
     LinearCut,
     MCut,
     PCut,
     RCut,
-    expected_f_labels,
-    global_cut,
-    label_cuts,
+    SCut,
 )
 
 
@@ -41,16 +41,16 @@ def run(quick: bool = False) -> list[Row]:
     curves = {"scikit-learn": lambda: [best_f1_cut(Y[:, l], scores[:, l]) for l in range(q)]}
     one_curve = {"scikit-learn": lambda: best_f1_cut(Y.ravel(), scores.ravel())}
     jobs: list[tuple[str, Any, dict, dict]] = [
-        ("SCut by F1", lambda: label_cuts(scores, Y), curves, by_columns),
-        ("global cut by micro F1", lambda: global_cut(scores, Y), one_curve, whole),
-        ("global cut by F1", lambda: global_cut(scores, Y, "f1"), {}, whole),
-        ("global cut by macro F1", lambda: global_cut(scores, Y, "macro_f1"), {}, whole),
+        ("SCut by F1", lambda: SCut().fit(scores, Y), curves, by_columns),
+        ("global cut by micro F1", lambda: GlobalCut().fit(scores, Y), one_curve, whole),
+        ("global cut by F1", lambda: GlobalCut("f1").fit(scores, Y), {}, whole),
+        ("global cut by macro F1", lambda: GlobalCut("macro_f1").fit(scores, Y), {}, whole),
         ("cardinality cut", lambda: CardinalityCut().fit(scores, Y), {}, one_pass),
         ("linear cut", lambda: LinearCut().fit(scores, Y), {}, by_rows),
         ("RCut", lambda: RCut(3).fit(None, Y).predict(scores), {}, by_rows),
         ("PCut", lambda: PCut().fit(None, Y).predict(scores), {}, by_columns),
         ("MCut", lambda: MCut().fit(None, Y).predict(scores), {}, by_rows),
-        ("expected F", lambda: expected_f_labels(scores), {}, by_rows),
+        ("expected F", lambda: ExpectedF().fit(None, Y).predict(scores), {}, by_rows),
     ]
     return [
         row

@@ -2,14 +2,14 @@
 Threshold curves
 ================
 
-The same scores make different label sets, depending on the cut. The curves show F1 of each
-label against its cut; the table shows what eleven strategies make of the same classifier.
+The same scores give different label sets, depending on the cut. The curves show the F1 of each
+label against its cut; the table compares eleven strategies on the same classifier.
 """
 
 # %%
-# Digits tagged by their properties. Only the right half of each image is kept, with noise, so
-# that scores are uncertain and the cut matters. The scores are out of fold: each image is scored
-# by a classifier that has not seen it.
+# The data are digits tagged by their properties. Only the right half of each image is kept, with
+# added noise, so that scores are uncertain and the cut matters. The scores are out-of-fold: each
+# image is scored by a classifier that was not trained on it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,8 +35,8 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# No single cut is best for all labels, and none of the best is at one half. Now every strategy on
-# the test images. Darker is better within each column.
+# No single cut is best for all labels, and no label has its best cut at 0.5. The table shows every
+# strategy on the test images. Darker is better within each column.
 
 strategies = {name: name for name in strategy_names()} | {"scut, accuracy": SCut("accuracy")}
 shown = ["hamming_loss", "subset_accuracy", "accuracy", "f1", "micro_f1", "macro_f1"]
@@ -68,4 +68,4 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# What is best for one measure is seldom best for another: first say what counts, then cut.
+# The best strategy for one measure is rarely the best for another: choose the measure first.

@@ -7,17 +7,21 @@ and what its ``check_param_validation`` expects, come with it.
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from sklearn.utils import _safe_indexing as rows_of
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import _check_method_params as rows_of_params
 
 __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "rows_of",
+    "rows_of_params",
     "validate_parameter_constraints",
     "versions",
 ]

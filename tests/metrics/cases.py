@@ -1,6 +1,7 @@
 """Small random problems, with ties, empty and full sets, absent and constant labels."""
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
@@ -44,3 +45,8 @@ def random_problem(n=300, q=7, seed=0, decimals=None, p=0.3):
     if decimals is not None:
         F = F.round(decimals)
     return Y, F, (F > 0.5).astype(int)
+
+
+def near(value):
+    """Equal but for rounding; NaN equals NaN."""
+    return pytest.approx(value, nan_ok=True)

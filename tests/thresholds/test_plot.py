@@ -60,7 +60,12 @@ def test_bad_names(problem):
         plot_threshold_curves(*problem, label_names=["a"])
 
 
+def test_unknown_measure(problem):
+    with pytest.raises(ValueError, match=r"measure must be a callable .* got 'f3'"):
+        plot_threshold_curves(*problem, "f3")
+
+
 def test_without_matplotlib(problem, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"needs matplotlib: pip install plurilabel\[cli\]"):
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'plurilabel\[cli\]'"):
         plot_threshold_curves(*problem)

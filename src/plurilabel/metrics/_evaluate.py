@@ -1,42 +1,31 @@
-"""All measures in one call."""
+"""All measures in one call, over all labels or label by label; and the tables that come back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from plurilabel.base import LabelMatrix
+from plurilabel.base import LabelMatrix, column_names, names_or_default
+from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._bootstrap import intervals_of
-from plurilabel.metrics._counts import (
-    CountMeasure,
-    accuracy_from_counts,
-    f_beta_from_counts,
-    precision_from_counts,
-    recall_from_counts,
-)
+from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
+from plurilabel.metrics._counts import COUNT_MEASURES, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
+    Terms,
     check_predicted,
     check_scored,
     check_top,
     mean_of_defined,
 )
-from plurilabel.metrics._label_based import macro, micro
-from plurilabel.metrics._rank import rank
-from plurilabel.metrics._set_counts import SetCounts, Terms, count_sets
-from plurilabel.metrics._table import aligned, data_frame
-from plurilabel.metrics._top import Worth, check_propensities, make_top
+from plurilabel.metrics._ranking import rank
 
-LABEL_BASED: dict[str, CountMeasure] = {
-    "accuracy": accuracy_from_counts,
-    "precision": precision_from_counts,
-    "recall": recall_from_counts,
-    "f1": f_beta_from_counts,
-}
+_SHOWN = 30  # labels of a printed table
 
 
 class Evaluation(dict[str, float]):
@@ -45,7 +34,7 @@ class Evaluation(dict[str, float]):
     Attributes
     ----------
     intervals : dict of str to (low, high)
-        Bootstrap intervals by name; empty unless they were asked for.
+        Bootstrap intervals by name; empty unless requested.
     confidence : float or None
         Share of the bootstrap samples inside each interval.
     """
@@ -61,12 +50,12 @@ class Evaluation(dict[str, float]):
         self.confidence = confidence
 
     def to_frame(self) -> Any:
-        """A pandas data frame with a row per measure: value and, if there are any, low, high."""
+        """A pandas data frame with a row per measure: value and, with intervals, low and high."""
         columns: dict[str, list[float]] = {"value": list(self.values())}
         if self.intervals:
             for i, end in enumerate(("low", "high")):
                 columns[end] = [self.intervals[name][i] for name in self]
-        return data_frame(columns, list(self), "measure")
+        return _data_frame(columns, list(self), "measure")
 
     def __repr__(self) -> str:
         header = ["measure", "value"]
@@ -76,7 +65,7 @@ class Evaluation(dict[str, float]):
             for row in rows:
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
-        return aligned(header, rows)
+        return _aligned(header, rows)
 
 
 def evaluate(
@@ -92,36 +81,36 @@ def evaluate(
 ) -> Evaluation:
     """Compute every measure that the given predictions allow.
 
-    Predicted ``labels`` give the measures on label sets, ``scores`` those on rankings; give both
-    for all. Works on a part of the matrices at a time: beside the inputs, memory holds such a part
-    and a few numbers per instance.
-    What each measure does with ties, empty sets and absent labels is in its own docstring.
+    Predicted ``labels`` give the measures of label sets, ``scores`` those of rankings; pass both
+    to get all. The matrices are processed in blocks of rows: besides the inputs, memory holds one
+    block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
+    is described in its own docstring.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse, optional
         What ``predict_proba`` or ``decision_function`` returns. Sparse scores are not made dense:
-        an entry that is not stored ranks below every stored one.
+        an entry that is not stored ranks below all stored ones.
     labels : 0/1 matrix of shape (n, q), dense, sparse or a data frame, optional
         What ``predict`` returns.
-    top : sequence of int
-        The k of the measures at k. Those larger than q are left out.
+    top : sequence of int, default=(1, 3, 5)
+        The values of k for the measures at k. Those larger than q are left out.
     propensities : array-like of shape (q,), optional
         Adds ``psp@k`` and ``ps_ndcg@k``; see :func:`propensities`.
     bootstrap : int, optional
-        Number of bootstrap samples of the instances; adds percentile intervals. The time is that
-        of sorting once, then grows with ``bootstrap * n * q``.
-    confidence : float
+        Number of bootstrap samples of the instances; adds percentile intervals. The scores are
+        sorted once; the time then grows with ``bootstrap * n * q``.
+    confidence : float, default=0.95
         Share of the bootstrap samples inside the interval.
-    random_state : int, RandomState or None
-        Of the bootstrap.
+    random_state : int, RandomState or None, default=None
+        Controls the bootstrap samples.
 
     Returns
     -------
     Evaluation
-        A dict of names to floats, with ``intervals`` and ``to_frame()``. A measure that is
-        defined for no instance, or no label, is NaN.
+        A dict from names to floats, with ``intervals`` and ``to_frame()``. A measure that is not
+        defined for any instance or label is NaN.
 
     Examples
     --------
@@ -163,72 +152,172 @@ def evaluate(
     if scores is None and labels is None:
         raise ValueError("evaluate needs scores, labels or both, got neither")
     if bootstrap is not None and (isinstance(bootstrap, bool) or bootstrap < 1):
-        raise ValueError(f"bootstrap must be a number of samples from 1, got {bootstrap!r}")
+        raise ValueError(f"bootstrap must be at least 1, the number of samples, got {bootstrap!r}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
     check_top(top)
-    result: dict[str, float] = {}
-    terms: dict[str, Terms] = {}
-
-    def add(name: str, measure: Callable[..., Terms], *args: Any) -> None:
-        term = measure(*args)
-        result[name] = mean_of_defined(*term)
-        if bootstrap is not None:
-            terms[name] = term
-
-    Y: LabelMatrix
-    Z: LabelMatrix | None = None
-    S: ScoreMatrix | None = None
+    found: list[Iterator[tuple[str, Terms | float]]] = []
+    Y, Z, S = None, None, None
     if labels is not None:
         Y, Z = check_predicted(Y_true, labels, name="labels")
-        _evaluate_sets(count_sets(Y, Z), add, result)
+        found.append(_on_sets(Y, Z))
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
-        _evaluate_ranking(Y, S, top, propensities, add, result)
+        found.append(_on_rankings(Y, S, top, propensities))
+    result: dict[str, float] = {}
+    terms: dict[str, Terms] = {}
+    for name, value in chain(*found):
+        if isinstance(value, float):
+            result[name] = value
+            continue
+        result[name] = mean_of_defined(*value)
+        if bootstrap is not None:
+            terms[name] = value
     if bootstrap is None:
         return Evaluation(result)
-    found = intervals_of(terms, Y, Z, S, LABEL_BASED, bootstrap, confidence, random_state)
-    return Evaluation(result, {name: found[name] for name in result}, confidence)
+    ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
+    return Evaluation(result, {name: ends[name] for name in result}, confidence)
 
 
-def _evaluate_sets(counts: SetCounts, add: Callable[..., None], result: dict[str, float]) -> None:
-    add("hamming_loss", counts.hamming_loss)
-    add("subset_accuracy", counts.subset_accuracy)
-    add("accuracy", counts.accuracy)
-    add("precision", counts.precision)
-    add("recall", counts.recall)
-    add("f1", counts.f_beta)
+def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | float]]:
+    """Measures of label sets by name: the terms of a mean over instances, or a value."""
+    counts = count_sets(Y, Z)
+    yield "hamming_loss", counts.hamming_loss()
+    yield "subset_accuracy", counts.subset_accuracy()
+    yield "accuracy", counts.accuracy()
+    yield "precision", counts.precision()
+    yield "recall", counts.recall()
+    yield "f1", counts.f_beta()
     for mean in (macro, micro):
         for name, measure in LABEL_BASED.items():
-            result[f"{mean.__name__}_{name}"] = mean(counts, measure)
+            yield f"{mean.__name__}_{name}", mean(counts, measure)
 
 
-def _evaluate_ranking(
-    Y: LabelMatrix,
-    S: ScoreMatrix,
-    top: Sequence[int],
-    propensities: ArrayLike | None,
-    add: Callable[..., None],
-    result: dict[str, float],
-) -> None:
+def _on_rankings(
+    Y: LabelMatrix, S: ScoreMatrix, top: Sequence[int], propensities: ArrayLike | None
+) -> Iterator[tuple[str, Terms | float]]:
+    """Measures of rankings by name: the terms of a mean over instances, or a value."""
     q = Y.shape[1]
-    worth = None
-    if propensities is not None:
-        worth = Worth.from_propensities(check_propensities(propensities, q))
+    worth = worth_of(propensities, q)
     ks = [k for k in check_top(top) if k <= q]
-    ranking = rank(Y, S, max([1, *ks]), None if worth is None else worth.grade_of)
-    add("one_error", ranking.one_error)
-    add("coverage", ranking.coverage)
-    add("coverage_normalized", ranking.coverage_normalized)
-    add("ranking_loss", ranking.ranking_loss)
-    add("is_error", ranking.is_error)
-    add("average_precision", ranking.average_precision)
-    result["macro_auc"] = mean_auc(label_auc(Y, S))
-    result["micro_auc"] = pooled_auc(Y, S)
+    ranking = rank(Y, S, max([1, *ks]), worth.grade_of)
+    yield "one_error", ranking.one_error()
+    yield "coverage", ranking.coverage()
+    yield "coverage_normalized", ranking.coverage_normalized()
+    yield "ranking_loss", ranking.ranking_loss()
+    yield "is_error", ranking.is_error()
+    yield "average_precision", ranking.average_precision()
+    yield "macro_auc", mean_auc(label_auc(Y, S))
+    yield "micro_auc", pooled_auc(Y, S)
     first = make_top(Y, ranking.top, worth)
     at_k = {"precision": first.precision, "recall": first.recall, "ndcg": first.ndcg}
-    if worth is not None:
+    if propensities is not None:
         at_k |= {"psp": first.psp, "ps_ndcg": first.ps_ndcg}
     for name, measure in at_k.items():
         for k in ks:
-            add(f"{name}@{k}", measure, k)
+            yield f"{name}@{k}", measure(k)
+
+
+class PerLabel(dict[str, NDArray[Any]]):
+    """Columns by name, with one entry per label: a dict that prints as a table.
+
+    Attributes
+    ----------
+    label_names : list of str
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, NDArray[Any]] = {},
+        label_names: Sequence[str] = (),
+    ) -> None:
+        super().__init__(columns)
+        self.label_names = list(label_names)
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with one row per label."""
+        return _data_frame(self, self.label_names, "label")
+
+    def __repr__(self) -> str:
+        rows = []
+        for j, name in enumerate(self.label_names[:_SHOWN]):
+            cells = [column[j] for column in self.values()]
+            rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
+        text = _aligned(["label", *self], rows)
+        more = len(self.label_names) - _SHOWN
+        return text if more <= 0 else f"{text}\n... and {more} more labels"
+
+
+def per_label(
+    Y_true: ArrayLike,
+    scores: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    label_names: Sequence[str] | None = None,
+) -> PerLabel:
+    """Compute the counts and measures of each label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse, optional
+        Adds the column ``auc``: NaN for a label without positives or without negatives.
+    labels : 0/1 matrix of shape (n, q), dense, sparse or a data frame, optional
+        Adds the counts and the measures of the counts; a ratio 0/0 is 0.
+    label_names : sequence of str, optional
+        By default the column names of Y_true, if it is a data frame.
+
+    Returns
+    -------
+    PerLabel
+        A dict of columns, with ``label_names`` and ``to_frame()``. Their means are the ``macro_*``
+        measures.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import per_label
+    >>> Y_true = [[1, 0], [1, 1], [0, 1], [1, 0]]
+    >>> scores = [[0.9, 0.2], [0.6, 0.7], [0.3, 0.4], [0.2, 0.1]]
+    >>> labels = [[1, 0], [1, 1], [0, 0], [0, 0]]
+    >>> table = per_label(Y_true, scores, labels, label_names=["red", "blue"])
+    >>> table
+    label  positives  predicted  tp  fp  fn  tn  accuracy  precision  recall      f1  jaccard     auc
+    red            3          2   2   0   1   1    0.7500     1.0000  0.6667  0.8000   0.6667  0.6667
+    blue           2          1   1   0   1   2    0.7500     1.0000  0.5000  0.6667   0.5000  1.0000
+    >>> table["recall"]
+    array([0.66666667, 0.5       ])
+    """  # noqa: E501 - a table is a table
+    if scores is None and labels is None:
+        raise ValueError("per_label needs scores, labels or both, got neither")
+    columns: dict[str, NDArray[Any]] = {}
+    if labels is not None:
+        Y, Z = check_predicted(Y_true, labels, name="labels")
+        counts = count_sets(Y, Z)
+        columns |= {"positives": counts.label_true, "predicted": counts.label_pred}
+        columns |= dict(zip(("tp", "fp", "fn", "tn"), counts.per_label))
+        for name in ("accuracy", "precision", "recall", "f1", "jaccard"):
+            columns[name] = COUNT_MEASURES[name](*counts.per_label)
+    if scores is not None:
+        Y, S = check_scored(Y_true, scores)
+        columns.setdefault("positives", Y.sum(axis=0, dtype=np.int64))
+        columns["auc"] = label_auc(Y, S)
+    names = label_names if label_names is not None else column_names(Y_true)
+    return PerLabel(columns, names_or_default(names, Y.shape[1]))
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text in columns, the first aligned to the left and the others to the right."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = []
+    for first, *others in [header, *rows]:
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return "\n".join(lines)
+
+
+def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:
+    """A pandas data frame, or an error that says how to install pandas."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
+    return pd.DataFrame(columns, index=pd.Index(index, name=index_name))

@@ -1,25 +1,29 @@
-"""What the measures accept, checked once, and how they walk over it."""
+"""What the measures accept, checked once, and the mean that they share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import row_blocks
 from plurilabel.base import LabelMatrix, check_labels, check_scores, column_names
 
-ScoreMatrix: TypeAlias = NDArray[Any] | sparse.csr_array
+ScoreMatrix: TypeAlias = Any
+"""Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
 
-# Entries handled at a time: 2 MB of float64 stays in a core's own cache.
-BLOCK = 2**18
+Terms: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""What each instance adds to the sum, and its weight in the mean; 0 if it is left out."""
+
+BLOCK = 2**18  # entries handled at a time: 2 MB of float64 stay in a core's own cache
 
 
-def is_sparse(M: Any) -> TypeGuard[sparse.csr_array]:
-    """Whether M is a scipy matrix; tells mypy too."""
-    return bool(sparse.issparse(M))
+def blocks(n: int, width: int) -> list[slice]:
+    """Slices of n rows with about BLOCK entries each."""
+    return row_blocks(n, width, BLOCK)
 
 
 def check_true(Y_true: Any) -> LabelMatrix:
@@ -47,7 +51,7 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     Y = check_true(Y_true)
     _refuse_labels(scores)
     S = check_scores(scores)
-    if is_sparse(S):
+    if sparse.issparse(S):
         S = sparse.csr_array(S)
         if not S.has_canonical_format:
             S = S.copy()
@@ -57,11 +61,11 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
 
 
 def check_top(top: Sequence[int] | int, q: int | None = None) -> list[int]:
-    """Cut-offs k as a list of integers from 1 to q."""
+    """The k of measures at k as a list of integers from 1 to q."""
     ks = [top] if isinstance(top, int | np.integer) else list(top)
     for k in ks:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be a whole number from 1, got {k!r}")
+            raise ValueError(f"k must be an integer of at least 1, got {k!r}")
         if q is not None and k > q:
             raise ValueError(f"k must be at most the number of labels, {q}, got {k}")
     return [int(k) for k in ks]
@@ -75,13 +79,9 @@ def check_beta(beta: float) -> float:
 
 
 def _refuse_labels(scores: Any) -> None:
-    # Floats pass even if all are 0 or 1: vote shares of one neighbour are scores.
-    values = scores if is_sparse(scores) else np.asarray(scores)
-    if values.dtype.kind not in "biu":
-        return
-    if is_sparse(values):
-        values = values.tocsr().data
-    if values.size > 0 and values.min() >= 0 and values.max() <= 1:
+    # Floats pass even if all are 0 or 1: the vote shares of one neighbour are scores.
+    values = scores.tocsr().data if sparse.issparse(scores) else np.asarray(scores)
+    if values.dtype.kind in "biu" and values.size and values.min() >= 0 and values.max() <= 1:
         raise ValueError(
             f"scores must be the scores that rank the labels, got predicted labels (only 0 and 1, "
             f"{values.dtype}); pass what predict_proba or decision_function returns"
@@ -101,26 +101,7 @@ def _check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) ->
         )
 
 
-def row_blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of rows with about BLOCK entries each."""
-    step = max(1, BLOCK // max(1, width))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
-
-
-def dense_rows(Y: LabelMatrix, rows: slice) -> NDArray[np.int8]:
-    """A block of rows as an array; for blocks that lie beside a dense block anyway."""
-    return Y[rows].toarray() if is_sparse(Y) else Y[rows]
-
-
-def set_sizes(Y: LabelMatrix) -> NDArray[np.int64]:
-    """Number of labels of each instance."""
-    if is_sparse(Y):
-        return np.diff(Y.indptr).astype(np.int64)
-    return np.concatenate([Y[rows].sum(axis=1, dtype=np.int64) for rows in row_blocks(*Y.shape)])
-
-
 def mean_of_defined(total: NDArray[Any], weight: NDArray[Any]) -> float:
-    """``sum(total) / sum(weight)``; NaN if the weights are all 0, so that nothing is defined."""
+    """``sum(total) / sum(weight)``; NaN if all weights are 0, so that nothing is defined."""
     denominator = float(np.sum(weight, dtype=np.float64))
     return float(np.sum(total, dtype=np.float64)) / denominator if denominator else float("nan")

@@ -1,153 +1,145 @@
-"""The measures by name: what they need, which way is better, and as scikit-learn scorers."""
+"""Scores of any fitted classifier as one matrix (n, q), and measures as scikit-learn scorers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from plurilabel.metrics import _at_k, _auc, _example_based, _label_based, _ranking
-from plurilabel.metrics._scores import label_scores
+from plurilabel.metrics._measures import get_measure
 
 
-@dataclass(frozen=True)
-class Measure:
-    """What is known about a measure.
+def score_method(estimator: Any) -> str:
+    """Name of the method that scores come from: ``predict_proba``, else ``decision_function``.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-    kind : "labels" or "scores"
-        What the function takes beside the true labels.
-    greater_is_better : bool
-    function : callable
-        ``function(Y_true, labels or scores)``.
-    title : str
-        The name as text has it.
+    estimator : classifier
+
+    Returns
+    -------
+    str
+        The first of the two methods that the classifier has.
+
+    Raises
+    ------
+    TypeError
+        If it has neither.
 
     Examples
     --------
-    >>> from plurilabel.metrics import get_measure
-    >>> [get_measure(name).title for name in ("hamming_loss", "macro_auc", "ndcg@3")]
-    ['Hamming loss', 'macro AUC', 'nDCG@3']
+    >>> from sklearn.svm import LinearSVC
+    >>> from sklearn.multiclass import OneVsRestClassifier
+    >>> score_method(OneVsRestClassifier(LinearSVC()))
+    'decision_function'
     """
-
-    name: str
-    kind: Literal["labels", "scores"]
-    greater_is_better: bool
-    function: Callable[..., float]
-
-    @property
-    def title(self) -> str:
-        if self.name in ("one_error", "is_error"):
-            return self.name.replace("_", "-")
-        name = self.name.replace("f_beta", "F-beta")
-        name = name.replace("coverage_normalized", "normalized coverage")
-        base, at, k = name.partition("@")
-        return " ".join(_SPELLED.get(word, word) for word in base.split("_")) + at + k
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(estimator, method):
+            return method
+    raise TypeError(
+        f"estimator must have predict_proba or decision_function to score labels, "
+        f"but {type(estimator).__name__} has neither"
+    )
 
 
-_SPELLED = {"hamming": "Hamming", "auc": "AUC", "f1": "F1", "ndcg": "nDCG", "psp": "PSP"}
+def label_scores(
+    estimator: Any, X: ArrayLike, *, n_labels: int | None = None
+) -> NDArray[Any] | sparse.csr_array:
+    """Score of every label for every row of X, whatever the classifier returns.
 
+    The scores come from ``predict_proba`` if the classifier has it, else from
+    ``decision_function``. A list of (n, classes) arrays, as ``MultiOutputClassifier``,
+    ``KNeighborsClassifier``, trees and forests return, becomes a matrix of the probabilities of
+    class 1. A label with only one class in training has probability 0 or 1.
 
-def _measures() -> dict[str, Measure]:
-    lower_is_better = {
-        "hamming_loss",
-        "one_error",
-        "coverage",
-        "coverage_normalized",
-        "ranking_loss",
-        "is_error",
-    }
-    modules: dict[Any, tuple[Literal["labels", "scores"], tuple[str, ...]]] = {
-        _example_based: (
-            "labels",
-            ("hamming_loss", "subset_accuracy", "accuracy", "precision", "recall", "f_beta", "f1"),
-        ),
-        _label_based: (
-            "labels",
-            tuple(
-                f"{mean}_{name}"
-                for mean in ("macro", "micro")
-                for name in ("accuracy", "precision", "recall", "f_beta", "f1")
-            ),
-        ),
-        _ranking: (
-            "scores",
-            (
-                "one_error",
-                "coverage",
-                "coverage_normalized",
-                "ranking_loss",
-                "is_error",
-                "average_precision",
-            ),
-        ),
-        _auc: ("scores", ("macro_auc", "micro_auc")),
-        _at_k: (
-            "scores",
-            ("precision_at_k", "recall_at_k", "ndcg_at_k", "psp_at_k", "ps_ndcg_at_k"),
-        ),
-    }
-    table = {}
-    for module, (kind, functions) in modules.items():
-        for function in functions:
-            name = function.replace("_at_k", "@k")
-            better = name not in lower_is_better
-            table[name] = Measure(name, kind, better, getattr(module, function))
-    return table
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : array-like or sparse matrix of shape (n, d), or data frame
+    n_labels : int, optional
+        Number of labels. Needed only for a single label: scikit-learn's classifiers then return
+        two columns (absent, present), which look the same as two labels.
 
-
-MEASURES = MappingProxyType(_measures())
-"""All measures by name; those at k under ``"precision@k"`` and so on."""
-
-
-def measure_names(kind: Literal["labels", "scores"] | None = None) -> list[str]:
-    """Names of the measures, of one kind or of both.
+    Returns
+    -------
+    ndarray or csr_array of shape (n, q)
 
     Examples
     --------
-    >>> from plurilabel.metrics import measure_names
-    >>> measure_names("scores")[:4]
-    ['one_error', 'coverage', 'coverage_normalized', 'ranking_loss']
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> Y = np.array([[1, 0, 0], [1, 1, 0]])        # the last label never occurs
+    >>> knn = KNeighborsClassifier(n_neighbors=2).fit([[0.0], [1.0]], Y)
+    >>> label_scores(knn, [[0.2]])
+    array([[1. , 0.5, 0. ]])
     """
-    return [m.name for m in MEASURES.values() if kind in (None, m.kind)]
+    output = getattr(estimator, score_method(estimator))(X)
+    return score_matrix(output, classes=getattr(estimator, "classes_", None), n_labels=n_labels)
 
 
-def get_measure(name: str) -> Measure:
-    """Look a measure up by name; ``"precision@3"`` gives the function with k=3.
+def score_matrix(
+    output: Any, *, classes: Any = None, n_labels: int | None = None
+) -> NDArray[Any] | sparse.csr_array:
+    """Turn what ``predict_proba`` or ``decision_function`` returned into one matrix (n, q).
+
+    :func:`label_scores` does this for a fitted classifier.
+
+    Parameters
+    ----------
+    output : array of shape (n, q) or (n,), sparse matrix, or list of arrays (n, classes)
+    classes : list of arrays, optional
+        The classifier's ``classes_``. Needed for a list if only one class of some label was seen
+        in training: the output alone does not say which.
+    n_labels : int, optional
+        Number of labels; see :func:`label_scores`.
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, q)
 
     Examples
     --------
-    >>> from plurilabel.metrics import get_measure
-    >>> get_measure("ranking_loss").greater_is_better
-    False
-    >>> get_measure("precision@1").function([[1, 0]], [[0.2, 0.1]])
-    1.0
+    >>> import numpy as np
+    >>> score_matrix([np.array([[0.1, 0.9]]), np.array([[1.0]])], classes=[[0, 1], [0]])
+    array([[0.9, 0. ]])
     """
-    if name in MEASURES:
-        return MEASURES[name]
-    base, at, k = name.partition("@")
-    known = MEASURES.get(f"{base}@k")
-    if not at or known is None or not k.isdecimal() or int(k) < 1:
+    if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:
+        if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
+            classes = [None] * len(output)  # the classifier does not say
+        columns = enumerate(zip(output, classes))
+        return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in columns])
+    if sparse.issparse(output):
+        return sparse.csr_array(output)
+    scores = np.asarray(output)
+    if scores.ndim == 1:
+        return scores.reshape(-1, 1)
+    if scores.ndim != 2:
         raise ValueError(
-            f"name must be one of {', '.join(MEASURES)} (with a number for k), got {name!r}"
+            f"scores must be a matrix (instances, labels), got an array of shape {scores.shape}"
         )
-    return Measure(name, known.kind, known.greater_is_better, _AtK(known.function, int(k)))
+    if n_labels == 1 and scores.shape[1] == 2:
+        return scores[:, 1:]
+    return scores
 
 
-@dataclass(frozen=True)
-class _AtK:
-    """A measure at k with k fixed; unlike a closure, it can be pickled."""
-
-    function: Callable[..., float]
-    k: int
-
-    def __call__(self, Y_true: Any, scores: Any, **params: Any) -> float:
-        return self.function(Y_true, scores, k=self.k, **params)
+def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[Any]:
+    """Probability that label j is present, from the probabilities of its classes."""
+    if classes is None:
+        if proba.shape[1] == 2:
+            return proba[:, 1]
+        raise ValueError(
+            f"predict_proba has {proba.shape[1]} column(s) for label {j}, expected 2 (absent, "
+            "present); the classifier has no classes_ to say which class is missing"
+        )
+    if not np.isin(classes, (0, 1)).all():
+        raise ValueError(
+            f"label {j} must have the classes 0 and 1, but the classifier learned {classes}"
+        )
+    where = np.flatnonzero(np.asarray(classes) == 1)
+    return proba[:, where[0]] if len(where) else np.zeros(len(proba), dtype=proba.dtype)
 
 
 class _Scorer:
@@ -177,18 +169,18 @@ def _width(Y: Any) -> int | None:
 
 
 def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
-    """A measure as a scikit-learn scorer: ``scorer(estimator, X, Y)``, higher is better.
+    """Get a measure as a scikit-learn scorer: ``scorer(estimator, X, Y)``, higher is better.
 
-    For ``GridSearchCV(scoring=...)``, ``cross_val_score`` and the like. Of a loss the negative is
-    returned. Scores are taken from ``predict_proba``, else from ``decision_function``, in any
-    shape that scikit-learn's classifiers have; see :func:`label_scores`.
+    For ``GridSearchCV(scoring=...)``, ``cross_val_score`` and the like. The value of a loss is
+    negated. Scores come from ``predict_proba``, else from ``decision_function``; see
+    :func:`label_scores`.
 
     Parameters
     ----------
     name : str
-        One of :func:`measure_names`; for the measures at k with the number: ``"precision@3"``.
+        One of :func:`measure_names`, with a number in place of k: ``"precision@3"``.
     **params
-        Passed to the measure: ``beta=2``, ``propensities=p``.
+        Parameters of the measure, such as ``beta=2`` or ``propensities=p``.
 
     Returns
     -------
@@ -209,7 +201,9 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
     """
     measure = get_measure(name)
     if measure.name.endswith("@k") and "k" not in params:
-        raise ValueError(f"name must have a number for k, such as {name[:-1]}5, got {name!r}")
+        raise ValueError(
+            f"name must have a number in place of k, such as {name[:-1]}5, got {name!r}"
+        )
     if name.startswith(("psp@", "ps_ndcg@")) and "propensities" not in params:
         raise ValueError(f"{name} needs propensities=propensities(Y_train), got none")
     return _Scorer(name, params)

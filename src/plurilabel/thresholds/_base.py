@@ -1,10 +1,10 @@
-"""What the strategies share: the checks at the door, blocks of rows, cutting.
+"""What the strategies share: the checks at the door, and the sets above a cut or of a given size.
 
-A strategy turns scores (n, q) into label sets. It implements two hooks that trust what they get:
+A strategy turns scores (n, q) into label sets. It implements two hooks that trust their input:
 
 ``_fit(scores, Y)``
-    scores are float64 or float32, dense and finite (or None where ``learns_from_scores`` says
-    that they are not needed); Y is 0/1 in int8, dense or CSR.
+    scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
+    they are not needed); Y is 0/1 in int8, dense or CSR.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
 """
@@ -12,8 +12,7 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +21,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._blocks import row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel.base import LabelMatrix, check_labels
+
+Scores: TypeAlias = NDArray[np.floating]
+Sets: TypeAlias = NDArray[np.bool_]
+
+BLOCK = 2**20  # entries handled at a time
 
 
 class ThresholdStrategy(BaseEstimator, ABC):
@@ -32,7 +37,7 @@ class ThresholdStrategy(BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores, or labels alone will do."""
+        """Whether ``fit`` needs scores; if not, labels are enough."""
         return True
 
     def fit(self, scores: ArrayLike | None, Y: ArrayLike) -> Self:
@@ -44,8 +49,8 @@ class ThresholdStrategy(BaseEstimator, ABC):
         Parameters
         ----------
         scores : array-like of shape (n, q), or None
-            Higher means that a label is more likely. Finite numbers. None is enough for a
-            strategy that does not learn from scores.
+            Finite numbers; higher means that a label is more likely. None is enough for a strategy
+            that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
 
         Returns
@@ -57,18 +62,14 @@ class ThresholdStrategy(BaseEstimator, ABC):
         )
         if scores is None and self.learns_from_scores():
             raise ValueError(f"scores must be given: {type(self).__name__} learns from them")
-        labels = check_labels(Y)
-        if 0 in labels.shape:
-            raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
-        checked = None if scores is None else check_dense_scores(scores)
-        check_same_shape(checked, labels)
+        checked, labels = check_scores_and_labels(scores, Y)
         self.sparse_output_ = bool(sparse.issparse(Y))
         self.n_labels_ = labels.shape[1]
         self._fit(checked, labels)
         return self
 
     def predict(self, scores: ArrayLike) -> NDArray[np.int64] | sparse.csr_array:
-        """Label sets for scores.
+        """Predict label sets from scores.
 
         Parameters
         ----------
@@ -85,77 +86,112 @@ class ThresholdStrategy(BaseEstimator, ABC):
                 f"scores must have {self.n_labels_} columns, one per label as in fit, "
                 f"got {checked.shape[1]}"
             )
-        return as_labels(self._sets(checked), to_sparse=self.sparse_output_)
+        sets = self._sets(checked)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     @abstractmethod
     def _fit(self, scores: Any, Y: LabelMatrix) -> None: ...
 
     @abstractmethod
-    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]: ...
+    def _sets(self, scores: Scores) -> Sets: ...
 
 
-def check_dense_scores(scores: Any, *, name: str = "scores") -> NDArray[np.floating]:
+def check_dense_scores(scores: Any) -> Scores:
     """Scores as float64 or float32 of shape (n, q); an error for NaN, infinity and sparse."""
     if sparse.issparse(scores):
         raise TypeError(
-            f"{name} must be a dense array, got a sparse matrix: a cut needs the score of every "
-            f"label. If unstored scores are zeros and it fits in memory, pass {name}.toarray()"
+            "scores must be a dense array, got a sparse matrix: a cut needs the score of every "
+            "label. If unstored scores are zeros and it fits in memory, pass scores.toarray()"
         )
     if np.ndim(scores) != 2:
         raise ValueError(
-            f"{name} must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
+            f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
         )
-    return check_array(scores, dtype=[np.float64, np.float32], input_name=name)
+    return check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
 
 
-def check_same_shape(scores: NDArray[np.floating] | None, Y: LabelMatrix) -> None:
-    """An error where scores and labels do not belong together."""
-    if scores is not None and scores.shape != Y.shape:
-        raise ValueError(f"scores must have the shape of Y, {Y.shape}, got {scores.shape}")
-
-
-def check_scores_and_labels(scores: Any, Y: Any) -> tuple[NDArray[np.floating], LabelMatrix]:
-    """Scores and labels that belong together, in the form that the hooks expect."""
-    checked, labels = check_dense_scores(scores), check_labels(Y)
-    check_same_shape(checked, labels)
+def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:
+    """Scores (or None) and labels of the same shape, in the form that the hooks expect."""
+    labels = check_labels(Y)
+    if 0 in labels.shape:
+        raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
+    if scores is None:
+        return None, labels
+    checked = check_dense_scores(scores)
+    if checked.shape != labels.shape:
+        raise ValueError(f"scores must have the shape of Y, {labels.shape}, got {checked.shape}")
     return checked, labels
 
 
-def check_probabilities(scores: NDArray[np.floating], who: str) -> None:
-    """An error where scores are no probabilities."""
-    low, high = scores.min(), scores.max()
-    if low < 0 or high > 1:
-        raise ValueError(
-            f"scores must be probabilities in [0, 1] for {who}, got {low if low < 0 else high:g}"
-        )
+def check_probabilities(scores: Scores | None, who: str) -> None:
+    """An error if the scores are not probabilities."""
+    if scores is not None and (scores.min() < 0 or scores.max() > 1):
+        wrong = scores.min() if scores.min() < 0 else scores.max()
+        raise ValueError(f"scores must be probabilities in [0, 1] for {who}, got {wrong:g}")
 
 
-def as_labels(
-    sets: NDArray[np.bool_], *, to_sparse: bool = False
-) -> NDArray[np.int64] | sparse.csr_array:
-    """Label sets as the learners return them: int64, dense or CSR."""
-    return sparse.csr_array(sets).astype(np.int64) if to_sparse else sets.astype(np.int64)
-
-
-def above(scores: NDArray[np.floating], cut: ArrayLike) -> NDArray[np.bool_]:
+def above(scores: Scores, cut: ArrayLike) -> Sets:
     """Scores strictly above the cut, compared in float64 whatever the type of the scores."""
     # A Python float would be rounded to float32 next to float32 scores.
     return scores > np.asarray(cut, dtype=np.float64)
 
 
-def blocks(n: int, width: int, *, entries: int = 2**20) -> Iterator[slice]:
-    """Slices of n rows such that a block of this width has about ``entries`` entries."""
-    step = max(1, entries // max(1, width))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
-
-
-def dense_rows(Y: LabelMatrix, rows: slice) -> NDArray[np.int8]:
-    """A block of rows of the labels, dense."""
-    block = Y[rows]
-    return block if isinstance(block, np.ndarray) else block.toarray()
+def highest(scores: Scores, sizes: NDArray[np.integer]) -> Sets:
+    """The ``sizes[i]`` highest entries of row i; of equal ones those to the left."""
+    n, q = scores.shape
+    sets = np.empty((n, q), dtype=bool)
+    for rows in row_blocks(n, q, BLOCK):
+        f, size = scores[rows], sizes[rows, np.newaxis]
+        ordered = np.sort(f, axis=1)  # ascending
+        smallest = np.take_along_axis(ordered, q - np.maximum(size, 1), axis=1)
+        over, equal = f > smallest, f == smallest
+        spare = size - over.sum(axis=1, keepdims=True)
+        sets[rows] = over | (equal & (equal.cumsum(axis=1) <= spare))
+    return sets
 
 
 def round_half_up(values: ArrayLike) -> NDArray[np.int64]:
     """Nearest integers; halves go up, unlike numpy's halves to even."""
     return np.floor(np.asarray(values, dtype=np.float64) + 0.5).astype(np.int64)
+
+
+def never_empty(labels: ArrayLike, scores: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+    """Give each instance without a predicted label the one with its highest score.
+
+    This is the T-criterion of Boutell et al. Of equal scores, the label that comes first wins.
+    ``ThresholdClassifier(nonempty=True)`` applies it to any strategy.
+
+    Parameters
+    ----------
+    labels : 0/1 matrix of shape (n, q), dense or sparse
+        Predicted label sets.
+    scores : array-like of shape (n, q)
+
+    Returns
+    -------
+    0/1 matrix of shape (n, q)
+        A new one, int64; CSR if ``labels`` was sparse.
+
+    References
+    ----------
+    M. Boutell, J. Luo, X. Shen, C. Brown. Learning multi-label scene classification.
+    Pattern Recognition 37, 2004.
+
+    Examples
+    --------
+    >>> from plurilabel.thresholds import never_empty
+    >>> never_empty([[0, 0, 0], [1, 1, 0]], [[0.1, 0.3, 0.2], [0.9, 0.8, 0.7]])
+    array([[0, 1, 0],
+           [1, 1, 0]])
+    """
+    Y, f = check_labels(labels, name="labels"), check_dense_scores(scores)
+    if Y.shape != f.shape:
+        raise ValueError(f"scores must have the shape of labels, {Y.shape}, got {f.shape}")
+    empty = np.flatnonzero(Y.sum(axis=1, dtype=np.int64) == 0)
+    top = f[empty].argmax(axis=1)
+    if sparse.issparse(Y):
+        one = np.ones(len(empty), dtype=np.int64)
+        return sparse.csr_array(Y + sparse.csr_array((one, (empty, top)), shape=Y.shape))
+    filled = Y.astype(np.int64)
+    filled[empty, top] = 1
+    return filled

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds._base import ThresholdStrategy, above, check_dense_scores
+from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import cut_between
 
 
 class CardinalityCut(ThresholdStrategy):
     """One cut for all labels, such that the mean set size is that of the training labels.
 
-    The cut is the one whose predictions on the scores given to ``fit`` have the label
-    cardinality closest to that of Y: exactly that cardinality unless equal scores forbid it.
-    It lies halfway between the two scores that it parts. If two cuts are equally close, the
-    higher one is taken, which predicts fewer labels.
+    The cut is the one whose predictions have the label cardinality closest to that of Y: exactly
+    that cardinality unless ties between scores prevent it. It lies halfway between the two scores
+    that it separates. If two cuts are equally close, the higher one is taken, which predicts fewer
+    labels.
+
+    Parameters
+    ----------
+    batch : bool, default=False
+        Whether ``predict`` chooses the cut anew for each batch of scores it is given, as the paper
+        does on the test set. By default the cut is learned once, from the scores given to ``fit``,
+        and the prediction for an instance does not depend on the others in its batch.
 
     Attributes
     ----------
     cut_ : float
+        Only with ``batch=False``.
     cardinality_ : float
         Mean number of labels in Y.
 
     References
     ----------
     J. Read, B. Pfahringer, G. Holmes, E. Frank. Classifier chains for multi-label
-    classification. Machine Learning 85, 2011. There the cut is chosen on the scores of the test
-    set; for that, use :func:`cardinality_cut` on them.
+    classification. Machine Learning 85, 2011.
 
     Examples
     --------
@@ -37,53 +45,39 @@ class CardinalityCut(ThresholdStrategy):
     >>> strategy = CardinalityCut().fit(scores, Y)
     >>> round(strategy.cut_, 3), strategy.cardinality_
     (0.06, 1.5)
+    >>> CardinalityCut(batch=True).fit(None, Y).predict([[0.9, 0.8], [0.7, 0.6]])
+    array([[1, 1],
+           [1, 0]])
     """
 
-    def _fit(self, scores: NDArray[np.floating], Y: LabelMatrix) -> None:
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"batch": ["boolean"]}
+
+    def __init__(self, *, batch: bool = False):
+        self.batch = batch
+
+    def learns_from_scores(self) -> bool:
+        """Whether ``fit`` needs scores; if not, labels are enough."""
+        return not self.batch
+
+    def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         total = int(Y.sum(dtype=np.int64))
         self.cardinality_ = total / Y.shape[0]
-        self.cut_ = cut_for_total(scores, total)
+        if scores is not None and not self.batch:
+            self.cut_ = cut_for_total(scores, total)
 
-    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
+    def _sets(self, scores: Scores) -> Sets:
+        if self.batch:
+            return above(scores, cut_for_total(scores, self.cardinality_ * len(scores)))
         return above(scores, self.cut_)
 
 
-def cardinality_cut(scores: ArrayLike, cardinality: float) -> float:
-    """The cut at which the mean number of predicted labels is closest to a given one.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, q)
-    cardinality : float
-        Mean number of labels per instance that is wanted, from 0 to q.
-
-    Returns
-    -------
-    float
-        To be used strictly: ``scores > cut``. See :class:`CardinalityCut` for ties.
-
-    Examples
-    --------
-    >>> from plurilabel.thresholds import cardinality_cut
-    >>> cardinality_cut([[0.75, 0.5, 0.25], [0.5, 0.125, 0.0]], 1.5)
-    0.375
-    """
-    checked = check_dense_scores(scores)
-    q = checked.shape[1]
-    if not 0 <= cardinality <= q:
-        raise ValueError(
-            f"cardinality must be between 0 and {q}, the number of labels, got {cardinality}"
-        )
-    return cut_for_total(checked, cardinality * checked.shape[0])
-
-
-def cut_for_total(scores: NDArray[np.floating], total: float) -> float:
+def cut_for_total(scores: Scores, total: float) -> float:
     """The cut with a number of scores above it that is closest to ``total``."""
     # np.partition, not a full sort: linear in the number of scores.
     flat = scores.ravel()
     size = flat.size
     k = min(max(int(np.floor(total)), 0), size - 1)
-    value = np.partition(flat, size - 1 - k)[size - 1 - k]  # k scores are in front of this one
+    value = np.partition(flat, size - 1 - k)[size - 1 - k]  # k scores are ahead of this one
     over, at_least = np.count_nonzero(flat > value), np.count_nonzero(flat >= value)
     if total - over <= at_least - total:
         if over == 0:

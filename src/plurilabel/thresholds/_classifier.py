@@ -1,4 +1,4 @@
-"""ThresholdClassifier: any classifier's scores, cut by any strategy."""
+"""ThresholdClassifier: the scores of any classifier, cut by any strategy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from plurilabel._compat import HasMethods, StrOptions
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.thresholds._crossfit import class_or_label_scores, out_of_fold_scores
-from plurilabel.thresholds._nonempty import never_empty
+from plurilabel.thresholds._base import Scores, never_empty
+from plurilabel.thresholds._crossfit import out_of_fold_scores, scores_of
 from plurilabel.thresholds._strategies import STRATEGIES, get_strategy
 
 
 def _scores_by(method: str) -> Any:
-    """Whether the wrapped classifier has this method."""
+    """Decorator: the method exists only if the wrapped classifier has it."""
 
     def check(self: ThresholdClassifier) -> bool:
         getattr(getattr(self, "estimator_", self.estimator), method)
@@ -36,61 +36,61 @@ def _scores_by(method: str) -> Any:
 
 
 class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
-    """Turn any classifier's scores into label sets by a strategy that is learned from data.
+    """Turn the scores of any classifier into label sets by a strategy that is learned from data.
 
-    The classifier is trained on all data. The strategy is learned on out-of-fold scores: those
-    that clones of the classifier, each trained without a part of the data, give to that part.
+    The classifier is trained on all data. The strategy is learned from out-of-fold scores: clones
+    of the classifier, each trained on a part of the data, score the rest.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``: a learner of this library, or one of
-        scikit-learn's that takes label matrices.
+        scikit-learn that accepts label matrices.
     strategy : str or object with ``fit(scores, Y)`` and ``predict(scores)``, default="cardinality"
         ``"constant"``, ``"cardinality"``, ``"linear"``, ``"scut"``, ``"global"``, ``"rcut"``,
         ``"pcut"``, ``"mcut"``, ``"expected_f"``, ``"metalabeler"``, ``"seen_sets"``, or an
-        instance of the classes behind these names (:func:`get_strategy`) with other parameters.
+        instance of one of the classes with these names (:func:`get_strategy`) and other
+        parameters.
     cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
-        How the out-of-fold scores are made. An int is a number of folds with even label
-        proportions (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`), None is 5 of
-        them.
-        ``"prefit"``: ``estimator`` is fitted already and stays as it is; ``fit``
-        then only learns the strategy, and should get data that the classifier has not seen.
+        How the out-of-fold scores are computed. An int is a number of stratified folds
+        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5.
+        With ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only
+        learns the strategy, and should get data that the classifier has not seen.
     response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
         Where the scores come from; ``"auto"`` prefers ``predict_proba``.
     nonempty : bool, default=False
         Whether an empty prediction is replaced by the label with the highest score (the
         T-criterion).
     n_jobs : int, default=None
-        Folds that are done at the same time.
+        Number of folds processed in parallel.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted on all data.
+        The classifier, fitted on all data.
     strategy_ : strategy
-        Fitted; has the learned cuts.
+        The fitted strategy, with the learned cuts.
     classes_, label_names_, n_labels_
         As for all learners.
     n_features_in_, feature_names_in_
-        Only where ``estimator_`` has them.
+        Only if ``estimator_`` has them.
 
     Notes
     -----
     For a 1-D y, scores are cut class by class; ``predict`` returns the class with the highest
-    score among those above their cut, or among all if there is none.
+    score among those above their cut, or among all classes if there is none.
 
-    No folds are made for strategies that do not learn from scores: ``"constant"``, ``"rcut"``,
+    No folds are needed for strategies that do not learn from scores: ``"constant"``, ``"rcut"``,
     ``"pcut"``, ``"mcut"``, ``"expected_f"`` and ``"seen_sets"``.
 
     See Also
     --------
-    sklearn.model_selection.TunedThresholdClassifierCV : for a single label.
+    sklearn.model_selection.TunedThresholdClassifierCV : The same for a single label.
 
     Examples
     --------
-    Eight labels of which some are rare. The neighbours of an instance seldom agree on a rare
-    label; with a cut of its own for each label many more are found:
+    Eight labels, some of them rare. The neighbours of an instance seldom agree on a rare label;
+    with a separate cut for each label, many more are found:
 
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.model_selection import train_test_split
@@ -138,15 +138,15 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
-        """Fit the classifier, and learn the strategy on out-of-fold scores.
+        """Fit the classifier, and learn the strategy from out-of-fold scores.
 
         Parameters
         ----------
-        X : whatever ``estimator`` takes, n rows
+        X : n rows of whatever ``estimator`` accepts
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
         **params : dict
             Metadata for ``estimator.fit`` and ``cv.split``, such as ``sample_weight`` and
-            ``groups``, by scikit-learn's metadata routing.
+            ``groups``, passed on by scikit-learn's metadata routing.
 
         Returns
         -------
@@ -158,8 +158,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         X, Y = self._validate_fit(X, y)
-        routed = process_routing(self, "fit", **params)
-        self._fit(X, Y, y, routed)
+        self._fit(X, Y, y, process_routing(self, "fit", **params))
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
@@ -167,26 +166,16 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             target = self.classes_[Y.argmax(axis=1)]
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
-        if isinstance(self.cv, str):
-            check_is_fitted(self.estimator)
-            if self.single_output_ and not np.array_equal(self.estimator.classes_, self.classes_):
-                raise ValueError(
-                    f"y must have the classes that estimator was trained on, "
-                    f"{self.estimator.classes_}, got {self.classes_}"
-                )
-            self.estimator_ = self.estimator
+        prefit = isinstance(self.cv, str)
+        if prefit:
+            self.estimator_ = self._checked_prefit()
         else:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
-        self.response_method_ = self._response_method()
-        probabilities = self.response_method_ == "predict_proba"
-        if isinstance(self.strategy, str):
-            strategy = get_strategy(self.strategy, probabilities=probabilities)
-        else:
-            strategy = clone(self.strategy)
-
+        self.response_method_ = self._score_method()
+        strategy = self._unfitted_strategy()
         if not getattr(strategy, "learns_from_scores", lambda: True)():
             scores = None
-        elif isinstance(self.cv, str):
+        elif prefit:
             scores = self._scores(X)
         else:
             scores, rows = out_of_fold_scores(
@@ -195,13 +184,34 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                 target,
                 self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split),
                 self.response_method_,
-                n_labels=self.n_labels_,
-                classes=self.classes_ if self.single_output_ else None,
                 fit_params=routed.estimator.fit,
                 n_jobs=self.n_jobs,
+                **self._targets(),
             )
             Y = Y[rows]
         self.strategy_ = strategy.fit(scores, Y)
+
+    def _checked_prefit(self) -> Any:
+        check_is_fitted(self.estimator)
+        if self.single_output_ and not np.array_equal(self.estimator.classes_, self.classes_):
+            raise ValueError(
+                f"y must have the classes that estimator was trained on, "
+                f"{self.estimator.classes_}, got {self.classes_}"
+            )
+        return self.estimator
+
+    def _unfitted_strategy(self) -> Any:
+        if isinstance(self.strategy, str):
+            probabilities = self.response_method_ == "predict_proba"
+            return get_strategy(self.strategy, probabilities=probabilities)
+        return clone(self.strategy)
+
+    def _targets(self) -> dict[str, Any]:
+        """What the columns of the scores stand for: labels, or the classes of a 1-D y."""
+        return {
+            "n_labels": self.n_labels_,
+            "classes": self.classes_ if self.single_output_ else None,
+        }
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return indexable(X)[0] if reset else X
@@ -214,7 +224,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
         return IterativeStratifiedKFold(folds)
 
-    def _response_method(self) -> str:
+    def _score_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
         if not hasattr(self.estimator_, self.response_method):
@@ -224,16 +234,18 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             )
         return self.response_method
 
-    def _scores(self, X: Any) -> NDArray[np.floating]:
-        return self._scores_of(X, self.response_method_)
+    def _scores(self, X: Any) -> Scores:
+        return scores_of(self.estimator_, X, self.response_method_, **self._targets())
 
-    def _scores_of(self, X: Any, method: str) -> NDArray[np.floating]:
-        classes = self.classes_ if self.single_output_ else None
-        return class_or_label_scores(
-            self.estimator_, X, method, n_labels=self.n_labels_, classes=classes
-        )
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets by the strategy.
 
-    def _decide(self, scores: NDArray[np.floating]) -> NDArray[Any] | sparse.csr_array:
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        scores = self._validated_scores(X)
         labels = self.strategy_.predict(scores)
         if self.single_output_:
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)
@@ -241,30 +253,30 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         return never_empty(labels, scores) if self.nonempty else labels
 
     @_scores_by("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+    def predict_proba(self, X: ArrayLike) -> Scores:
         """Probabilities of the labels, from the wrapped classifier.
 
         Returns
         -------
         ndarray of shape (n, q)
-            Column l is P(label l | x), also where the classifier answers with a list of arrays.
+            Column l is P(label l | x), even if the classifier returns a list of arrays.
         """
         check_is_fitted(self)
-        return self._scores_of(X, "predict_proba")
+        return scores_of(self.estimator_, X, "predict_proba", **self._targets())
 
     @_scores_by("decision_function")
-    def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
+    def decision_function(self, X: ArrayLike) -> Scores:
         """Scores of the labels, from the wrapped classifier.
 
         Returns
         -------
         ndarray of shape (n, q)
-            For a 1-D y what the classifier returns: shape (n,) if there are two classes.
+            For a 1-D y, what the classifier returns: shape (n,) if there are two classes.
         """
         check_is_fitted(self)
         if self.single_output_:
             return self.estimator_.decision_function(X)
-        return self._scores_of(X, "decision_function")
+        return scores_of(self.estimator_, X, "decision_function", **self._targets())
 
     @property
     def n_features_in_(self) -> int:
@@ -277,18 +289,12 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         return self.estimator_.feature_names_in_
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where ``fit`` sends metadata: to ``estimator.fit`` and ``cv.split``."""
-        return (
-            MetadataRouter(owner=type(self).__name__)
-            .add(
-                estimator=self.estimator,
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-            .add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )
+        """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
+        router = MetadataRouter(owner=type(self).__name__)
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router.add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

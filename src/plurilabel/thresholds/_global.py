@@ -3,42 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy import sparse
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics import CountMeasure
-from plurilabel.thresholds._base import (
-    ThresholdStrategy,
-    above,
-    blocks,
-    check_scores_and_labels,
-    dense_rows,
-)
-from plurilabel.thresholds._measures import GROUPED_MEASURES, grouped_measure
+from plurilabel.metrics import COUNT_MEASURES, CountMeasure
+from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
+
+
+class _MeanMeasure(NamedTuple):
+    """A mean over groups of decisions: all of them as one, the labels, or the instances."""
+
+    over: str  # "all", "labels" or "instances"
+    of_counts: CountMeasure
+    # Which groups count in the mean: "all" of them, those with "true" labels, or also those
+    # where something is predicted ("either"). The rules of plurilabel.metrics.
+    counted: str = "all"
+
+
+MEASURES: dict[str, _MeanMeasure] = {
+    **{f"micro_{name}": _MeanMeasure("all", m) for name, m in COUNT_MEASURES.items()},
+    **{f"macro_{name}": _MeanMeasure("labels", m) for name, m in COUNT_MEASURES.items()},
+    **{
+        name: _MeanMeasure("instances", COUNT_MEASURES[name], "either")
+        for name in ("precision", "f0.5", "f1", "f2")
+    },
+    "recall": _MeanMeasure("instances", COUNT_MEASURES["recall"], "true"),
+    "accuracy": _MeanMeasure("instances", COUNT_MEASURES["jaccard"], "either"),
+    "subset_accuracy": _MeanMeasure("instances", lambda _tp, fp, fn, _tn: (fp == 0) & (fn == 0)),
+}
+"""Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
 
 
 class GlobalCut(ThresholdStrategy):
     """One cut for all labels, at which a measure of the predictions is highest.
 
     All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
-    Counts are exact, so micro measures are; a mean over instances or labels is carried along the
-    sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
+    Counts are exact, and so are micro measures; a mean over instances or labels is updated along
+    the sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
     A cut lies halfway between two neighbouring distinct scores. Of equally good cuts the highest
-    is taken. If it is best to predict nothing, the cut is the highest score seen, and if
-    everything, the next number below the lowest.
+    is taken. If it is best to predict nothing, the cut is the highest score seen; if it is best to
+    predict everything, the next number below the lowest.
 
     Parameters
     ----------
     measure : str or callable, default="micro_f1"
         The names are those of :mod:`plurilabel.metrics`: ``"micro_..."``, ``"macro_..."``, and
         without a prefix the mean over instances. ``"micro_accuracy"`` minimises Hamming loss,
-        ``"accuracy"`` is the instances' intersection over union. A function of the counts
-        (tp, fp, fn, tn) is taken as a micro measure.
+        ``"accuracy"`` is the mean Jaccard similarity of the instances. A function of the counts
+        (tp, fp, fn, tn) is used as a micro measure.
 
     Attributes
     ----------
@@ -57,76 +76,46 @@ class GlobalCut(ThresholdStrategy):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(GROUPED_MEASURES)), callable],
+        "measure": [StrOptions(set(MEASURES)), callable],
     }
 
     def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):
         self.measure = measure
 
-    def _fit(self, scores: NDArray[np.floating], Y: LabelMatrix) -> None:
-        self.cut_, self.value_ = _best_cut(scores, Y, self.measure)
+    def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        over, of_counts, counted = (
+            _MeanMeasure("all", self.measure) if callable(self.measure) else MEASURES[self.measure]
+        )
+        if over == "all":
+            ordered = np.sort(scores, axis=None)[::-1]
+            k, self.value_ = best_size(ordered, scores[Y.nonzero()], of_counts)
+            self.cut_ = cut_keeping(ordered, k)
+            return
+        if over == "labels":
+            scores, Y = scores.T, Y.T.tocsr() if sparse.issparse(Y) else Y.T
+        gains, start = _gains(scores, Y, of_counts)
+        empty = Y.sum(axis=1, dtype=np.int64) == 0
+        weight = len(scores) - (0 if counted == "all" else int(empty.sum()))
+        late = scores[empty].max(axis=1) if counted == "either" else scores[:0, 0]
+        self.cut_, self.value_ = _best_prefix(scores, gains, start, weight, np.sort(late))
 
-    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
+    def _sets(self, scores: Scores) -> Sets:
         return above(scores, self.cut_)
 
 
-def global_cut(
-    scores: ArrayLike, Y: ArrayLike, measure: str | Callable[..., Any] = "micro_f1"
-) -> float:
-    """The best single cut for a measure; see :class:`GlobalCut`.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, q)
-    Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    measure : str or callable, default="micro_f1"
-
-    Returns
-    -------
-    float
-        To be used strictly: ``scores > cut``.
-
-    Examples
-    --------
-    >>> from plurilabel.thresholds import global_cut
-    >>> scores = [[0.75, 0.5], [0.25, 0.0]]
-    >>> global_cut(scores, [[1, 1], [0, 1]], "subset_accuracy")
-    0.375
-    """
-    checked, labels = check_scores_and_labels(scores, Y)
-    return _best_cut(checked, labels, measure)[0]
-
-
-def _best_cut(
-    scores: NDArray[np.floating], Y: LabelMatrix, measure: str | Callable[..., Any]
-) -> tuple[float, float]:
-    over, of_counts, counted = grouped_measure(measure)
-    if over == "all":
-        ordered = np.sort(scores, axis=None)[::-1]
-        k, value = best_size(ordered, scores[Y.nonzero()], of_counts)
-        return cut_keeping(ordered, k), value
-    if over == "labels":
-        scores, Y = scores.T, Y.T if isinstance(Y, np.ndarray) else Y.T.tocsr()
-    gains, start = _gains(scores, Y, of_counts)
-    n, empty = len(scores), np.asarray(Y.sum(axis=1, dtype=np.int64)).ravel() == 0
-    weight = n if counted == "all" else n - int(empty.sum())
-    late = scores[empty].max(axis=1) if counted == "either" else scores[:0, 0]
-    return _best_prefix(scores, gains, start, weight, np.sort(late))
-
-
 def _gains(
-    scores: NDArray[np.floating], Y: LabelMatrix, of_counts: CountMeasure
+    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure
 ) -> tuple[NDArray[np.float64], float]:
     """What each entry adds to its row's value when the cut falls below it; value of no entries.
 
     Entries of a row enter from the highest score down. Where scores are equal only the sum of
-    their gains means something, and only that is used.
+    their gains is meaningful, and only that is used.
     """
     n, q = scores.shape
     gains, start = np.empty((n, q)), 0.0
-    for rows in blocks(n, q):
+    for rows in row_blocks(n, q, BLOCK):
         order = scores[rows].argsort(axis=1)[:, ::-1]
-        y = np.take_along_axis(dense_rows(Y, rows), order, axis=1)
+        y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
         np.cumsum(y, axis=1, out=tp[:, 1:])
         fp, fn = np.arange(q + 1) - tp, tp[:, -1:] - tp
@@ -137,11 +126,11 @@ def _gains(
 
 
 def _best_prefix(
-    scores: NDArray[np.floating],
+    scores: Scores,
     gains: NDArray[np.float64],
     start: float,
     weight: int,
-    late: NDArray[np.floating],
+    late: Scores,
     *,
     bins: int = 2**16,
 ) -> tuple[float, float]:
@@ -151,14 +140,15 @@ def _best_prefix(
 
     Branch and bound instead of one sort of everything: inside a bin of scores the mean cannot
     rise above that of the sum at the bin's top plus the positive gains inside. Bins where even
-    that is below the best mean at the top of any bin are passed over; the scores in the others
-    are sorted.
+    that is below the best mean at the top of any bin are skipped; the scores in the others are
+    sorted.
     """
     slack = 1e-12  # means this close are equal: rounding must not choose
     low, high = np.float64(scores.min()), np.float64(scores.max())
     number = _bin_numbers(scores, low, high, bins)
     inside, rise = np.zeros(bins), np.zeros(bins)
-    for rows in blocks(*scores.shape):
+    n, q = scores.shape
+    for rows in row_blocks(n, q, BLOCK):
         b, g = number[rows].ravel(), gains[rows].ravel()
         inside += np.bincount(b, weights=g, minlength=bins)
         rise += np.bincount(b, weights=np.maximum(g, 0), minlength=bins)
@@ -187,13 +177,13 @@ def _best_prefix(
 
 
 def _bin_numbers(
-    scores: NDArray[np.floating], low: np.float64, high: np.float64, bins: int
+    scores: Scores, low: np.float64, high: np.float64, bins: int
 ) -> NDArray[np.int32]:
     """Bins of equal width from low to high; equal scores share one."""
     number = np.empty(scores.shape, dtype=np.int32)
     # halved, so that the range of huge scores does not overflow; of tiny ones it may be 0
     width = (high / 2 - low / 2) or np.float64(1.0)
-    for rows in blocks(len(scores), scores.size // max(1, len(scores))):
+    for rows in row_blocks(len(scores), scores.size // max(1, len(scores)), BLOCK):
         place = (scores[rows] / 2 - low / 2) / width  # 0 to 1
         np.minimum((place * bins).astype(np.int32), bins - 1, out=number[rows])
     return number

@@ -1,11 +1,10 @@
-"""MetaLabeler: predict how many labels an instance has, then take the highest-scored."""
+"""MetaLabeler: predict how many labels an instance has, then take that many."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -13,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds._base import ThresholdStrategy, round_half_up
-from plurilabel.thresholds._rcut import highest
+from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
 
 class MetaLabeler(ThresholdStrategy):
@@ -23,21 +21,21 @@ class MetaLabeler(ThresholdStrategy):
     Parameters
     ----------
     estimator : classifier or regressor, default=None
-        Learns the number of labels. A regressor's answer is rounded (halves up). None stands for
-        a multinomial logistic regression on standardised features; ``Ridge()`` is much faster on
-        large data, and little worse.
+        Learns the number of labels. The prediction of a regressor is rounded (halves up). The
+        default is a multinomial logistic regression on standardised features; ``Ridge()`` is much
+        faster on large data, and little worse.
     features : {"sorted", "scores"}, default="sorted"
         What it learns from: the highest scores of an instance in descending order, twice as many
         as the largest label set; or all its scores, label by label. The paper calls these
-        rank-based and score-based; its third kind, the features of the instance itself, are not
-        at hand where only scores are.
+        rank-based and score-based; its third kind, the features of the instance itself, is not
+        available to a strategy, which only sees scores.
 
     Attributes
     ----------
     estimator_ : fitted estimator, or None
-        None if all training sets have one size.
+        None if all training sets have the same size.
     sizes_ : ndarray
-        The different sizes of the training sets, ascending.
+        The distinct sizes of the training sets, ascending.
 
     References
     ----------
@@ -63,8 +61,8 @@ class MetaLabeler(ThresholdStrategy):
         self.estimator = estimator
         self.features = features
 
-    def _fit(self, scores: NDArray[np.floating], Y: LabelMatrix) -> None:
-        sizes = np.asarray(Y.sum(axis=1, dtype=np.int64)).ravel()
+    def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        sizes = Y.sum(axis=1, dtype=np.int64)
         self.sizes_ = np.unique(sizes)
         self.estimator_ = None
         if len(self.sizes_) > 1:
@@ -74,7 +72,7 @@ class MetaLabeler(ThresholdStrategy):
                 model = clone(self.estimator)
             self.estimator_ = model.fit(self._features(scores), sizes)
 
-    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
+    def _sets(self, scores: Scores) -> Sets:
         n, q = scores.shape
         if self.estimator_ is None:
             sizes = np.full(n, self.sizes_[0])
@@ -82,7 +80,7 @@ class MetaLabeler(ThresholdStrategy):
             sizes = round_half_up(self.estimator_.predict(self._features(scores)))
         return highest(scores, np.clip(sizes, 0, q))
 
-    def _features(self, scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _features(self, scores: Scores) -> Scores:
         if self.features == "scores":
             return scores
         return np.sort(scores, axis=1)[:, ::-1][:, : 2 * self.sizes_[-1]]

@@ -6,28 +6,29 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._compat import Interval
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
+    Scores,
+    Sets,
     ThresholdStrategy,
     above,
-    check_dense_scores,
+    highest,
     round_half_up,
 )
 from plurilabel.thresholds._cardinality import cut_for_total
-from plurilabel.thresholds._rcut import highest
 
 
 class PCut(ThresholdStrategy):
     """Predict each label as often as it occurred in training.
 
-    **It decides on whole batches**: of the m instances given to ``predict``, label l goes to the
-    ``factor * share_l * m`` (rounded, halves up) with its highest scores, equal scores to the
-    earlier instance. So the answer for an instance depends on its company, and single instances
-    get only labels with a share of at least one half. With ``batch=False`` the shares are turned
-    into cuts when fitting, and an instance's answer is its own.
+    **It decides on whole batches**: of the m instances given to ``predict``, the ``factor *
+    share_l * m`` (rounded, halves up) with the highest scores of label l get that label; of equal
+    scores, the earlier instance wins. So the prediction for an instance depends on the others in
+    its batch, and an instance predicted alone gets only labels with a share of at least one half.
+    With ``batch=False`` the shares are turned into cuts by ``fit``, and the prediction for an
+    instance does not depend on the others.
 
     Parameters
     ----------
@@ -72,56 +73,18 @@ class PCut(ThresholdStrategy):
         self.batch = batch
 
     def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores, or labels alone will do."""
+        """Whether ``fit`` needs scores; if not, labels are enough."""
         return not self.batch
 
-    def _fit(self, scores: NDArray[np.floating] | None, Y: LabelMatrix) -> None:
+    def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         n, q = Y.shape
-        self.shares_ = np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel() / n
+        self.shares_ = Y.sum(axis=0, dtype=np.int64) / n
         if scores is not None and not self.batch:
             wanted = np.minimum(self.factor * self.shares_, 1.0) * n
             self.cuts_ = np.array([cut_for_total(scores[:, j], wanted[j]) for j in range(q)])
 
-    def _sets(self, scores: NDArray[np.floating]) -> NDArray[np.bool_]:
-        if self.batch:
-            return _share_of_rows(scores, self.factor * self.shares_)
-        return above(scores, self.cuts_)
-
-
-def top_share(scores: ArrayLike, shares: ArrayLike) -> NDArray[np.int64]:
-    """Label sets: each label for a given share of the instances, those with its highest scores.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n, q)
-    shares : float, or array-like of shape (q,)
-        From 0 to 1; the number of instances is rounded, halves up.
-
-    Returns
-    -------
-    0/1 ndarray of shape (n, q)
-        Equal scores go to the earlier instance.
-
-    Examples
-    --------
-    >>> from plurilabel.thresholds import top_share
-    >>> top_share([[0.1, 0.5], [0.3, 0.2], [0.2, 0.1]], [1 / 3, 2 / 3])
-    array([[0, 1],
-           [1, 1],
-           [0, 0]])
-    """
-    checked = check_dense_scores(scores)
-    q = checked.shape[1]
-    wanted = np.asarray(shares, dtype=np.float64)
-    if wanted.shape not in ((), (q,)):
-        raise ValueError(
-            f"shares must be a number, or {q} of them, one per label, got shape {wanted.shape}"
-        )
-    if not ((wanted >= 0) & (wanted <= 1)).all():
-        raise ValueError("shares must be between 0 and 1")
-    return _share_of_rows(checked, np.broadcast_to(wanted, q)).astype(np.int64)
-
-
-def _share_of_rows(scores: NDArray[np.floating], shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-    n = len(scores)
-    return highest(scores.T, np.minimum(round_half_up(shares * n), n)).T
+    def _sets(self, scores: Scores) -> Sets:
+        if not self.batch:
+            return above(scores, self.cuts_)
+        m = len(scores)
+        return highest(scores.T, np.minimum(round_half_up(self.factor * self.shares_ * m), m)).T

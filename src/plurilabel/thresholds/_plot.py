@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurilabel.base import column_names, names_or_default
 from plurilabel.metrics import CountMeasure
-from plurilabel.thresholds._base import check_scores_and_labels
-from plurilabel.thresholds._measures import count_measure
-from plurilabel.thresholds._scut import positives
+from plurilabel.thresholds._base import Scores, check_scores_and_labels
 from plurilabel.thresholds._sweep import (
+    by_label,
+    count_measure,
     counts_by_size,
     cut_keeping,
     cuttable,
@@ -24,7 +24,7 @@ from plurilabel.thresholds._sweep import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart with any colour vision
+# Okabe and Ito's colours, which can be distinguished with any colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
@@ -38,19 +38,20 @@ def plot_threshold_curves(
 ) -> Axes:
     """Plot a measure of each label against the cut, and mark where it is highest.
 
-    Up to seven labels have a colour and a name each; more are drawn in one colour, with the
-    average of all curves.
+    Up to seven labels each have a colour and a name; more are drawn in one colour, with the mean
+    of all curves.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        True labels; the columns of a data frame name them.
+        True labels.
     scores : array-like of shape (n, q)
     measure : str or callable, default="f1"
         As for :class:`SCut`.
     label_names : sequence of str, optional
+        By default the column names of Y, if it is a data frame.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure if None.
+        Where to draw; by default in a new figure.
 
     Returns
     -------
@@ -69,21 +70,16 @@ def plot_threshold_curves(
     of_counts = count_measure(measure)
     if ax is None:
         ax = _new_axes()
-    by_label = labels if isinstance(labels, np.ndarray) else labels.tocsc()
-    curves = [Curve(f[:, j], f[positives(by_label, j), j], of_counts) for j in range(f.shape[1])]
+    curves = [Curve(ordered, chosen, of_counts) for ordered, chosen in by_label(f, labels)]
     low, high = float(f.min()), float(f.max())
     pad = 0.03 * (high - low or 1.0)
     low, high = low - pad, high + pad
     if len(curves) <= len(COLOURS):
         for curve, name, colour in zip(curves, names, COLOURS):
-            title = f"{name}: {curve.best_value:.2f} at {curve.best_cut:.3g}"
-            curve.draw(ax, low, high, color=colour, label=title)
-        ax.legend(
-            title="label: best value at cut",
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-        )
+            best = f"{name}: {curve.best_value:.2f} at {curve.best_cut:.3g}"
+            curve.draw(ax, low, high, color=colour, label=best)
+        title = "label: best value at cut"
+        ax.legend(title=title, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     else:
         for curve in curves:
             curve.draw(ax, low, high, color=COLOURS[0], alpha=0.3)
@@ -101,13 +97,8 @@ def plot_threshold_curves(
 class Curve:
     """A measure as a step function of the cut, for one column of scores."""
 
-    def __init__(
-        self,
-        column: NDArray[np.floating],
-        chosen: NDArray[np.floating],
-        of_counts: CountMeasure,
-    ):
-        ordered, n = np.sort(column)[::-1], len(column)
+    def __init__(self, ordered: Scores, chosen: Scores, of_counts: CountMeasure):
+        n = len(ordered)
         counts = counts_by_size(n, entry_sizes(ordered, chosen), 0, n + 1)
         sizes = np.flatnonzero(cuttable(ordered, 0, n + 1))
         self.edges = ordered[sizes[:0:-1] - 1]  # the distinct scores, ascending
@@ -116,7 +107,7 @@ class Curve:
         self.best_cut = cut_keeping(ordered, int(sizes[::-1][best]))
         self.best_value = float(self.values[best])
 
-    def __call__(self, cuts: NDArray[np.floating]) -> NDArray[np.float64]:
+    def __call__(self, cuts: Scores) -> NDArray[np.float64]:
         return self.values[np.searchsorted(self.edges, cuts, side="right")]
 
     def draw(self, ax: Axes, low: float, high: float, *, most: int = 2000, **style: Any) -> None:
@@ -134,6 +125,6 @@ def _new_axes() -> Axes:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError(
-            "plot_threshold_curves needs matplotlib: pip install plurilabel[cli]"
+            "plot_threshold_curves needs matplotlib: pip install 'plurilabel[cli]'"
         ) from None
     return pyplot.subplots(figsize=(8, 4.5), layout="constrained")[1]

@@ -33,7 +33,11 @@ STRATEGIES: dict[str, type[ThresholdStrategy]] = {
 
 
 def strategy_names() -> list[str]:
-    """Names that ``ThresholdClassifier(strategy=...)`` and :func:`get_strategy` know.
+    """Names of the strategies, for ``ThresholdClassifier(strategy=...)`` and :func:`get_strategy`.
+
+    Returns
+    -------
+    list of str
 
     Examples
     --------
@@ -45,7 +49,7 @@ def strategy_names() -> list[str]:
 
 
 def get_strategy(name: str, *, probabilities: bool = True) -> ThresholdStrategy:
-    """A strategy by its name, with its default parameters.
+    """Get a strategy by its name, with its default parameters.
 
     Parameters
     ----------

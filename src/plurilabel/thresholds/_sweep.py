@@ -1,27 +1,60 @@
 """The exact optimum over all cuts of one column of scores, by one sort.
 
-With n scores there are n + 1 different predictions "the k highest", k = 0..n, less those that
-would part equal scores. A cut lies halfway between two neighbouring distinct scores. The ends are
-finite: the highest score (nothing above it), and the next number below the lowest score.
+With n scores there are n + 1 different predictions "the k highest", k = 0..n, except those that
+would separate equal scores. A cut lies halfway between two neighbouring distinct scores. The ends
+are finite: the highest score (nothing above it), and the next number below the lowest score.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from plurilabel.metrics import CountMeasure
+from plurilabel._blocks import row_blocks
+from plurilabel.base import LabelMatrix
+from plurilabel.metrics import COUNT_MEASURES, CountMeasure
+from plurilabel.thresholds._base import BLOCK, Scores
+
+
+def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
+    """The measure of the counts that a name or a callable stands for."""
+    if callable(measure):
+        return measure
+    if measure not in COUNT_MEASURES:
+        raise ValueError(
+            f"measure must be a callable of (tp, fp, fn, tn) or one of "
+            f"{sorted(COUNT_MEASURES)}, got {measure!r}"
+        )
+    return COUNT_MEASURES[measure]
+
+
+def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
+    """For each label all scores in descending order, and those of the instances that have it."""
+    n, q = scores.shape
+    Y = Y.tocsc() if sparse.issparse(Y) else Y
+    for labels in row_blocks(q, n, BLOCK):
+        columns = np.ascontiguousarray(scores[:, labels].T)
+        for j, column in enumerate(columns, labels.start):
+            if sparse.issparse(Y):
+                present = Y.indices[Y.indptr[j] : Y.indptr[j + 1]]
+            else:
+                present = np.flatnonzero(Y[:, j])
+            yield np.sort(column)[::-1], column[present]
 
 
 def cut_between(low: float, high: float) -> float:
-    """A cut that high is above and low is not: the midpoint, if rounding leaves one."""
+    """A cut below high but not below low: the midpoint, if rounding leaves one."""
     low, high = float(low), float(high)
     middle = low / 2 + high / 2  # low + high may overflow
     return middle if low <= middle < high else low
 
 
-def cut_keeping(ordered: NDArray[np.floating], k: int) -> float:
-    """The cut above which are the first k of scores sorted in descending order."""
+def cut_keeping(ordered: Scores, k: int) -> float:
+    """The cut with the first k of the scores, sorted in descending order, above it."""
     if k == 0:
         return float(ordered[0])
     if k == len(ordered):
@@ -29,9 +62,7 @@ def cut_keeping(ordered: NDArray[np.floating], k: int) -> float:
     return cut_between(ordered[k], ordered[k - 1])
 
 
-def entry_sizes(
-    ordered: NDArray[np.floating], chosen: NDArray[np.floating]
-) -> NDArray[np.integer]:
+def entry_sizes(ordered: Scores, chosen: Scores) -> NDArray[np.integer]:
     """For each chosen score the smallest k at which it is among the k highest, ascending.
 
     ``ordered`` is descending. Equal scores enter together, so this is the number of scores that
@@ -52,8 +83,8 @@ def counts_by_size(
     return tp, k - tp, fn, n - k - fn
 
 
-def cuttable(ordered: NDArray[np.floating], start: int, stop: int) -> NDArray[np.bool_]:
-    """Whether the k highest can be parted from the rest, for k = start..stop - 1."""
+def cuttable(ordered: Scores, start: int, stop: int) -> NDArray[np.bool_]:
+    """Whether a cut can separate the k highest from the rest, for k = start..stop - 1."""
     n = len(ordered)
     possible = np.ones(stop - start, dtype=bool)
     a, b = max(start, 1), min(stop, n)  # the ends, k = 0 and k = n, can always be cut
@@ -62,17 +93,13 @@ def cuttable(ordered: NDArray[np.floating], start: int, stop: int) -> NDArray[np
 
 
 def best_size(
-    ordered: NDArray[np.floating],
-    chosen: NDArray[np.floating],
-    measure: CountMeasure,
-    *,
-    block: int = 2**20,
+    ordered: Scores, chosen: Scores, measure: CountMeasure, *, block: int = BLOCK
 ) -> tuple[int, float]:
     """The k for which predicting the k highest scores is best, and the value it reaches.
 
     ``ordered`` are all scores, descending; ``chosen`` those that should be predicted. Of equally
-    good ones the smallest k, the highest cut. Candidates are tried in blocks, so that memory
-    stays near that of the scores.
+    good values the smallest k is taken, the highest cut. Candidates are tried in blocks, so that
+    memory use stays close to that of the scores.
     """
     n = len(ordered)
     enters = entry_sizes(ordered, chosen)
@@ -88,7 +115,7 @@ def best_size(
 
 
 def evaluate(measure: CountMeasure, *counts: NDArray[np.integer]) -> NDArray[np.float64]:
-    """The measure at each candidate, checked: a user may have written it."""
+    """The measure at each candidate, checked because a user may have written it."""
     values = np.asarray(measure(*counts), dtype=np.float64)
     if values.shape != counts[0].shape:
         raise ValueError(
@@ -96,5 +123,5 @@ def evaluate(measure: CountMeasure, *counts: NDArray[np.integer]) -> NDArray[np.
             f"{counts[0].shape}, got {values.shape}"
         )
     if np.isnan(values).any():
-        raise ValueError("measure must return numbers, got NaN; let 0/0 be 0, say")
+        raise ValueError("measure must return numbers, got NaN; define 0/0 as 0, for example")
     return values

@@ -24,7 +24,6 @@ from plurilabel.base import (
     default_label_names,
 )
 from plurilabel.metrics import score_method
-from plurilabel.thresholds import as_labels
 from plurilabel.transformation._models import NO_PARAMS, Params, cut_of
 
 ESTIMATOR: dict[str, list[Any]] = {
@@ -103,7 +102,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         X = self._validate_X(X, reset=False)
         if self.single_output_:
             return self.classes_[self._scores(X).argmax(axis=1)]
-        return as_labels(self._sets(X), to_sparse=self.sparse_output_)
+        sets = self._sets(X)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     @scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:

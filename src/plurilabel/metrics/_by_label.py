@@ -1,11 +1,11 @@
-"""Measures on label sets, from the table of counts of each label.
+"""Measures on label sets, from the confusion counts of each label.
 
 ``macro_*`` is the mean over labels of the measure of each; ``micro_*`` is the measure of the
-counts of all labels together, so that frequent labels weigh more.
+counts of all labels together, so that frequent labels have more weight.
 
-All labels count, so that the means of different learners are over the same labels: **a ratio 0/0
-is 0**, as in scikit-learn with ``zero_division=0``. A label that is never predicted has precision
-0, one that never occurs has recall 0 and F 0.
+Every label counts, so that the means of different learners are over the same labels: **a ratio
+0/0 is 0**, as in scikit-learn with ``zero_division=0``. A label that is never predicted has
+precision 0; one that never occurs has recall 0 and F 0.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plurilabel.metrics._counts import (
+    COUNT_MEASURES,
     CountMeasure,
-    accuracy_from_counts,
-    f_beta_from_counts,
-    precision_from_counts,
-    recall_from_counts,
+    SetCounts,
+    counts_of,
+    f_beta_of_counts,
 )
-from plurilabel.metrics._inputs import check_beta, check_predicted
-from plurilabel.metrics._set_counts import SetCounts, count_sets
+
+LABEL_BASED = {name: COUNT_MEASURES[name] for name in ("accuracy", "precision", "recall", "f1")}
 
 
 def macro(counts: SetCounts, measure: CountMeasure) -> float:
@@ -34,17 +34,8 @@ def micro(counts: SetCounts, measure: CountMeasure) -> float:
     return float(measure(*(np.sum(count) for count in counts.per_label)))
 
 
-def f_beta_measure(beta: float) -> CountMeasure:
-    """F-beta of the counts with beta fixed."""
-    return lambda tp, fp, fn, tn: f_beta_from_counts(tp, fp, fn, tn, check_beta(beta))
-
-
-def _counts(Y_true: ArrayLike, Y_pred: ArrayLike) -> SetCounts:
-    return count_sets(*check_predicted(Y_true, Y_pred))
-
-
 def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Mean over labels of the share of right decisions; 1 is best.
+    """Mean over labels of the share of correct decisions; 1 is best.
 
     Equal to :func:`micro_accuracy` and to ``1 - hamming_loss``.
 
@@ -62,13 +53,13 @@ def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> macro_accuracy([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.66...
     """
-    return macro(_counts(Y_true, Y_pred), accuracy_from_counts)
+    return macro(counts_of(Y_true, Y_pred), COUNT_MEASURES["accuracy"])
 
 
 def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fp); 1 is best.
 
-    A label that is never predicted counts 0. Equal to scikit-learn's
+    A label that is never predicted counts as 0. Equal to scikit-learn's
     ``precision_score(average="macro", zero_division=0)``.
 
     Parameters
@@ -85,13 +76,13 @@ def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> macro_precision([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.5
     """
-    return macro(_counts(Y_true, Y_pred), precision_from_counts)
+    return macro(counts_of(Y_true, Y_pred), COUNT_MEASURES["precision"])
 
 
 def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fn); 1 is best.
 
-    A label that never occurs counts 0. Equal to scikit-learn's
+    A label that never occurs counts as 0. Equal to scikit-learn's
     ``recall_score(average="macro", zero_division=0)``.
 
     Parameters
@@ -108,20 +99,20 @@ def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> macro_recall([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.66...
     """
-    return macro(_counts(Y_true, Y_pred), recall_from_counts)
+    return macro(counts_of(Y_true, Y_pred), COUNT_MEASURES["recall"])
 
 
 def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean over labels of F-beta; 1 is best.
 
-    A label that neither occurs nor is predicted counts 0. Equal to scikit-learn's
+    A label that neither occurs nor is predicted counts as 0. Equal to scikit-learn's
     ``fbeta_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
-    beta : float
-        Above 1 recall weighs more, below 1 precision.
+    beta : float, default=1.0
+        Above 1 recall has more weight, below 1 precision.
 
     Returns
     -------
@@ -133,13 +124,13 @@ def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
     >>> macro_f_beta([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]], beta=0.5)
     0.51...
     """
-    return macro(_counts(Y_true, Y_pred), f_beta_measure(beta))
+    return macro(counts_of(Y_true, Y_pred), f_beta_of_counts(beta))
 
 
 def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of F1; 1 is best.
 
-    A label that neither occurs nor is predicted counts 0. Equal to scikit-learn's
+    A label that neither occurs nor is predicted counts as 0. Equal to scikit-learn's
     ``f1_score(average="macro", zero_division=0)``.
 
     Parameters
@@ -156,11 +147,11 @@ def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> macro_f1([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.55...
     """
-    return macro(_counts(Y_true, Y_pred), f_beta_from_counts)
+    return macro(counts_of(Y_true, Y_pred), COUNT_MEASURES["f1"])
 
 
 def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Share of right decisions over all labels; 1 is best.
+    """Share of correct decisions over all labels; 1 is best.
 
     Equal to :func:`macro_accuracy` and to ``1 - hamming_loss``.
 
@@ -178,7 +169,7 @@ def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> micro_accuracy([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.66...
     """
-    return micro(_counts(Y_true, Y_pred), accuracy_from_counts)
+    return micro(counts_of(Y_true, Y_pred), COUNT_MEASURES["accuracy"])
 
 
 def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
@@ -201,7 +192,7 @@ def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> micro_precision([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.75
     """
-    return micro(_counts(Y_true, Y_pred), precision_from_counts)
+    return micro(counts_of(Y_true, Y_pred), COUNT_MEASURES["precision"])
 
 
 def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
@@ -224,7 +215,7 @@ def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> micro_recall([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.75
     """
-    return micro(_counts(Y_true, Y_pred), recall_from_counts)
+    return micro(counts_of(Y_true, Y_pred), COUNT_MEASURES["recall"])
 
 
 def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
@@ -236,8 +227,8 @@ def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
-    beta : float
-        Above 1 recall weighs more, below 1 precision.
+    beta : float, default=1.0
+        Above 1 recall has more weight, below 1 precision.
 
     Returns
     -------
@@ -249,7 +240,7 @@ def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
     >>> micro_f_beta([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]], beta=0.5)
     0.75
     """
-    return micro(_counts(Y_true, Y_pred), f_beta_measure(beta))
+    return micro(counts_of(Y_true, Y_pred), f_beta_of_counts(beta))
 
 
 def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
@@ -272,4 +263,4 @@ def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> micro_f1([[1, 0, 1], [1, 1, 0]], [[1, 1, 0], [1, 1, 0]])
     0.75
     """
-    return micro(_counts(Y_true, Y_pred), f_beta_from_counts)
+    return micro(counts_of(Y_true, Y_pred), COUNT_MEASURES["f1"])

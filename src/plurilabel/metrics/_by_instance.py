@@ -1,10 +1,10 @@
 """Measures on label sets, averaged over instances.
 
-Y is the true set of an instance and Z the predicted one. Two rules hold throughout:
+Y is the true set of an instance and Z the predicted one. Two rules apply throughout:
 
-- Nothing predicted where there was something counts 0 (precision, as in the papers).
-- Where nothing is true and nothing predicted, accuracy, precision and F are 0/0: the instance is
-  left out of the mean. So is an instance without true labels, for recall.
+- An instance with true labels but no predicted ones has precision 0, as in the papers.
+- If both sets are empty, accuracy, precision and F are 0/0: the instance is left out of the mean.
+  For recall, so is every instance without true labels.
 
 If no instance is left, the result is NaN.
 """
@@ -13,16 +13,12 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from plurilabel.metrics._inputs import check_beta, check_predicted, mean_of_defined
-from plurilabel.metrics._set_counts import SetCounts, count_sets
-
-
-def _counts(Y_true: ArrayLike, Y_pred: ArrayLike) -> SetCounts:
-    return count_sets(*check_predicted(Y_true, Y_pred))
+from plurilabel.metrics._counts import counts_of
+from plurilabel.metrics._inputs import mean_of_defined
 
 
 def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Share of the label decisions that are wrong; 0 is best.
+    """Share of label decisions that are wrong; 0 is best.
 
     ``mean |Y xor Z| / q``. Always defined. Equal to scikit-learn's ``hamming_loss``, and to
     ``1 - macro_accuracy`` and ``1 - micro_accuracy``.
@@ -41,7 +37,7 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> hamming_loss([[1, 0, 1, 0], [0, 1, 0, 0]], [[1, 1, 0, 0], [0, 1, 0, 0]])
     0.25
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).hamming_loss())
+    return mean_of_defined(*counts_of(Y_true, Y_pred).hamming_loss())
 
 
 def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
@@ -63,14 +59,14 @@ def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> subset_accuracy([[1, 0, 1], [0, 1, 0]], [[1, 1, 0], [0, 1, 0]])
     0.5
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).subset_accuracy())
+    return mean_of_defined(*counts_of(Y_true, Y_pred).subset_accuracy())
 
 
 def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean Jaccard similarity of the true and the predicted set; 1 is best.
 
-    ``mean |Y and Z| / |Y or Z|``. An instance with both sets empty is left out; apart from that,
-    equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it 0.
+    ``mean |Y and Z| / |Y or Z|``. An instance with both sets empty is left out; apart from
+    that, equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it as 0.
 
     Parameters
     ----------
@@ -87,14 +83,14 @@ def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> accuracy([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
     0.75
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).accuracy())
+    return mean_of_defined(*counts_of(Y_true, Y_pred).accuracy())
 
 
 def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean share of the predicted labels that are true; 1 is best.
 
-    ``mean |Y and Z| / |Z|``. An instance with true labels and none predicted counts 0, as in the
-    published tables. One with both sets empty is left out; apart from that, equal to
+    ``mean |Y and Z| / |Z|``. An instance with true labels and none predicted counts as 0, as in
+    the published tables. One with both sets empty is left out; apart from that, equal to
     scikit-learn's ``precision_score(average="samples", zero_division=0)``.
 
     Parameters
@@ -114,13 +110,13 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> precision([[1, 0, 1], [0, 1, 0]], [[0, 0, 0], [0, 1, 0]])  # nothing predicted: 0
     0.5
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).precision())
+    return mean_of_defined(*counts_of(Y_true, Y_pred).precision())
 
 
 def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean share of the true labels that are predicted; 1 is best.
 
-    ``mean |Y and Z| / |Y|``. An instance without true labels is left out: scikit-learn's
+    ``mean |Y and Z| / |Y|``. An instance without true labels is left out, as in scikit-learn's
     ``recall_score(average="samples", zero_division=np.nan)``.
 
     Parameters
@@ -138,23 +134,23 @@ def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     >>> recall([[1, 0, 1], [0, 0, 0]], [[1, 1, 0], [0, 1, 0]])
     0.5
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).recall())
+    return mean_of_defined(*counts_of(Y_true, Y_pred).recall())
 
 
 def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean F-beta of the instances; 1 is best.
 
     ``mean (1 + beta^2) |Y and Z| / (beta^2 |Y| + |Z|)``: the F of each instance, then the mean,
-    as is usual today and as scikit-learn's ``fbeta_score(average="samples")`` does. The review of
+    as is usual today and as in scikit-learn's ``fbeta_score(average="samples")``. The review of
     Zhang and Zhou (2014) takes the F of the mean :func:`precision` and the mean :func:`recall`
-    instead, which in general is another number. An instance with both sets
-    empty is left out (scikit-learn: ``zero_division=np.nan``).
+    instead, which in general is a different number. An instance with both sets empty is left out
+    (scikit-learn: ``zero_division=np.nan``).
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
-    beta : float
-        Above 1 recall weighs more, below 1 precision.
+    beta : float, default=1.0
+        Above 1 recall has more weight, below 1 precision.
 
     Returns
     -------
@@ -167,7 +163,7 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     >>> f_beta([[1, 1, 1, 1], [0, 1, 0, 0]], [[1, 1, 0, 0], [0, 1, 0, 0]], beta=2)
     0.77...
     """
-    return mean_of_defined(*_counts(Y_true, Y_pred).f_beta(check_beta(beta)))
+    return mean_of_defined(*counts_of(Y_true, Y_pred).f_beta(beta))
 
 
 def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:

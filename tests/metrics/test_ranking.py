@@ -1,16 +1,15 @@
-"""Measures on scores, against their twins and against scikit-learn; dense and sparse."""
+"""Measures on rankings, against their twins and against scikit-learn; dense and sparse."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as sk
 
 from plurilabel import metrics
-from plurilabel.metrics import _inputs, _rank
+from plurilabel.metrics import _inputs
 from tests.metrics import twins
-from tests.metrics.cases import SETTINGS, random_problem, scored, sparsely_scored
+from tests.metrics.cases import SETTINGS, near, random_problem, scored, sparsely_scored
 
 BY_INSTANCE = [
     "one_error",
@@ -20,19 +19,13 @@ BY_INSTANCE = [
     "is_error",
     "average_precision",
 ]
-AT_K = ["precision_at_k", "recall_at_k", "ndcg_at_k"]
-WITH_PROPENSITIES = ["psp_at_k", "ps_ndcg_at_k"]
-
-
-def near(value):
-    return pytest.approx(value, nan_ok=True)
 
 
 @settings(**SETTINGS)
 @given(problem=scored())
 def test_dense_equal_their_twins(problem):
     Y, F = problem
-    for name in [*BY_INSTANCE, "macro_auc", "micro_auc"]:
+    for name in BY_INSTANCE:
         expected = near(getattr(twins, name)(Y, F))
         assert getattr(metrics, name)(Y, F) == expected, name
         assert getattr(metrics, name)(sparse.csr_array(Y), F) == expected, name
@@ -42,39 +35,10 @@ def test_dense_equal_their_twins(problem):
 @given(problem=sparsely_scored())
 def test_sparse_equal_their_twins(problem):
     Y, S, F = problem
-    for name in [*BY_INSTANCE, "macro_auc", "micro_auc"]:
+    for name in BY_INSTANCE:
         expected = near(getattr(twins, name)(Y, F))
         assert getattr(metrics, name)(Y, S) == expected, name
         assert getattr(metrics, name)(sparse.csr_array(Y), sparse.csr_matrix(S)) == expected, name
-
-
-@settings(**SETTINGS)
-@given(problem=sparsely_scored(), k=st.integers(1, 5))
-def test_at_k_equal_their_twins(problem, k):
-    Y, S, F = problem
-    k = min(k, Y.shape[1])
-    finite = np.maximum(F, -9)
-    for name in AT_K:
-        twin, ours = getattr(twins, name), getattr(metrics, name)
-        assert ours(Y, S, k) == near(twin(Y, F, k)), name
-        assert ours(Y, finite, k) == near(twin(Y, finite, k)), name
-
-
-@settings(**SETTINGS)
-@given(
-    problem=sparsely_scored(),
-    k=st.integers(1, 5),
-    p=st.lists(st.sampled_from([0.1, 0.25, 0.5, 1.0]), min_size=5, max_size=5),
-)
-def test_propensity_scored_equal_their_twins(problem, k, p):
-    Y, S, F = problem
-    k, p = min(k, Y.shape[1]), p[: Y.shape[1]]
-    finite = np.maximum(F, -9)
-    for name in WITH_PROPENSITIES:
-        twin, ours = getattr(twins, name), getattr(metrics, name)
-        assert ours(Y, S, k, propensities=p) == near(twin(Y, F, k, p)), name
-        dense = ours(sparse.csr_array(Y), finite, k, propensities=p)
-        assert dense == near(twin(Y, finite, k, p)), name
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
@@ -86,7 +50,6 @@ def test_dense_sparse_and_block_size_agree(monkeypatch, decimals, dtype):
     options = {"labels": Z, "propensities": p}
     dense = metrics.evaluate(Y, F, **options)
     monkeypatch.setattr(_inputs, "BLOCK", 50)
-    monkeypatch.setattr(_rank, "BLOCK", 50)
     assert metrics.evaluate(Y, F, **options) == pytest.approx(dense)
     assert metrics.evaluate(Y, sparse.csr_array(F), **options) == pytest.approx(dense)
 
@@ -117,22 +80,6 @@ def test_equal_to_scikit_learn_with_the_stated_differences():
     assert sk.label_ranking_loss(Y, F) == pytest.approx(metrics.ranking_loss(Y, F) * proper.mean())
     peer = sk.label_ranking_average_precision_score
     assert metrics.average_precision(Y, F) == pytest.approx(peer(Y[some], F[some]))
-    for how in ("macro", "micro"):
-        ours = getattr(metrics, f"{how}_auc")(Y, F)
-        assert ours == pytest.approx(sk.roc_auc_score(Y, F, average=how))
-
-
-def test_ndcg_equals_scikit_learn_without_ties():
-    Y, F, _ = random_problem()
-    some = Y.sum(axis=1) > 0
-    for k in (1, 3, 7):
-        assert metrics.ndcg_at_k(Y, F, k) == pytest.approx(sk.ndcg_score(Y[some], F[some], k=k))
-
-
-def test_a_label_without_positives_or_negatives_is_left_out_of_macro_auc():
-    Y, F, _ = random_problem()
-    Y[:, 0], Y[:, 1] = 0, 1
-    assert metrics.macro_auc(Y, F) == pytest.approx(sk.roc_auc_score(Y[:, 2:], F[:, 2:]))
 
 
 @pytest.mark.parametrize("fill", [0, 1])
@@ -157,24 +104,6 @@ def test_ties_count_against_the_learner():
     assert metrics.precision_at_k(Y, same, 2) == 0
     assert metrics.precision_at_k(Y, same, 3) == pytest.approx(1 / 3)
     assert metrics.micro_auc(Y, same) == 0.5  # one half, as in scikit-learn
-
-
-def test_one_error_is_one_minus_precision_at_1():
-    Y, F, _ = random_problem(decimals=1)
-    assert metrics.one_error(Y, F) == pytest.approx(1 - metrics.precision_at_k(Y, F, 1))
-
-
-def test_propensities_follow_the_model():
-    Y, _, _ = random_problem(n=50)
-    n, frequency = 50, Y.sum(axis=0)
-    c = (np.log(n) - 1) * 2.5**0.55
-    expected = [1 / (1 + c * (f + 1.5) ** -0.55) for f in frequency]
-    np.testing.assert_allclose(metrics.propensities(Y), expected)
-    np.testing.assert_allclose(metrics.propensities(sparse.csr_array(Y)), expected)
-    with pytest.raises(ValueError, match="at least 3 instances"):
-        metrics.propensities(Y[:2])
-    with pytest.raises(ValueError, match="a and b must be positive"):
-        metrics.propensities(Y, a=0)
 
 
 def test_one_long_row_among_short_ones():

@@ -1,0 +1,76 @@
+"""LinearCut: the fewest mistakes for each instance, then least squares."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import _linear as linear_module
+from plurilabel.thresholds._linear import best_cuts
+from tests.thresholds.cases import problems
+
+
+def mistakes(f, y, a):
+    """|{l in Y: f_l <= a}| + |{l not in Y: f_l >= a}|, as in the review."""
+    return sum((fl <= a) if yl else (fl >= a) for fl, yl in zip(f, y))
+
+
+@given(problems())
+@settings(deadline=None)
+def test_best_cuts_make_the_fewest_mistakes(problem):
+    scores, Y = problem
+    for f, y, s in zip(scores, Y, best_cuts(scores, Y, 0.1)):
+        distinct = sorted(set(f.tolist()))
+        inside = [a / 2 + b / 2 for a, b in pairwise(distinct) if a < a / 2 + b / 2 < b]
+        candidates = [-np.inf, *distinct, *inside, np.inf]
+        fewest = min(mistakes(f, y, a) for a in candidates)
+        room = all(b > np.nextafter(a, b) for a, b in pairwise(distinct))
+        if room:  # else no number lies between two scores, and no cut is inside the interval
+            assert mistakes(f, y, s) == fewest
+
+
+def test_ends_midpoints_and_ties():
+    f = [[0.8, 0.5, 0.2]]
+
+    def cut(y, **params):
+        """With one instance, t(x) is s(x)."""
+        return float(LinearCut(**params).fit(f, [y]).cuts(np.array(f))[0])
+
+    assert cut([1, 0, 0]) == pytest.approx(0.65)
+    assert cut([1, 1, 0]) == pytest.approx(0.35)
+    assert cut([1, 1, 1]) == pytest.approx(0.1)
+    assert cut([0, 0, 0]) == pytest.approx(0.9)
+    assert cut([0, 0, 0], margin=0.5) == pytest.approx(1.3)
+    # above all: 1 mistake; between 0.5 and 0.2: 1 mistake. The lower cut is taken.
+    assert cut([0, 1, 0]) == pytest.approx(0.35)
+    with pytest.raises(ValueError, match="'margin' parameter of LinearCut must be .* Got -1"):
+        cut([0, 1, 0], margin=-1)
+
+
+@given(problems(max_n=12, max_q=3, largest=1e4))
+@settings(max_examples=50, deadline=None)
+def test_linear_is_the_least_squares_fit(problem):
+    scores, Y = problem
+    strategy = LinearCut().fit(scores, Y)
+    A = np.c_[scores, np.ones(len(scores))]
+    s = best_cuts(scores, Y, 0.1)
+    w = np.linalg.lstsq(A, s, rcond=None)[0]
+    scale = 1 + np.abs(s).max()
+    t = scores @ strategy.coef_ + strategy.intercept_
+    np.testing.assert_allclose(t, A @ w, atol=1e-6 * scale)
+    clear = np.abs(scores - t[:, None]) > 1e-6 * scale  # of rounding
+    np.testing.assert_array_equal(
+        (strategy.predict(scores) == 1)[clear], (scores > t[:, None])[clear]
+    )
+
+
+def test_linear_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    scores, Y = rng.random((50, 4)), rng.integers(0, 2, (50, 4))
+    whole = LinearCut().fit(scores, Y)
+    monkeypatch.setattr(linear_module, "BLOCK", 8 * 28)  # 7 rows for QR
+    parts = LinearCut().fit(scores, Y)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
+    assert parts.intercept_ == pytest.approx(whole.intercept_)

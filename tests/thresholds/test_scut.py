@@ -1,0 +1,64 @@
+"""SCut, against brute force over every cut."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plurilabel.thresholds import SCut
+from tests.thresholds.cases import MEASURES, counts, every_cut, problems
+
+
+@given(problems(), st.sampled_from(sorted(MEASURES)))
+@settings(deadline=None)
+def test_best_of_all_cuts(problem, name):
+    scores, Y = problem
+    strategy = SCut(name).fit(scores, Y)
+    predicted = strategy.predict(scores)
+    for j in range(scores.shape[1]):
+        f, y = scores[:, j], Y[:, j]
+        values = {cut: MEASURES[name](counts(y, f > cut)) for cut in every_cut(f)}
+        best = max(values.values())
+        assert strategy.values_[j] == pytest.approx(best, abs=1e-15)
+        assert MEASURES[name](counts(y, predicted[:, j] == 1)) == pytest.approx(best, abs=1e-15)
+        highest = max(cut for cut, value in values.items() if value >= best - 1e-15)
+        np.testing.assert_array_equal(predicted[:, j], f > highest)
+
+
+@given(problems(max_n=12))
+@settings(deadline=None)
+def test_any_function_of_the_counts(problem):
+    scores, Y = problem
+
+    def odd(tp, fp, fn, tn):
+        return np.sin(3.0 * tp - fp + 0.5 * fn) + 0.1 * np.cos(tn)
+
+    predicted = SCut(odd).fit(scores, Y).predict(scores)
+    for j in range(scores.shape[1]):
+        f, y = scores[:, j], Y[:, j]
+        best = max(float(odd(*counts(y, f > cut))) for cut in every_cut(f))
+        assert float(odd(*counts(y, predicted[:, j] == 1))) == pytest.approx(best, abs=1e-12)
+
+
+def test_never_and_always_present():
+    scores = np.array([[0.3, 0.3, 0.3], [0.6, 0.6, 0.6]])
+    Y = np.array([[0, 1, 0], [0, 1, 1]])
+    assert SCut().fit(scores, Y).cuts_.tolist() == [np.inf, -np.inf, (0.3 + 0.6) / 2]
+
+
+def test_fbr():
+    scores = np.array([[0.9], [0.8], [0.7], [0.2]])
+    Y = np.array([[0], [0], [0], [1]])
+    assert SCut().fit(scores, Y).cuts_[0] < 0.2  # F1 0.4 by predicting everything
+    assert SCut(fbr=0.4).fit(scores, Y).cuts_[0] < 0.2
+    assert SCut(fbr=0.41).fit(scores, Y).cuts_[0] == 0.9
+
+
+def test_bad_measures():
+    scores, Y = [[0.1], [0.2]], [[0], [1]]
+    with pytest.raises(ValueError, match=r"'measure' parameter of SCut must be .* Got 'f3'"):
+        SCut("f3").fit(scores, Y)
+    with pytest.raises(ValueError, match="measure must return one value for each entry of tp"):
+        SCut(lambda *_: 1.0).fit(scores, Y)
+    with pytest.raises(ValueError, match="measure must return numbers, got NaN"):
+        SCut(lambda *counts: counts[0] * np.nan).fit(scores, Y)
