@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from plurilabel.io import FileFormatError
 from plurilabel.io._sparse_text import _lines as sparse_text
-from plurilabel.io._sparse_text._decimals import DecimalText
 from plurilabel.io._sparse_text._libsvm import read_libsvm
+from plurilabel.io._sparse_text._lines import Digits
 from plurilabel.io._sparse_text._xmc import read_xmc
 
 NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[nN][aA][nN]|[iI][nN][fF])"
@@ -130,6 +130,7 @@ def test_libsvm_equals_twin(path, block_bytes, rows, data):
 @given(text=messy_texts)
 @example("0 1:5 \n1:2\n")
 @example("0,\n")
+@example("\r\r\n")
 @example("0 1:--5\n")
 @example("0 1:nanan\n")
 @example("0 1:2e\n")
@@ -190,7 +191,7 @@ def test_decimals_near_the_limit_of_exactness():
     point = np.array(["." in t for t in texts])
     fraction = np.array([len(t.partition(".")[2]) for t in texts])
     whole = np.array([len(t.partition(".")[0]) for t in texts])
-    values, exact = DecimalText(text).decimals(ends, whole, fraction, point)
+    values, exact = Digits(text).decimals(ends, whole, fraction, point)
     exact[texts.index("1e")] = False  # the caller's part: digits only
     assert exact.sum() > 10
     assert not exact[texts.index("9007199254740993")]

@@ -91,7 +91,7 @@ HEADER = "expected a first line with the numbers of rows, features and labels"
         ("1 2 2\n0 1:0x10\n", 2, "expected a number after '1:', got '0x10'"),
         ("1 2 2\n0 1:1_0\n", 2, "expected a number after '1:', got '1_0'"),
         ("1 2 2\n0 1:\u0663\n", 2, "expected a number after '1:', got '\u0663'"),
-        (f"1 2 2\n0 1:{'z' * 99}\n", 2, f"expected a number after '1:', got '{'z' * 37}...'"),
+        (f"1 2 2\n0 1:{'z' * 99}\n", 2, f"expected a number after '1:', got '{'z' * 39}…'"),
     ],
 )
 def test_broken_files(tmp_path, text, line, problem):

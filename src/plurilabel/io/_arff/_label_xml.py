@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from plurilabel.io._files import FileFormatError, read_bytes, write_atomic
+from plurilabel.io._files import FileFormatError, opened, write_atomic
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 
@@ -96,7 +96,8 @@ def parse_label_xml(path: str | os.PathLike[str]) -> list[LabelLine]:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     try:
-        parser.Parse(read_bytes(path), True)
+        with opened(path) as stream:
+            parser.ParseFile(stream)
     except expat.ExpatError as error:
         problem = f"broken XML: {expat.ErrorString(error.code)}"
         raise FileFormatError(path, error.lineno, problem) from None

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import Literal
 
 from plurilabel._dataset import Dataset
-from plurilabel.base import names_or_default
-from plurilabel.io._files import FileFormatError, plain_name, write_atomic
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
 from plurilabel.io._sparse_text._lines import line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import (
-    Collector,
-    default_feature_names,
-    row_lines,
-    sparse_pair,
-)
+from plurilabel.io._sparse_text._rows import Collector, row_lines, sparse_pair
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def read_libsvm(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     *,
     n_features: int | None = None,
     n_labels: int | None = None,
@@ -119,11 +112,7 @@ def read_libsvm(
         q = n_labels
     X, Y = collector.matrices(d, q, base=base)
     return Dataset(
-        X,
-        Y,
-        default_feature_names(d),
-        tuple(names_or_default(label_names, q)),
-        name=plain_name(path) if name is None else name,
+        X, Y, label_names=label_names or (), name=plain_name(path) if name is None else name
     )
 
 
@@ -131,15 +120,12 @@ def _base(collector: Collector, zero_based: bool | Literal["auto"]) -> int:
     """The number of the first feature."""
     least, line = collector.smallest.get("feature", (1, 0))
     if zero_based is False and least == 0:
-        raise FileFormatError(
-            collector.path, int(line), "expected feature numbers from 1 (zero_based=False), got 0"
-        )
+        problem = "expected feature numbers from 1 (zero_based=False), got 0"
+        raise FileFormatError(collector.path, line, problem)
     return int(zero_based is False or (zero_based == "auto" and least > 0))
 
 
-def write_libsvm(
-    path: str | os.PathLike[str], dataset: Dataset, *, zero_based: bool = False
-) -> None:
+def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
     """Write a dataset in LIBSVM's multi-label format.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 from plurilabel._dataset import Dataset
-from plurilabel.base import default_label_names
-from plurilabel.io._files import FileFormatError, plain_name, write_atomic
+from plurilabel._text import shortened
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
 from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, Rows, line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import (
-    Collector,
-    default_feature_names,
-    row_lines,
-    sparse_pair,
-)
+from plurilabel.io._sparse_text._rows import Collector, row_lines, sparse_pair
 
 
-def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Dataset:
+def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     r"""Read a file in the text format of the extreme-classification repository.
 
     The first line holds the numbers of rows, features and labels. Each further line is a row:
@@ -84,48 +77,37 @@ def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Datase
     if size is None:
         raise FileFormatError(path, None, f"{_HEADER_EXPECTED}, got an empty file")
     if collector.n_rows < n:
-        raise FileFormatError(
-            path, None, f"expected {n} rows (the header's first number), got {collector.n_rows}"
-        )
-    X, Y = collector.matrices(d, q)
-    return Dataset(
-        X,
-        Y,
-        default_feature_names(d),
-        tuple(default_label_names(q)),
-        name=plain_name(path) if name is None else name,
-    )
+        problem = f"expected {n} rows (the header's first number), got {collector.n_rows}"
+        raise FileFormatError(path, None, problem)
+    return Dataset(*collector.matrices(d, q), name=plain_name(path) if name is None else name)
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
 
 
-def _header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int, int]:
+def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
     words = line.split()
     if len(words) != 3 or not all(word.isdigit() for word in words):
-        shown = line[:60].decode("utf-8", errors="replace").strip()
+        shown = shortened(line.decode("utf-8", errors="replace").strip())
         raise FileFormatError(path, 1, f"{_HEADER_EXPECTED}, got {shown!r}")
     n, d, q = map(int, words)
     if max(d, q) > LARGEST_NUMBER + 1:
-        raise FileFormatError(
-            path, 1, f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
-        )
+        problem = f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
+        raise FileFormatError(path, 1, problem)
     return n, d, q
 
 
-def _without_trailing_blanks(path: str | os.PathLike[str], rows: Rows, room: int, n: int) -> Rows:
+def _without_trailing_blanks(path: AnyPath, rows: Rows, room: int, n: int) -> Rows:
     """The rows that the header announces; what follows them must be blank."""
     surplus = rows.lines >= rows.lines[0] + room
     unexpected = surplus & ~rows.blank
     if unexpected.any():
-        line = int(rows.lines[unexpected.argmax()])
-        raise FileFormatError(
-            path, line, f"expected no more than {n} rows (the header's first number), got another"
-        )
+        problem = f"expected no more than {n} rows (the header's first number), got another"
+        raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), problem)
     return rows.drop(surplus)
 
 
-def write_xmc(path: str | os.PathLike[str], dataset: Dataset) -> None:
+def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
