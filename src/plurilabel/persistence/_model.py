@@ -14,10 +14,7 @@ from plurilabel import io
 from plurilabel._dataset import Matrix
 from plurilabel.base import default_feature_names
 from plurilabel.datasets import Dataset
-from plurilabel.io import TableEncoder, opened
-from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import read_header
-from plurilabel.io._arff._rows import read_rows
+from plurilabel.io import TableEncoder
 from plurilabel.io._table._columns import Numbers
 from plurilabel.io._table._open import OpenTable, open_table
 
@@ -123,7 +120,8 @@ class Model:
         if isinstance(source, str | os.PathLike):
             kind = io.file_format(source)
             if kind == "arff":
-                return self._from_dataset(self._read_arff(source), with_labels)
+                data = io.read_arff(source, self.label_names, require_labels=False)
+                return self._from_dataset(data, with_labels)
             if kind == "libsvm":
                 d, q = len(self.feature_names), len(self.label_names)
                 data = io.read_libsvm(source, n_features=d, n_labels=q)
@@ -181,18 +179,6 @@ class Model:
         return _columns_by_name(Y, names, self.label_names), remarks
 
     # other formats -------------------------------------------------------------------------
-
-    def _read_arff(self, path: str | os.PathLike[str]) -> Dataset:
-        """The file with those labels that it has, perhaps none."""
-        with opened(path) as stream:
-            header = read_header(stream, path, "utf-8")
-            attributes = {attribute.name for attribute in header.attributes}
-            found = [name for name in self.label_names if name in attributes]
-            if not found:
-                columns = Columns(path, header.attributes, {}, set())
-                X, Y = read_rows(stream, path, header.lines, columns, "utf-8")
-                return Dataset(X, Y, tuple(columns.feature_names), ())
-        return io.read_arff(path, found)
 
     def _from_dataset(
         self, data: Dataset, with_labels: bool, *, by_position: bool = False

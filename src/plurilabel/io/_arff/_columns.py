@@ -7,8 +7,6 @@ the declared ones, NaN for a missing value. Here each attribute becomes its colu
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,13 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.io._arff._header import Attribute, shorten
-from plurilabel.io._files import FileFormatError
+from plurilabel._text import NO_YES, shortened
+from plurilabel.io._arff._header import Attribute
+from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
 
-_PAIRS = (("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"))
-NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
-)
+_PAIRS = set(zip([*NO_YES][::2], [*NO_YES][1::2]))  # ("no", "yes") and the like
 
 
 def as_number(text: str) -> float:
@@ -36,7 +32,7 @@ def as_number(text: str) -> float:
     text = text.removeprefix("'")
     if text == "?":
         return math.nan
-    if not NUMBER.fullmatch(text):
+    if not NUMBER_OR_NAN.fullmatch(text):
         raise ValueError("a number")
     return float(text)
 
@@ -53,19 +49,20 @@ class Codes(dict[str, float]):
     """
 
     def __init__(self, values: tuple[str, ...]):
-        super().__init__({value: code for code, value in enumerate(values) if _is_bare(value)})
-        self.update({f"'{value}": code for code, value in enumerate(values)})
+        for code, value in enumerate(values):
+            self[f"'{value}"] = code
+            if value[:1] not in ("", "'", '"'):  # else it cannot stand in a row without quotes
+                self[value] = code
         self["?"] = math.nan
         self.numbers: NDArray[np.float64] | None = None
-        if all(NUMBER.fullmatch(value) for value in values):
+        if all(NUMBER_OR_NAN.fullmatch(value) for value in values):
             numbers = np.array([float(value) for value in values])
             if np.isfinite(numbers).all() and len(np.unique(numbers)) == len(values):
                 self.numbers = numbers
-        self.counting = self.numbers is not None and list(self.numbers) == [*range(len(values))]
 
     def __missing__(self, text: str) -> float:
         """Look a number up by its value."""
-        if self.numbers is not None and NUMBER.fullmatch(text.removeprefix("'")):
+        if self.numbers is not None and NUMBER_OR_NAN.fullmatch(text.removeprefix("'")):
             place = np.flatnonzero(self.numbers == as_number(text))
             if place.size:
                 return float(place[0])
@@ -81,7 +78,7 @@ class Columns:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: AnyPath,
         attributes: list[Attribute],
         labels: Collection[str],
         drop: Collection[str],
@@ -99,7 +96,7 @@ class Columns:
             label, dropped = name in labels, name in drop
             if dropped:
                 rows.append((True, False, False, False, False, 0, 0))
-                self.converters.append(_ignored)
+                self.converters.append(lambda _: math.nan)
                 continue
             _check_type(path, attribute, attributes, label)
             names = self.label_names if label else self.feature_names
@@ -113,7 +110,7 @@ class Columns:
                     known[values] = Codes(values)
                 codes = known[values]
                 convert, textual = codes.__getitem__, codes.numbers is None
-                if codes.numbers is not None and not codes.counting:
+                if codes.numbers is not None and [*codes.numbers] != [*range(len(values))]:
                     fresh = np.zeros(len(attributes), bool), codes.numbers
                     self.lookups.setdefault(values, fresh)[0][a] = True
                 no_first = truth_order(values)
@@ -134,10 +131,11 @@ class Columns:
 
     def accepts(self, codes: NDArray[Any], attribute: Any = slice(None)) -> bool:
         """Whether all codes are among the declared ones, and no label is missing."""
-        if codes.dtype.kind == "i" and 0 <= codes.min(initial=0) <= codes.max() < self.fewest:
+        whole = codes == np.floor(codes)
+        if 0 <= codes.min(initial=0) <= codes.max(initial=0) < self.fewest and whole.all():
             return True
         levels = self.levels[attribute]
-        declared = (codes >= 0) & (codes < levels) & (codes == np.floor(codes))
+        declared = whole & (codes >= 0) & (codes < levels)
         missing = np.isnan(codes) & ~self.label[attribute]
         return bool(((levels == 0) | declared | missing).all())
 
@@ -226,19 +224,7 @@ def truth_order(values: tuple[str, ...]) -> bool | None:
     small = tuple(value.lower() for value in values)
     if small in (("0",), ("1",)):  # a label that never, or always, applies
         return small == ("0",)
-    for pair in _PAIRS:
-        if small == pair or small == pair[::-1]:
-            return small == pair
-    return None
-
-
-def _is_bare(value: str) -> bool:
-    """Whether a value may stand in a row without quotes."""
-    return value[:1] not in ("", "'", '"')
-
-
-def _ignored(_: str) -> float:
-    return math.nan
+    return True if small in _PAIRS else False if small[::-1] in _PAIRS else None
 
 
 def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
@@ -252,21 +238,23 @@ def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
 
 
 def _check_type(
-    path: str | os.PathLike[str], attribute: Attribute, attributes: list[Attribute], label: bool
+    path: AnyPath, attribute: Attribute, attributes: list[Attribute], label: bool
 ) -> None:
     name = attribute.name
     if label and attribute.type != "number" and truth_order(attribute.values) is None:
         got = attribute.type
         if got == "nominal":
-            got = shorten(f"{{{','.join(attribute.values)}}}")
-        problem = (
-            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}"
+            got = repr(shortened(f"{{{','.join(attribute.values)}}}"))
+        raise FileFormatError(
+            path,
+            attribute.line,
+            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}",
         )
-        raise FileFormatError(path, attribute.line, problem)
     if attribute.type in ("string", "date"):
         others = [other.name for other in attributes if other.type in ("string", "date")]
-        problem = (
+        raise FileFormatError(
+            path,
+            attribute.line,
             f"attribute {name!r} is of type {attribute.type}, which does not become a number; "
-            f"leave it out with drop={others!r}"
+            f"leave it out with drop={others!r}",
         )
-        raise FileFormatError(path, attribute.line, problem)

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import difflib
-import operator
 import os
 import re
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import Header, read_header
-from plurilabel.io._arff._label_xml import LabelLine, parse_label_xml
+from plurilabel.io._arff._header import read_header
+from plurilabel.io._arff._label_xml import parse_label_xml
 from plurilabel.io._arff._rows import read_rows
-from plurilabel.io._arff._write import write_arff
-from plurilabel.io._files import FileFormatError, opened
-
-__all__ = ["read_arff", "write_arff"]
+from plurilabel.io._files import AnyPath, FileFormatError, opened
 
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")
 
 
 def read_arff(
-    path: str | os.PathLike[str],
-    labels: str | os.PathLike[str] | Sequence[str] | int | None = None,
+    path: AnyPath,
+    labels: AnyPath | Sequence[str] | int | None = None,
     *,
+    require_labels: bool = True,
     drop: Sequence[str] = (),
     name: str | None = None,
     encoding: str = "utf-8",
@@ -50,6 +48,10 @@ def read_arff(
           relation, as MEKA writes it.
 
         Names are looked up, so the order of the labels is that of the attributes in the file.
+    require_labels : bool, default=True
+        Whether all labels that are named, in ``labels`` or in the XML file, must be in the file.
+        If not, those that are missing are skipped, and Y may have no columns at all: for new rows
+        whose labels are still to be predicted.
     drop : sequence of str
         Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
     name : str, optional
@@ -134,7 +136,7 @@ def read_arff(
     with opened(path) as stream:
         header = read_header(stream, path, encoding)
         names = [attribute.name for attribute in header.attributes]
-        parents = _label_parents(path, header, names, labels)
+        parents = _label_parents(path, names, labels, header.relation, require_labels)
         _check_known("drop", drop, names, path)
         if both := [attribute for attribute in drop if attribute in parents]:
             raise ValueError(f"drop must not name labels, got {both[0]!r}")
@@ -147,12 +149,12 @@ def read_arff(
     return Dataset(
         X,
         Y,
-        tuple(columns.feature_names),
-        tuple(columns.label_names),
+        columns.feature_names,
+        columns.label_names,
         train,
         test,
         title if name is None else name,
-        label_parents=above if max(above) >= 0 else None,
+        label_parents=above if max(above, default=-1) >= 0 else None,
     )
 
 
@@ -160,44 +162,50 @@ def read_arff(
 
 
 def _label_parents(
-    path: str | os.PathLike[str],
-    header: Header,
+    path: AnyPath,
     names: list[str],
-    labels: str | os.PathLike[str] | Sequence[str] | int | None,
+    labels: AnyPath | Sequence[str] | int | None,
+    relation: str,
+    required: bool,
 ) -> dict[str, str | None]:
     """Names of the labels, each with the name of its parent."""
     if labels is None:
-        labels = _xml_beside(path) or _count_in_relation(path, header)
+        labels = _xml_beside(path) or _count_in_relation(path, relation, len(names))
+    known = set(names)
     if isinstance(labels, str | os.PathLike):
-        return _from_xml(labels, names, path)
+        lines = parse_label_xml(labels)
+        for label in lines if required else ():
+            if label.name not in known:
+                problem = f"label {label.name!r} is not an attribute of {os.fspath(path)}"
+                problem += _similar(label.name, names)
+                raise FileFormatError(labels, label.line, problem)
+        return {
+            label.name: None if label.parent < 0 else lines[label.parent].name
+            for label in lines
+            if label.name in known
+        }
     if isinstance(labels, Sequence) or np.ndim(labels) == 1:
         chosen = [str(label) for label in labels]  # type: ignore[union-attr]
-        if not chosen:
+        if not required:
+            chosen = [label for label in chosen if label in known]
+        elif not chosen:
             raise ValueError("labels must name at least one attribute, got none")
         _check_known("labels", chosen, names, path)
         return dict.fromkeys(chosen)
-    count = _count(labels)
-    if not 1 <= abs(count) <= len(names):
-        raise ValueError(
-            f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
-            f"(negative: counted from the end), got {count}"
-        )
-    return dict.fromkeys(names[:count] if count > 0 else names[count:])
-
-
-def _count(labels: object) -> int:
-    try:
-        if isinstance(labels, bool):
-            raise TypeError
-        return operator.index(labels)  # type: ignore[arg-type]
-    except TypeError:
+    if isinstance(labels, bool) or not isinstance(labels, Integral):
         raise TypeError(
             "labels must be the path of an XML file, a sequence of names, a number or None, "
             f"got {labels!r}"
-        ) from None
+        )
+    if not 1 <= abs(labels) <= len(names):
+        raise ValueError(
+            f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
+            f"(negative: counted from the end), got {labels}"
+        )
+    return dict.fromkeys(names[:labels] if labels > 0 else names[labels:])
 
 
-def _xml_beside(path: str | os.PathLike[str]) -> Path | None:
+def _xml_beside(path: AnyPath) -> Path | None:
     path = Path(path)
     stem = re.sub(r"(?i)(\.arff)?(\.gz)?$", "", path.name, count=1)
     for candidate in (stem, re.sub(r"(?i)-(train|test)$", "", stem)):
@@ -206,49 +214,25 @@ def _xml_beside(path: str | os.PathLike[str]) -> Path | None:
     return None
 
 
-def _count_in_relation(path: str | os.PathLike[str], header: Header) -> int:
-    options = _meka(header.relation)[1]
+def _count_in_relation(path: AnyPath, relation: str, w: int) -> int:
+    options = _meka(relation)[1]
     counts = re.findall(r"(?<!\S)-C\s+(-?\d+)", options)
-    how = "pass labels= the path of an XML file, the names of the labels, or their number"
+    why = ""
     if not counts:
-        raise FileFormatError(
-            path,
-            None,
-            "which attributes are labels? There is no XML file beside it, and no '-C n' in the "
-            f"relation: {how}",
-        )
-    if len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
-        raise FileFormatError(
-            path,
-            None,
-            "which attributes are labels? The relation says -C, but a filter of WEKA changed the "
-            f"attributes after that: {how}",
-        )
-    count, w = int(counts[0]), len(header.attributes)
+        why = "There is no XML file beside it, and no '-C n' in the relation"
+    elif len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
+        why = "The relation says -C, but a filter of WEKA changed the attributes after that"
+    if why:
+        how = "pass labels= the path of an XML file, the names of the labels, or their number"
+        raise FileFormatError(path, None, f"which attributes are labels? {why}: {how}")
+    count = int(counts[0])
     if not 1 <= abs(count) <= w:
         problem = f"expected '-C n' in the relation with n from 1 to {w} attributes, got {count}"
         raise FileFormatError(path, None, problem)
     return count
 
 
-def _from_xml(
-    xml: str | os.PathLike[str], names: list[str], path: str | os.PathLike[str]
-) -> dict[str, str | None]:
-    known = set(names)
-    lines: list[LabelLine] = parse_label_xml(xml)
-    for label in lines:
-        if label.name not in known:
-            problem = (
-                f"label {label.name!r} is not an attribute of {os.fspath(path)}"
-                f"{_similar(label.name, names)}"
-            )
-            raise FileFormatError(xml, label.line, problem)
-    return {label.name: None if label.parent < 0 else lines[label.parent].name for label in lines}
-
-
-def _check_known(
-    parameter: str, given: Sequence[str], names: list[str], path: str | os.PathLike[str]
-) -> None:
+def _check_known(parameter: str, given: Sequence[str], names: list[str], path: AnyPath) -> None:
     known = set(names)
     for name in given:
         if name not in known:
@@ -275,18 +259,18 @@ def _meka(relation: str) -> tuple[str, str]:
 
 
 def _split(
-    options: str, n: int, path: str | os.PathLike[str]
+    options: str, n: int, path: AnyPath
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
     match = re.search(r"(?<!\S)-split-number\s+(\d+)", options)
     if match is None:
         return None, None
     size = int(match[1])
-    if not 0 < size < n:
-        warnings.warn(
-            f"{os.fspath(path)}: the relation says -split-number {size}, but there are {n} rows; "
-            "the dataset has no split",
-            UserWarning,
-            stacklevel=3,
-        )
-        return None, None
-    return np.arange(size), np.arange(size, n)
+    if 0 < size < n:
+        return np.arange(size), np.arange(size, n)
+    warnings.warn(
+        f"{os.fspath(path)}: the relation says -split-number {size}, but there are {n} rows; "
+        "the dataset has no split",
+        UserWarning,
+        stacklevel=3,
+    )
+    return None, None

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from plurilabel._text import shortened
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, opened
+from plurilabel.io._numbers import MOST_DIGITS, DecimalText, Places
 
 BLOCK_BYTES = 1 << 20
 LARGEST_NUMBER = 2**31 - 2  # labels and features are kept as int32, and d is one more
 
 Ints: TypeAlias = NDArray[np.int32]
-Places: TypeAlias = NDArray[np.intp]
 
 # The text is cut into runs at newlines, commas, colons, blanks and points. What a run is follows
 # from the separator before it and the one after it.
@@ -121,10 +121,11 @@ def _parse(text: bytes, first_line: int) -> Rows | None:
     if (before[empty] == _COMMA).any() or (after[empty] == _COMMA).any():
         return None
     label = label[lengths[label] > 0]
-    digits = Digits(text)
-    labels = _small_integers(digits, ends[label], lengths[label])
-    columns = _small_integers(digits, ends[index], lengths[index])
-    values = _values(digits, ends, lengths, role, letters)
+    numbers = DecimalText(text)
+    labels = _small_integers(numbers, ends[label], lengths[label])
+    columns = _small_integers(numbers, ends[index], lengths[index])
+    last = np.flatnonzero(role >= _FRACTION)
+    values = numbers.numbers(ends, lengths, last, role[last] == _FRACTION, letters)
     if labels is None or columns is None or values is None:
         return None
     line_ends = np.flatnonzero(after == _NEWLINE)
@@ -138,94 +139,11 @@ def _parse(text: bytes, first_line: int) -> Rows | None:
     )
 
 
-def _small_integers(digits: Digits, ends: Places, lengths: Places) -> Ints | None:
-    if lengths.min(initial=1) == 0 or lengths.max(initial=0) > Digits.MOST:
+def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> Ints | None:
+    if lengths.min(initial=1) == 0 or lengths.max(initial=0) > MOST_DIGITS:
         return None
-    numbers = digits.integers(ends, lengths)
+    numbers = text.integers(ends, lengths)
     return None if numbers.max(initial=0) > LARGEST_NUMBER else numbers.astype(np.int32)
-
-
-def _values(
-    digits: Digits, ends: Places, lengths: Places, role: NDArray[np.uint8], letters: Places
-) -> NDArray[np.float64] | None:
-    """Feature values; ``letters`` are the places where they have more than digits and a point."""
-    last = np.flatnonzero(role >= _FRACTION)  # (values,) the run at the end of each value
-    has_point = role[last] == _FRACTION
-    whole = lengths[last - has_point]
-    fraction = np.where(has_point, lengths[last], 0)
-    stops = ends[last]
-    starts = stops - fraction - has_point - whole
-
-    value = np.searchsorted(stops, letters)  # the value that each letter stands in
-    minus = (letters == starts[value]) & (digits.letters[letters] == ord("-"))
-    negative = np.zeros(len(last), dtype=bool)
-    negative[value[minus]] = True
-    whole -= negative
-    if (whole + fraction == 0).any():
-        return None
-    values, exact = digits.decimals(stops, whole, fraction, has_point)
-    np.negative(values, out=values, where=negative)
-    exact[value[~minus]] = False
-    rest = np.flatnonzero(~exact)
-    words = zip(starts[rest].tolist(), stops[rest].tolist())
-    try:
-        values[rest] = [float(digits.text[start:stop]) for start, stop in words]
-    except ValueError:
-        return None
-    return values
-
-
-class Digits:
-    """Runs of digits in a text, parsed as arrays. Exact: what it says is equal to ``float``."""
-
-    MOST = 16
-    _TENS = 10 ** np.arange(19, dtype=np.uint64)
-    _LAST_BYTES = np.array([(256**k - 1) << (64 - 8 * k) for k in range(9)], dtype=np.uint64)
-
-    def __init__(self, text: bytes) -> None:
-        self.text, self.letters = text, np.frombuffer(text, dtype=np.uint8)
-        # entry i holds the eight bytes that end before byte i, the first of them lowest
-        self._windows: NDArray[np.uint64] = np.ndarray(
-            len(text) + 1, dtype="<u8", buffer=bytes(8) + text, strides=(1,)
-        )
-
-    def integers(self, ends: Places, lengths: Places) -> NDArray[np.uint64]:
-        """Values of runs of up to 16 digits, each given by its end and its length."""
-        numbers = self._eight_digits(ends, np.minimum(lengths, 8))
-        long = np.flatnonzero(lengths > 8)
-        if len(long):
-            rest = np.minimum(lengths[long] - 8, 8)
-            numbers[long] += self._eight_digits(ends[long] - 8, rest) * self._TENS[8]
-        return numbers
-
-    def _eight_digits(self, ends: Places, lengths: Places) -> NDArray[np.uint64]:
-        """Up to eight digits in one word: neighbours are joined to pairs, fours, and the whole."""
-        word = self._windows[ends]
-        word &= self._LAST_BYTES[lengths]
-        for mask, factor, shift in (
-            (0x0F0F0F0F0F0F0F0F, 10 << 8 | 1, 8),
-            (0x00FF00FF00FF00FF, 100 << 16 | 1, 16),
-            (0x0000FFFF0000FFFF, 10_000 << 32 | 1, 32),
-        ):
-            word &= np.uint64(mask)
-            word *= np.uint64(factor)
-            word >>= np.uint64(shift)
-        return word
-
-    def decimals(
-        self, ends: Places, whole: Places, fraction: Places, has_point: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Values of ``whole.fraction`` digits, given by their lengths; and which are exact.
-
-        All digits together make an integer m, and the value is m / 10^fraction. Where m and the
-        power of ten are doubles without rounding, the division rounds once, as ``float`` does.
-        """
-        power = self._TENS[np.minimum(fraction, self.MOST)]
-        m = self.integers(ends - fraction - has_point, whole) * power
-        m += self.integers(ends, fraction)
-        exact = (whole + fraction <= 18) & (whole <= self.MOST) & (fraction <= self.MOST)
-        exact &= m <= np.uint64(2**53)
-        return m / power.astype(np.float64), exact
 
 
 def _problem(line: bytes) -> str | None:
@@ -234,7 +152,7 @@ def _problem(line: bytes) -> str | None:
     for label in first.split(b",") if first else ():
         if not label.isdigit():
             return f"expected a label (a number from 0 on), got {_shown(label)}"
-        if len(label) > Digits.MOST or int(label) > LARGEST_NUMBER:
+        if len(label) > MOST_DIGITS or int(label) > LARGEST_NUMBER:
             return f"expected a label up to {LARGEST_NUMBER}, got {_shown(label)}"
     for word in others:
         column, colon, value = word.partition(b":")
@@ -242,7 +160,7 @@ def _problem(line: bytes) -> str | None:
             return f"expected index:value, got {_shown(word)}"
         if not column.isdigit():
             return f"expected a feature number before the colon, got {_shown(word)}"
-        if len(column) > Digits.MOST or int(column) > LARGEST_NUMBER:
+        if len(column) > MOST_DIGITS or int(column) > LARGEST_NUMBER:
             return f"expected a feature number up to {LARGEST_NUMBER}, got {_shown(column)}"
         if not NUMBER_OR_NAN.fullmatch(value.decode("latin-1")):
             return f"expected a number after {_shown(column + b':')}, got {_shown(value)}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from plurilabel._blocks import row_blocks
+from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._dataset import Dataset
 from plurilabel.base import check_labels
 from plurilabel.io._files import AnyPath, FileFormatError
@@ -74,15 +74,10 @@ class Collector:
             np.frombuffer, self._parts.values(), types
         )
         columns -= np.int32(base)
-        X = _csr(values, columns, n_features, d)
+        X = csr_of_rows(values, columns, n_features, d)
         if not X.data.all():
             X.eliminate_zeros()
-        return X, _csr(np.ones(len(labels), dtype=np.int64), labels, n_labels, q)
-
-
-def _csr(data: Any, columns: Any, counts: Any, width: int) -> sparse.csr_array:
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    return sparse.csr_array((data, columns, starts), shape=(len(counts), width))
+        return X, csr_of_rows(np.ones(len(labels), dtype=np.int64), labels, n_labels, q)
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
