@@ -1,7 +1,8 @@
 """Decimal numbers at given places of a text, parsed as arrays. Exact: equal to ``float``.
 
-By hand, because it takes 20 ns for a number of a few digits where ``float`` and
-``numpy.fromstring`` take 200: readers of ARFF, XMC and LIBSVM files spend their time here.
+By hand, because readers of numbers spend their time here: with ``numpy.fromstring`` in its place,
+an XMC file of 250 MB takes 9 s instead of 2.5, a dense ARFF file of a million numbers 0.26 s
+instead of 0.11.
 """
 
 from __future__ import annotations

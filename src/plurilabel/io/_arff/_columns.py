@@ -59,6 +59,7 @@ class Codes(dict[str, float]):
             numbers = np.array([float(value) for value in values])
             if np.isfinite(numbers).all() and len(np.unique(numbers)) == len(values):
                 self.numbers = numbers
+        self.counting = self.numbers is not None and [*self.numbers] == [*range(len(values))]
 
     def __missing__(self, text: str) -> float:
         """Look a number up by its value."""
@@ -110,7 +111,7 @@ class Columns:
                     known[values] = Codes(values)
                 codes = known[values]
                 convert, textual = codes.__getitem__, codes.numbers is None
-                if codes.numbers is not None and [*codes.numbers] != [*range(len(values))]:
+                if codes.numbers is not None and not codes.counting:
                     fresh = np.zeros(len(attributes), bool), codes.numbers
                     self.lookups.setdefault(values, fresh)[0][a] = True
                 no_first = truth_order(values)
@@ -131,11 +132,10 @@ class Columns:
 
     def accepts(self, codes: NDArray[Any], attribute: Any = slice(None)) -> bool:
         """Whether all codes are among the declared ones, and no label is missing."""
-        whole = codes == np.floor(codes)
-        if 0 <= codes.min(initial=0) <= codes.max(initial=0) < self.fewest and whole.all():
+        if codes.dtype.kind == "i" and 0 <= codes.min(initial=0) <= codes.max() < self.fewest:
             return True
         levels = self.levels[attribute]
-        declared = whole & (codes >= 0) & (codes < levels)
+        declared = (codes >= 0) & (codes < levels) & (codes == np.floor(codes))
         missing = np.isnan(codes) & ~self.label[attribute]
         return bool(((levels == 0) | declared | missing).all())
 
