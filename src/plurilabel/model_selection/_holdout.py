@@ -10,21 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import BaseShuffleSplit
+from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from plurilabel.model_selection._kfold import (
-    IgnoresGroups,
-    RandomState,
-    Split,
-    check_count,
+from plurilabel.model_selection._stratification import (
+    deal_groups,
+    deal_rows,
     group_numbers,
     label_sets,
 )
-from plurilabel.model_selection._stratification import deal_groups, deal_rows
 
 
-class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
+class IterativeStratifiedShuffleSplit(ShuffleSplit):
     """Random training and test parts of multi-label data with every label even in both.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`: the
@@ -55,22 +52,9 @@ class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
     [(16, [3, 2]), (16, [3, 2])]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | None = None,
-        train_size: float | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            n_splits=check_count("n_splits", n_splits, least=1),
-            test_size=test_size,
-            train_size=train_size,
-            random_state=random_state,
-        )
-
-    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:  # noqa: ARG002
+    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:  # noqa: ARG002
+        if self.n_splits < 1:
+            raise ValueError(f"n_splits must be at least 1, got {self.n_splits}")
         Y = label_sets(y)
         test_size = self.test_size
         if test_size is None and self.train_size is None:
@@ -80,8 +64,7 @@ class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
         )
         random_state = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            train, test = _parts(Y, sizes, None, random_state)
-            yield train, test
+            yield tuple(_parts(Y, sizes, None, random_state))
 
 
 def stratified_split(
@@ -90,7 +73,7 @@ def stratified_split(
     *arrays: Any,
     sizes: Sequence[float | None] = (0.75, 0.25),
     groups: Any = None,
-    random_state: RandomState = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> list[Any]:
     """Split arrays into two or more parts with every label as even as can be.
 

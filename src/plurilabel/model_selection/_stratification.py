@@ -14,14 +14,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import add
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from plurilabel._blocks import csr_of_rows
+from plurilabel.base import check_labels
 
 Ints: TypeAlias = NDArray[np.intp]
 _ROUNDING = 1e-12
+
+
+def label_sets(y: Any) -> sparse.csr_array:
+    """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
+    if y is None:
+        raise ValueError("y must be given: the parts are made from the labels")
+    if not sparse.issparse(y) and np.asarray(y).ndim == 1:
+        check_classification_targets(y)
+        classes, code = np.unique(y, return_inverse=True)
+        ones = np.ones(len(code), dtype=np.int8)
+        return csr_of_rows(ones, code, ones, len(classes))
+    Y = check_labels(y, name="y")
+    if sparse.issparse(Y):
+        return Y
+    ones = Y.view(np.bool_)  # found four times faster than by SciPy's own conversion
+    columns = np.flatnonzero(ones) % max(Y.shape[1], 1)
+    sizes = np.count_nonzero(ones, axis=1)
+    return csr_of_rows(np.ones(len(columns), np.int8), columns, sizes, Y.shape[1])
+
+
+def group_numbers(groups: Any) -> NDArray[np.intp]:
+    """Groups of any type as numbers from 0."""
+    if groups is None:
+        raise ValueError("groups must be given: one group for each row")
+    groups = column_or_1d(check_array(groups, input_name="groups", ensure_2d=False, dtype=None))
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def deal_rows(
