@@ -14,7 +14,6 @@ from sklearn.utils import Bunch
 
 from plurilabel import datasets
 from plurilabel.datasets import _load
-from plurilabel.datasets._catalog import CATALOG
 
 # instances, training part, test part, attributes, labels, cardinality, density, label sets
 PUBLISHED = {
@@ -66,8 +65,8 @@ def test_every_row_of_the_published_table(name, data_folder):
 
 
 def test_the_table_has_every_dataset():
-    assert set(PUBLISHED) == set(CATALOG)
-    assert datasets.dataset_names() == ["digits", *CATALOG]
+    assert set(PUBLISHED) == set(_load.catalog())
+    assert datasets.dataset_names() == ["digits", *_load.catalog()]
 
 
 def test_images_have_names_and_bags_are_the_same_images(data_folder):
@@ -84,7 +83,7 @@ def test_images_have_names_and_bags_are_the_same_images(data_folder):
 def test_labels_of_yeast_are_found_by_name_not_by_the_order_of_the_xml(data_folder):
     data = datasets.load("yeast")
     assert data.label_names == tuple(f"Class{j}" for j in range(1, 15))
-    assert_array_equal(data.Y[data.train].sum(axis=0), CATALOG["yeast"].train_counts)
+    assert_array_equal(data.Y[data.train].sum(axis=0), _load.catalog()["yeast"].train_counts)
 
 
 def test_digits():
@@ -187,7 +186,7 @@ def test_download_finds_the_split_again_and_keeps_a_copy(
 
     monkeypatch.setattr(_load, "fetch_openml", fetch)
     first, second = datasets.load(name), datasets.load(name)
-    assert calls == [CATALOG[name].openml]
+    assert calls == [_load.catalog()[name].openml]
     for data in (first, second):
         for mine, wanted in zip(data.holdout(), known.holdout()):
             assert_array_equal(mine, wanted)
