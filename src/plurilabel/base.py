@@ -409,4 +409,4 @@ def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:
         return default_label_names(q)
     if len(names) != q:
         raise ValueError(f"label_names must have {q} entries, one per label, got {len(names)}")
-    return [str(name) for name in names]
+    return tuple(map(str, names))

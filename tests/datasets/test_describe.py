@@ -20,10 +20,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from plurilabel._dataset import Dataset
-from plurilabel.datasets._describe import describe
-from plurilabel.datasets._describe_plot import plot_description
-from plurilabel.datasets._generate_sparse import make_sparse_multilabel
+from plurilabel.datasets import Dataset, describe, make_sparse_multilabel, plot_description
 
 label_matrices = st.tuples(st.integers(1, 12), st.integers(1, 6)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(0, 1))
@@ -252,6 +249,15 @@ def test_plot_shows_frequencies_and_conditional_shares():
     )
 
 
+def test_plot_takes_what_describe_takes():
+    Y = [[1, 0, 1], [1, 0, 0]]
+    data = Dataset(np.zeros((2, 1)), np.array(Y), label_names=["sun", "sea", "sand"], name="toy")
+    for given_data, first in ((data, "sun"), (describe(data), "sun"), (Y, "label0")):
+        figure = plot_description(given_data)
+        assert figure.axes[0].get_yticklabels()[0].get_text() == first
+    assert figure.texts[0].get_text().startswith("2 instances, 3 labels, 1.50 per instance")
+
+
 def test_plot_of_the_smallest_data(tmp_path):
     for Y in ([[1]], [[0]], [[0, 0], [0, 0]], [[1, 1]]):
         plot_description(describe(Y), tmp_path / "small.png")
@@ -278,8 +284,8 @@ def test_plot_errors(tmp_path):
         plot_description(found, tmp_path / "labels.txt")
     with pytest.raises(ValueError, match="top must be at least 1, got 0"):
         plot_description(found, top=0)
-    with pytest.raises(TypeError, match=r"what datasets\.describe returns, got list"):
-        plot_description([[1, 0]])
+    with pytest.raises(ValueError, match="Y must be a 0/1 matrix"):
+        plot_description("labels")
     assert not list(tmp_path.iterdir())
 
 

@@ -13,9 +13,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel.datasets._describe import describe
-from plurilabel.datasets._generate import make_multilabel
-from plurilabel.datasets._generate_sparse import make_sparse_multilabel, top_up
+from plurilabel.datasets import describe, make_multilabel, make_sparse_multilabel
+from plurilabel.datasets._generate_sparse import top_up
 
 SHAPES = ["spheres", "cubes"]
 

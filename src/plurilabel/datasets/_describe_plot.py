@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plurilabel.datasets._description import Description
+from plurilabel._dataset import Dataset
+from plurilabel._text import counted, shortened
+from plurilabel.datasets._describe import Description, describe
 from plurilabel.io import write_atomic
 
 if TYPE_CHECKING:
@@ -16,11 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _INK, _QUIET, _BAR = "#1f2933", "#7b8794", "#2f6da8"
-_LONGEST_NAME = 28
 
 
 def plot_description(
-    description: Description,
+    data: Dataset | Description | Any,
     path: str | os.PathLike[str] | None = None,
     *,
     top: int = 30,
@@ -33,8 +34,8 @@ def plot_description(
 
     Parameters
     ----------
-    description : Description
-        What :func:`describe` found.
+    data : Dataset, Description, or 0/1 matrix of shape (n, q)
+        Whatever :func:`describe` takes, or what it returned.
     path : path, optional
         File to write, in the format that its ending names: ``.png``, ``.svg`` or ``.pdf``.
     top : int, default=30
@@ -46,11 +47,10 @@ def plot_description(
 
     Examples
     --------
-    >>> from plurilabel.datasets import describe, plot_description
-    >>> found = describe([[1, 0, 1], [1, 0, 0], [1, 1, 1]], label_names=["sun", "sea", "sand"])
-    >>> figure = plot_description(found)
+    >>> from plurilabel.datasets import load, plot_description
+    >>> figure = plot_description(load("digits"), top=3)
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    ['sun', 'sand', 'sea']
+    ['five or more', 'even', 'square']
     """
     try:
         from matplotlib.figure import Figure
@@ -58,18 +58,21 @@ def plot_description(
         raise ImportError(
             "plot_description needs matplotlib: pip install plurilabel[cli]"
         ) from None
-    if not isinstance(description, Description):
-        raise TypeError(
-            f"description must be what datasets.describe returns, got {type(description).__name__}"
-        )
+    description = data if isinstance(data, Description) else describe(data)
     if top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     shown = np.argsort(-description.counts, kind="stable")[:top]
     shown = shown[description.counts[shown] > 0] if description.counts.any() else shown
-    figure, bars, cells, scale = _layout(
-        Figure(), [_short(description.label_names[l]) for l in shown]
+    # matplotlib reads $...$ as mathematics
+    names = [shortened(description.label_names[l].replace("$", r"\$"), 28) for l in shown]
+    figure, bars, cells, scale = _layout(Figure(), names)
+    title = f"{description.name}: " if description.name else ""
+    title += (
+        f"{counted(description.instances, 'instance')}, {counted(description.labels, 'label')}"
     )
-    title = _title(description, len(shown))
+    title += f", {description.cardinality:.2f} per instance"
+    if len(shown) < description.labels:
+        title += f" (the {len(shown)} most frequent shown)"
     figure.text(0.1 / figure.get_figwidth(), 1 - 0.1 / figure.get_figheight(), title,
                 ha="left", va="top", color=_INK, fontsize=11)  # fmt: skip
     _draw_frequencies(bars, description, shown)
@@ -86,18 +89,6 @@ def plot_description(
         with write_atomic(path) as stream:
             figure.savefig(stream, format=ending, dpi=150, facecolor="white", bbox_inches="tight")
     return figure
-
-
-def _title(description: Description, k: int) -> str:
-    title = f"{description.name}: " if description.name else ""
-    title += f"{_number_of(description.instances, 'instance')}, "
-    title += f"{_number_of(description.labels, 'label')}"
-    title += f", {description.cardinality:.2f} per instance"
-    return title + (f" (the {k} most frequent shown)" if k < description.labels else "")
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _layout(figure: Figure, names: list[str]) -> tuple[Figure, Axes, Axes, Axes]:
@@ -182,9 +173,3 @@ def _quiet(ax: Axes, keep: str = "") -> None:
         spine.set_visible(side == keep)
         spine.set_color("#cbd2d9")
     ax.tick_params(length=0, labelsize=8, labelcolor=_INK)
-
-
-def _short(name: str) -> str:
-    # matplotlib reads $...$ as mathematics
-    name = name.replace("$", r"\$")
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

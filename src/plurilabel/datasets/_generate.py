@@ -12,25 +12,28 @@ from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._dataset import Dataset
-from plurilabel.base import default_label_names
+from plurilabel.base import NumberedNames
 
 _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30
 _CLOSE_ENOUGH = 1e-3
 
-_CONSTRAINTS = {
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "n_labels": [Interval(Integral, 1, None, closed="left")],
+_SIZE = [Interval(Integral, 1, None, closed="left")]
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_samples": _SIZE,
+    "n_features": _SIZE,
+    "n_labels": _SIZE,
+    "cardinality": [Interval(Real, 0, None, closed="neither")],
+    "imbalance": [Interval(Real, 0, None, closed="left")],
+    "allow_empty": ["boolean"],
+    "random_state": ["random_state"],
+}
+_CONSTRAINTS = CONSTRAINTS | {
     "shape": [StrOptions({"spheres", "cubes"})],
     "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
     "n_redundant": [Interval(Integral, 0, None, closed="left")],
-    "cardinality": [Interval(Real, 0, None, closed="neither")],
     "dependence": [Interval(Real, 0, 1, closed="left")],
-    "imbalance": [Interval(Real, 0, None, closed="left")],
     "noise": [Interval(Real, 0, 0.5, closed="left")],
-    "allow_empty": ["boolean"],
-    "random_state": ["random_state"],
 }
 
 
@@ -146,14 +149,9 @@ def make_multilabel(
     points, labels = place(scale, slice(None))
     copied = rng.integers(d, size=n_redundant)
     X = np.hstack([points, rng.uniform(-1, 1, (n, n_irrelevant)), points[:, copied]])
-    names = [("relevant", d), ("irrelevant", n_irrelevant), ("redundant", n_redundant)]
-    return Dataset(
-        X,
-        labels.astype(np.int64),
-        tuple(f"{kind}{j}" for kind, count in names for j in range(count)),
-        tuple(default_label_names(q)),
-        name=shape,
-    )
+    kinds = (("relevant", d), ("irrelevant", n_irrelevant), ("redundant", n_redundant))
+    names = [name for kind, count in kinds for name in NumberedNames(kind, count)]
+    return Dataset(X, labels.astype(np.int64), names, name=shape)
 
 
 def _scale_for(cardinality: float, mean_size: Callable[[float], float]) -> float:
