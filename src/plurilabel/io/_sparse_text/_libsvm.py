@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
 from plurilabel.io._sparse_text._lines import line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import Collector, row_lines, sparse_pair
+from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
@@ -89,40 +89,33 @@ def read_libsvm(
     for what, size in (("n_features", n_features), ("n_labels", n_labels)):
         if size is not None and size < 0:
             raise ValueError(f"{what} must be at least 0, got {size}")
-    collector = Collector(path)
-    for first_line, text in line_blocks(path):
-        if b"#" in text:
-            text = _COMMENT.sub(b"", text)
-        rows = parse_rows(path, first_line, text)
-        collector.add(rows.drop(rows.blank))
-    if collector.n_rows == 0:
+    rows = joined(_rows(path))
+    if not len(rows.lines):
         raise FileFormatError(path, None, "expected at least one row, got none")
-
-    base = _base(collector, zero_based)
-    d = collector.largest.get("feature", (base - 1, 0))[0] + 1 - base
+    base = 1 if zero_based is False or (zero_based == "auto" and rows.columns.all()) else 0
+    if base and not rows.columns.all():
+        problem = "expected feature numbers from 1 (zero_based=False), got 0"
+        raise FileFormatError(path, rows.line("feature", rows.columns.argmin()), problem)
+    d, q = max(rows.width("feature") - base, 0), rows.width("label")
     if n_features is not None:
-        collector.check_below("feature", n_features + base, f"n_features={n_features}")
+        rows.check_below(path, "feature", n_features + base, f"n_features={n_features}")
         d = n_features
-    q = collector.largest.get("label", (-1, 0))[0] + 1
     if label_names is not None:
-        collector.check_below("label", len(label_names), "the number of label_names")
+        rows.check_below(path, "label", len(label_names), "the number of label_names")
         q = len(label_names)
     elif n_labels is not None:
-        collector.check_below("label", n_labels, f"n_labels={n_labels}")
+        rows.check_below(path, "label", n_labels, f"n_labels={n_labels}")
         q = n_labels
-    X, Y = collector.matrices(d, q, base=base)
+    X, Y = rows.matrices(path, d, q, base=base)
     return Dataset(
         X, Y, label_names=label_names or (), name=plain_name(path) if name is None else name
     )
 
 
-def _base(collector: Collector, zero_based: bool | Literal["auto"]) -> int:
-    """The number of the first feature."""
-    least, line = collector.smallest.get("feature", (1, 0))
-    if zero_based is False and least == 0:
-        problem = "expected feature numbers from 1 (zero_based=False), got 0"
-        raise FileFormatError(collector.path, line, problem)
-    return int(zero_based is False or (zero_based == "auto" and least > 0))
+def _rows(path: AnyPath) -> Iterator[Rows]:
+    for first_line, text in line_blocks(path):
+        rows = parse_rows(path, first_line, _COMMENT.sub(b"", text) if b"#" in text else text)
+        yield rows.drop(rows.blank)
 
 
 def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:

@@ -11,7 +11,6 @@ refuses features that are not in order, and lets ``1_0`` pass for a number.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +18,10 @@ from numpy.typing import NDArray
 from plurilabel._text import shortened
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, opened
 from plurilabel.io._numbers import MOST_DIGITS, DecimalText, Places
+from plurilabel.io._sparse_text._rows import Rows
 
 BLOCK_BYTES = 1 << 20
 LARGEST_NUMBER = 2**31 - 2  # labels and features are kept as int32, and d is one more
-
-Ints: TypeAlias = NDArray[np.int32]
 
 # The text is cut into runs at newlines, commas, colons, blanks and points. What a run is follows
 # from the separator before it and the one after it.
@@ -46,29 +44,6 @@ _ROLE = np.array(  # rows: the separator before; columns: the separator after
     ],
     dtype=np.uint8,
 )
-
-
-class Rows(NamedTuple):
-    """Consecutive lines of a file, as numbers."""
-
-    lines: NDArray[np.int64]  # (n,) where each row stands in the file, from 1
-    n_labels: NDArray[np.int64]  # (n,)
-    n_features: NDArray[np.int64]  # (n,)
-    labels: Ints
-    columns: Ints
-    values: NDArray[np.float64]
-
-    @property
-    def blank(self) -> NDArray[np.bool_]:
-        """Rows of lines on which nothing stands."""
-        return (self.n_labels == 0) & (self.n_features == 0)
-
-    def drop(self, blank: NDArray[np.bool_]) -> Rows:
-        """The rows without some of the blank ones."""
-        keep = ~blank
-        return self._replace(
-            lines=self.lines[keep], n_labels=self.n_labels[keep], n_features=self.n_features[keep]
-        )
 
 
 def line_blocks(path: AnyPath) -> Iterator[tuple[int, bytes]]:
@@ -139,7 +114,7 @@ def _parse(text: bytes, first_line: int) -> Rows | None:
     )
 
 
-def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> Ints | None:
+def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> NDArray[np.int32] | None:
     if lengths.min(initial=1) == 0 or lengths.max(initial=0) > MOST_DIGITS:
         return None
     numbers = text.integers(ends, lengths)

@@ -2,82 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from operator import itemgetter
-from typing import Any
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._dataset import Dataset
 from plurilabel.base import check_labels
 from plurilabel.io._files import AnyPath, FileFormatError
-from plurilabel.io._sparse_text._lines import Rows
+
+Kind: TypeAlias = Literal["label", "feature"]
 
 
-class Collector:
-    """Gathers rows into X and Y, and checks what concerns more than one word of a line."""
+class Rows(NamedTuple):
+    """Consecutive lines of a file, as numbers."""
 
-    def __init__(self, path: AnyPath) -> None:
-        self.path = path
-        self.n_rows = 0
-        # the smallest and the largest number of each kind, and the line it stands on
-        self.smallest: dict[str, tuple[int, int]] = {}
-        self.largest: dict[str, tuple[int, int]] = {}
-        # bytearrays grow in place, where chunks to be joined would need twice the memory
-        self._parts = {part: bytearray() for part in Rows._fields[1:]}
+    lines: NDArray[np.int64]  # (n,) where each row stands in the file, from 1
+    n_labels: NDArray[np.int64]  # (n,)
+    n_features: NDArray[np.int64]  # (n,)
+    labels: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float64]
 
-    def add(self, rows: Rows) -> None:
-        """Append rows; a label or a feature given twice on a line is an error."""
-        for kind, numbers, counts in (
-            ("label", rows.labels, rows.n_labels),
-            ("feature", rows.columns, rows.n_features),
-        ):
-            if not len(numbers):
-                continue
-            where = np.repeat(rows.lines, counts)
-            for i, found, extreme in (
-                (numbers.argmin(), self.smallest, min),
-                (numbers.argmax(), self.largest, max),
-            ):
-                at = int(numbers[i]), int(where[i])
-                found[kind] = extreme(found.get(kind, at), at, key=itemgetter(0))
-            same_row = np.diff(where) == 0
-            if not (same_row & (np.diff(numbers) <= 0)).any():
-                continue  # in order already
-            order = np.lexsort((numbers, where))
-            numbers[:] = numbers[order]
-            if kind == "feature":
-                rows.values[:] = rows.values[order]
-            # the rows keep their places in the sorted order
-            twice = np.flatnonzero(same_row & (np.diff(numbers) == 0))
-            if len(twice):
-                problem = f"expected each {kind} once, got {kind} {numbers[twice[0]]} twice"
-                raise FileFormatError(self.path, int(where[twice[0]]), problem)
-        self.n_rows += len(rows.lines)
-        for part, grown in self._parts.items():
-            grown += getattr(rows, part).data
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        """Rows of lines on which nothing stands."""
+        return (self.n_labels == 0) & (self.n_features == 0)
 
-    def check_below(self, kind: str, limit: int, source: str) -> None:
-        """Raise if a number of this kind is not below the limit that comes from the source."""
-        number, line = self.largest.get(kind, (-1, 0))
-        if number >= limit:
-            problem = f"expected {kind} numbers below {limit} ({source}), got {number}"
-            raise FileFormatError(self.path, line, problem)
-
-    def matrices(self, d: int, q: int, *, base: int = 0) -> tuple[Any, Any]:
-        """X and Y in CSR; features are numbered from ``base`` in the file."""
-        types = (np.int64, np.int64, np.int32, np.int32, np.float64)
-        n_labels, n_features, labels, columns, values = map(
-            np.frombuffer, self._parts.values(), types
+    def drop(self, blank: NDArray[np.bool_]) -> Rows:
+        """The rows without some of the blank ones."""
+        keep = ~blank
+        return self._replace(
+            lines=self.lines[keep], n_labels=self.n_labels[keep], n_features=self.n_features[keep]
         )
-        columns -= np.int32(base)
-        X = csr_of_rows(values, columns, n_features, d)
+
+    def numbers(self, kind: Kind) -> NDArray[np.int32]:
+        """All numbers of labels, or of features."""
+        return self.labels if kind == "label" else self.columns
+
+    def line(self, kind: Kind, at: np.integer) -> int:
+        """The line on which one of these numbers stands."""
+        sizes = self.n_labels if kind == "label" else self.n_features
+        return int(self.lines[np.searchsorted(np.cumsum(sizes), at, side="right")])
+
+    def width(self, kind: Kind) -> int:
+        """The number of columns that these numbers need, counted from 0."""
+        return int(self.numbers(kind).max(initial=-1)) + 1
+
+    def check_below(self, path: AnyPath, kind: Kind, limit: int, source: str) -> None:
+        """Raise if a number of this kind is not below the limit that comes from the source."""
+        if self.width(kind) > limit:
+            at = self.numbers(kind).argmax()
+            problem = f"expected {kind} numbers below {limit} ({source})"
+            problem += f", got {self.numbers(kind)[at]}"
+            raise FileFormatError(path, self.line(kind, at), problem)
+
+    def matrices(
+        self, path: AnyPath, d: int, q: int, *, base: int = 0
+    ) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """X and Y; features are numbered from ``base``. A number twice on a line is an error."""
+        self.columns[:] -= np.int32(base)
+        X = csr_of_rows(self.values, self.columns, self.n_features, d)
+        Y = csr_of_rows(np.ones(len(self.labels), np.int64), self.labels, self.n_labels, q)
+        for kind, matrix in (("feature", X), ("label", Y)):
+            if matrix.has_canonical_format:
+                continue
+            matrix.sort_indices()
+            row = np.repeat(np.arange(len(self.lines)), np.diff(matrix.indptr))
+            twice = np.flatnonzero((np.diff(matrix.indices) == 0) & (np.diff(row) == 0))
+            if len(twice):
+                number = matrix.indices[twice[0]] + (base if kind == "feature" else 0)
+                problem = f"expected each {kind} once, got {kind} {number} twice"
+                raise FileFormatError(path, int(self.lines[row[twice[0]]]), problem)
+            matrix.has_canonical_format = True
         if not X.data.all():
             X.eliminate_zeros()
-        return X, csr_of_rows(np.ones(len(labels), dtype=np.int64), labels, n_labels, q)
+        return X, Y
+
+
+def joined(blocks: Iterable[Rows]) -> Rows:
+    """All rows of a file."""
+    # bytearrays grow in place, where blocks that are joined in the end need twice the memory
+    parts = [bytearray() for _ in Rows._fields]
+    for block in blocks:
+        for grown, part in zip(parts, block):
+            grown += np.asarray(part).data
+    types = [np.int64, np.int64, np.int64, np.int32, np.int32, np.float64]
+    return Rows(*map(np.frombuffer, parts, types))
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:

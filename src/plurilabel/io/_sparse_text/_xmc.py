@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
 from plurilabel._dataset import Dataset
 from plurilabel._text import shortened
 from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
-from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, Rows, line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import Collector, row_lines, sparse_pair
+from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, line_blocks, parse_rows
+from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
 
 def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
@@ -61,25 +64,20 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
            [0, 0, 1, 0],
            [0, 0, 0, 0]])
     """
-    collector = Collector(path)
-    size = None
-    for first_line, text in line_blocks(path):
-        if size is None:
-            header, _, text = text.partition(b"\n")
-            size = n, d, q = _header(path, header)
-            first_line = 2
-        if not text:
-            continue
-        rows = parse_rows(path, first_line, text)
-        collector.add(_without_trailing_blanks(path, rows, n - collector.n_rows, n))
-        collector.check_below("feature", d, "the header's second number")
-        collector.check_below("label", q, "the header's third number")
-    if size is None:
+    blocks = line_blocks(path)
+    first = next(blocks, None)
+    if first is None:
         raise FileFormatError(path, None, f"{_HEADER_EXPECTED}, got an empty file")
-    if collector.n_rows < n:
-        problem = f"expected {n} rows (the header's first number), got {collector.n_rows}"
+    header, _, text = first[1].partition(b"\n")
+    n, d, q = _header(path, header)
+    rows = joined(_announced_rows(path, chain([(2, text)], blocks), n))
+    rows.check_below(path, "feature", d, "the header's second number")
+    rows.check_below(path, "label", q, "the header's third number")
+    if len(rows.lines) < n:
+        problem = f"expected {n} rows (the header's first number), got {len(rows.lines)}"
         raise FileFormatError(path, None, problem)
-    return Dataset(*collector.matrices(d, q), name=plain_name(path) if name is None else name)
+    X, Y = rows.matrices(path, d, q)
+    return Dataset(X, Y, name=plain_name(path) if name is None else name)
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
@@ -97,14 +95,18 @@ def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
     return n, d, q
 
 
-def _without_trailing_blanks(path: AnyPath, rows: Rows, room: int, n: int) -> Rows:
-    """The rows that the header announces; what follows them must be blank."""
-    surplus = rows.lines >= rows.lines[0] + room
-    unexpected = surplus & ~rows.blank
-    if unexpected.any():
-        problem = f"expected no more than {n} rows (the header's first number), got another"
-        raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), problem)
-    return rows.drop(surplus)
+def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) -> Iterator[Rows]:
+    """The rows that the header announces, on lines 2 to n + 1; what follows must be blank."""
+    for first_line, text in blocks:
+        if not text:
+            continue
+        rows = parse_rows(path, first_line, text)
+        surplus = rows.lines > n + 1
+        unexpected = surplus & ~rows.blank
+        if unexpected.any():
+            problem = f"expected no more than {n} rows (the header's first number), got another"
+            raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), problem)
+        yield rows.drop(surplus)
 
 
 def write_xmc(path: AnyPath, dataset: Dataset) -> None:
