@@ -7,6 +7,7 @@ and what its ``check_param_validation`` expects, come with it.
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -18,6 +19,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "safe_indexing",
     "validate_parameter_constraints",
     "versions",
 ]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from plurilabel import metrics
-from plurilabel.io._arff._read import read_arff
+from plurilabel.io import read_arff
 from plurilabel.thresholds import SCut, ThresholdClassifier
 
 

@@ -21,9 +21,9 @@ Vector: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Description:
-    """What :func:`describe` found. ``print`` shows it; all figures are attributes.
+    """The result of :func:`describe`. ``print`` shows it; all figures are attributes.
 
-    It holds the distinct label sets and how often each occurs, from which everything follows.
+    It holds the distinct label sets and how often each occurs, from which everything is computed.
     With n instances, q labels, Y_i the label set of instance i and c_l the number of instances
     with label l:
 
@@ -33,7 +33,7 @@ class Description:
     instances : int
         n.
     features : int or None
-        None if the features are not known.
+        None if X is not known.
     label_names : sequence of str
     labels : int
         q.
@@ -64,7 +64,7 @@ class Description:
     label_scumble : ndarray of shape (q,)
         The same mean over the instances with label l; NaN for a label that is never present.
     cooccurrence : csr_array of shape (q, q)
-        Instances that have both labels; the diagonal holds c_l. Computed on first use.
+        Instances that have both labels; the diagonal holds c_l. Computed when first used.
 
     References
     ----------
@@ -254,9 +254,9 @@ class Description:
         ]
 
     def common_pairs(self, top: int = 10) -> list[dict[str, Any]]:
-        """The pairs of labels most often together: ``labels, count, share, lift``.
+        """The pairs of labels that most often occur together: ``labels, count, share, lift``.
 
-        Lift is the count divided by the one expected of independent labels, ``c_a c_b / n``.
+        Lift is the count divided by that expected of independent labels, ``c_a c_b / n``.
         """
         pairs = sparse.triu(self.cooccurrence, k=1, format="coo")
         a, b, count = pairs.row, pairs.col, pairs.data
@@ -277,7 +277,7 @@ class Description:
         ]
 
     def to_dict(self, top: int = 50) -> dict[str, Any]:
-        """All figures as JSON takes them, with the ``top`` sets and pairs; None for undefined."""
+        """All figures, ready for JSON, with the ``top`` sets and pairs; None where undefined."""
         figures: dict[str, Any] = {
             key: getattr(self, key)
             for key in (
@@ -304,7 +304,7 @@ class Description:
         ir = np.where(self.counts > 0, self.irlbl, 1.0)
         geometric = np.exp(S @ np.log(ir) / size)
         arithmetic = np.maximum(S @ ir / size, 1.0)  # IRLbl is at least 1; an empty set has none
-        # one label, or none, has no spread, whatever exp and log leave in the last digit
+        # one label or none has no spread, whatever exp and log leave in the last digit
         return np.where(self._set_sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
 
     def _total(self, weights: NDArray[Any]) -> NDArray[Any]:
@@ -332,7 +332,7 @@ def describe(
     Y : Dataset, or 0/1 matrix of shape (n, q), dense, sparse or a data frame
         The dataset, or its labels.
     X : array-like, sparse matrix or data frame of shape (n, d), optional
-        The features, of which only the number is reported. Comes with a Dataset.
+        The features, of which only the number is reported; not with a Dataset, which has its own.
     label_names : sequence of str, optional
         Names of the labels; otherwise those of the Dataset or data frame, or
         ``label0, label1, ...``.

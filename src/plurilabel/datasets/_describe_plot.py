@@ -28,8 +28,8 @@ def plot_description(
 ) -> Figure:
     """Draw how frequent the labels are and which of them occur together.
 
-    Each label is a row. To the left, the number and share of the instances that have it; to the
-    right, the share of those that have each other label too. Needs matplotlib
+    Each label is a row: on the left the number and share of the instances that have it, on the
+    right the share of those that also have each other label. Needs matplotlib
     (``pip install plurilabel[cli]``).
 
     Parameters
@@ -37,9 +37,9 @@ def plot_description(
     data : Dataset, Description, or 0/1 matrix of shape (n, q)
         Whatever :func:`describe` takes, or what it returned.
     path : path, optional
-        File to write, in the format that its ending names: ``.png``, ``.svg`` or ``.pdf``.
+        File to write, in the format given by its suffix: ``.png``, ``.svg`` or ``.pdf``.
     top : int, default=30
-        The labels shown, from the most frequent on.
+        Number of labels shown, the most frequent first.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def _draw_cooccurrence(
 ) -> AxesImage:
     together = description.cooccurrence[shown][:, shown].toarray().astype(np.float64)  # (k, k)
     share = together / np.maximum(description.counts[shown], 1)[:, None]
-    np.fill_diagonal(share, np.nan)  # a label is always with itself: it would drown the rest
+    np.fill_diagonal(share, np.nan)  # always 1: it would drown the rest
     highest = float(np.nanmax(share)) if len(shown) > 1 else 0.0
     ax.set_facecolor("#eceff1")
     image = ax.imshow(share, cmap="Blues", vmin=0, vmax=highest or 1, aspect="auto")
@@ -138,14 +138,14 @@ def _draw_cooccurrence(
 
 
 def _percent(highest: float) -> Any:
-    """Percentages, with a decimal where the whole scale is a few percent."""
+    """Percentages, with decimals if the whole scale is a few percent."""
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(xmax=1, decimals=0 if highest > 0.05 else 1 if highest > 0.005 else 2)
 
 
 def _quiet(ax: Axes, title: str, keep: str = "") -> None:
-    """No frame and no tick marks: what is left is the data."""
+    """No frame and no tick marks: only the data."""
     ax.set_title(title, loc="left", fontsize=9, color=_QUIET)
     for side, spine in ax.spines.items():
         spine.set_visible(side == keep)

@@ -19,7 +19,7 @@ from plurilabel.datasets._generate import CONSTRAINTS, generator, label_groups, 
 Ints: TypeAlias = NDArray[np.int64]
 
 _OWN_WORDS = 12  # words that belong to a label
-_BACKGROUND = 0.3  # share of the words that have to do with no label
+_BACKGROUND = 0.3  # share of the words that do not depend on labels
 _DRAWS_AT_ONCE = 2**18  # bounds the working memory to some 20 MB
 
 _CONSTRAINTS = CONSTRAINTS | {
@@ -46,8 +46,8 @@ def make_sparse_multilabel(
 
     Each instance has a topic, a group of labels. Its labels come from that group or from all
     labels; its words from those that belong to its labels (12 random words each, the first more
-    often than the last) or, three in ten, from the whole vocabulary. It works in blocks of
-    rows, so that the memory it takes is little more than that of the result.
+    often than the last) or, three in ten, from the whole vocabulary. Rows are made in blocks, so
+    that little more memory is needed than for the result.
 
     Parameters
     ----------
@@ -57,18 +57,18 @@ def make_sparse_multilabel(
         Mean number of labels per instance.
     dependence : float in [0, 1], default=0.5
         Probability that a label comes from the group of the instance's topic, not from all
-        labels. As a set holds each label once, sets from one small group also bring its rarer
-        labels forward: high values lower the imbalance.
+        labels. As a set holds each label once, sets from one small group also contain its rarer
+        labels: high values reduce the imbalance.
     imbalance : float, default=1.0
-        Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. 0 makes
-        all labels alike.
+        Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. With 0
+        all labels are equally frequent.
     noise : float in [0, 1], default=0.0
-        Probability that a label is exchanged, after the words were drawn, for one drawn from all
-        labels. Set sizes stay as they are.
+        Probability that a label is replaced, after the words were drawn, by one drawn from all
+        labels. Set sizes do not change.
     nnz_per_row : float, default=30.0
         Mean number of distinct words per instance.
     allow_empty : bool, default=False
-        Whether instances without labels may occur; those have words of no label.
+        Whether instances without labels may occur; their words come from the whole vocabulary.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data every time.
 
@@ -79,9 +79,9 @@ def make_sparse_multilabel(
 
     Notes
     -----
-    Set sizes are binomial with the mean asked for: 1 + B(q - 1, .), or B(q, .) with
+    Set sizes are binomial with the given mean: 1 + B(q - 1, .), or B(q, .) with
     ``allow_empty``. Labels within a set differ: one that was drawn already is drawn again, and
-    where a small group runs out of labels the rest come from all labels.
+    if a small group runs out of labels the rest come from all labels.
 
     Examples
     --------
@@ -206,10 +206,10 @@ def top_up(
     rng: np.random.Generator,
     attempts: int = 16,
 ) -> Ints:
-    """Add to sorted distinct pairs, ``row * items + item``, one more for each entry of ``rows``.
+    """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs.
 
-    Items come from ``draw``; those that a row has already are drawn again. After half of the
-    attempts any item will do, and at the end the few rows that still lack some get free ones.
+    Items come from ``draw``; those that a row already has are drawn again. After half of the
+    attempts any item is accepted, and at the end the few rows that still lack some get free ones.
     """
     complete = []
     for attempt in range(attempts):

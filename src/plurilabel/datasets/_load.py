@@ -27,7 +27,7 @@ from plurilabel.io import FileFormatError, read_arff, write_arff
 
 @dataclass(frozen=True)
 class Entry:
-    """A known dataset, as ``catalog.toml`` explains: its files, and what a good copy must show."""
+    """A known dataset, see ``catalog.toml``: its files, and the figures that identify it."""
 
     files: list[str]
     instances: int
@@ -46,7 +46,7 @@ class Entry:
 
 @cache
 def catalog() -> dict[str, Entry]:
-    """All datasets that have files."""
+    """The datasets that are read from files, by name."""
     text = files("plurilabel.datasets").joinpath("catalog.toml").read_text(encoding="utf-8")
     return {
         name: Entry(folder=about.pop("folder", name), **about)
@@ -69,12 +69,12 @@ def dataset_names() -> list[str]:
 def load(name: str) -> Dataset:
     """Load a standard dataset.
 
-    It is looked for in the folder named by the environment variable ``PLURILABEL_DATA``, then in
-    the user cache, and then on OpenML, if that has it; what comes from there is kept in the
-    cache. In both folders a dataset is a folder of its name with its usual files, such as
+    It is searched in the folder given by the environment variable ``PLURILABEL_DATA``, then in the
+    user cache, and then on OpenML, if available there; downloads are kept in the cache. In both
+    folders a dataset is a folder of its name with its usual files, such as
     ``yeast/yeast-train.arff``, ``yeast/yeast-test.arff`` and ``yeast/yeast.xml``, each plain or
-    with ``.gz``. Whatever is found must show the known numbers of instances, features, labels
-    and label sets. ``digits`` is built in.
+    with ``.gz``. Whatever is found must have the known numbers of instances, features, labels and
+    label sets. ``digits`` is built in.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        With ``train`` and ``test`` set where the files carry a split.
+        With ``train`` and ``test`` if the files contain a split.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def load(name: str) -> Dataset:
 
 
 def _digits() -> Dataset:
-    """Scikit-learn's digits, labelled by properties of the digit: data that is always there."""
+    """Scikit-learn's digits, labelled with properties of the digit: needs no download."""
     properties = {
         "even": (0, 2, 4, 6, 8),
         "prime": (2, 3, 5, 7),
@@ -145,8 +145,8 @@ def _digits() -> Dataset:
 def cache_folder() -> Path:
     """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place.
 
-    Six lines by hand: to import platformdirs, with an error where it is missing, would take as
-    many, and a core dependency is not worth six lines.
+    Six lines by hand: importing platformdirs as an extra, with an error if it is missing, would
+    take as many, and they are not worth a core dependency.
     """
     if chosen := os.environ.get("PLURILABEL_CACHE"):
         return Path(chosen)
@@ -219,7 +219,7 @@ def _read_mat(path: Path) -> Dataset:
 
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
-    """The dataset, if it shows the known figures; else an error that says which it does not."""
+    """The dataset, if it has the known figures; else an error that names the first difference."""
     found = describe(data.Y)
     for what, got, known in (
         ("instances", found.instances, entry.instances),
@@ -231,7 +231,7 @@ def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
         if abs(got - known) > 0.001:  # the published cardinalities are rounded or cut
             raise ValueError(
                 f"{data.name} in {where} has {got} {what}, but the published data have {known}; "
-                "replace these files by the original ones"
+                "replace these files with the original ones"
             )
     return data
 

@@ -1,4 +1,4 @@
-"""Opening and writing files: gzip seen through, writes atomic, errors with file and line."""
+"""Opening and writing files: gzip is unpacked, writes are atomic, errors name file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door for all file formats."""
+"""Reading a file in any format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMATS: dict[str, Literal["arff", "table", "libsvm", "xmc"]] = {
 
 
 def file_format(path: AnyPath) -> Literal["arff", "table", "libsvm", "xmc"]:
-    """The format that the name of a file says, with or without ``.gz`` at its end.
+    """The format of a file by its name, with or without ``.gz`` at the end.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def file_format(path: AnyPath) -> Literal["arff", "table", "libsvm", "xmc"]:
     Raises
     ------
     ValueError
-        If the name has another ending.
+        If the name has another suffix.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def file_format(path: AnyPath) -> Literal["arff", "table", "libsvm", "xmc"]:
 def read(
     path: AnyPath, *, labels: str | Sequence[str] | int | None = None, **options: Any
 ) -> Dataset:
-    """Read a file in the format that its name says.
+    """Read a file in the format given by its name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Training, validation and test parts in which every label is as frequent as in the whole."""
+"""Training, validation and test parts in which every label is equally frequent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import check_random_state, indexable
 
+from plurilabel._compat import safe_indexing
 from plurilabel.model_selection._stratification import (
     deal_groups,
     deal_rows,
@@ -22,20 +23,20 @@ from plurilabel.model_selection._stratification import (
 
 
 class IterativeStratifiedShuffleSplit(ShuffleSplit):
-    """Random training and test parts of multi-label data with every label even in both.
+    """Random training and test parts of multi-label data with evenly distributed labels.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`: the
-    parts have exactly the sizes asked for, and the labels are dealt as in
-    :class:`IterativeStratifiedKFold`. A label too rare for a share of the test part is in the
-    training part.
+    parts have exactly the given sizes, and rows are assigned as in
+    :class:`IterativeStratifiedKFold`. A label that is too rare for both parts goes to the training
+    part.
 
     Parameters
     ----------
     n_splits : int, default=10
-        Number of splits, each of them anew.
+        Number of splits.
     test_size, train_size : float, int or None, default=None
-        A fraction or a number of rows; None is what the other leaves. With both None the test
-        part is 0.1. Rows in neither part are left out.
+        A fraction or a number of rows; None is the complement of the other. If both are None,
+        the test part is 0.1. Rows in neither part are left out.
     random_state : int, RandomState instance or None, default=None
 
     See Also
@@ -75,7 +76,7 @@ def stratified_split(
     groups: Any = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Any]:
-    """Split arrays into two or more parts with every label as even as can be.
+    """Split arrays into two or more parts with every label distributed as evenly as possible.
 
     The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with the same
     order of results. Data frames stay data frames, sparse matrices stay sparse.
@@ -84,14 +85,14 @@ def stratified_split(
     ----------
     X : array-like, sparse matrix or data frame with n rows
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-    *arrays : more with n rows
+    *arrays : further arrays with n rows
         Split in the same way.
     sizes : sequence of float, int or None, default=(0.75, 0.25)
         Sizes of the parts, as fractions or as numbers of rows. One may be None: the rest. If the
         sizes add up to less than all rows, the other rows are left out. Fractions of rows are
-        rounded up, at the cost of the first part, as in ``train_test_split``.
+        rounded up at the expense of the first part, as in ``train_test_split``.
     groups : array-like of shape (n,), optional
-        Rows of one group stay in one part; the sizes are then met as nearly as the groups allow.
+        Rows of one group stay in one part; the sizes are then met as closely as possible.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -102,7 +103,7 @@ def stratified_split(
 
     See Also
     --------
-    IterativeStratifiedKFold : How the rows are dealt.
+    IterativeStratifiedKFold : How the rows are assigned.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def stratified_split(
         None if groups is None else group_numbers(groups),
         check_random_state(random_state),
     )
-    return [_safe_indexing(array, rows) for array in given for rows in parts]
+    return [safe_indexing(array, rows) for array in given for rows in parts]
 
 
 def _parts(
@@ -158,7 +159,7 @@ def _parts(
 def part_sizes(
     n: int, sizes: Sequence[float | None], *, names: Sequence[str] | None = None
 ) -> list[int]:
-    """Numbers of rows for sizes given as fractions, numbers or None, the rest.
+    """Numbers of rows for sizes given as fractions, as numbers or as None (the rest).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cross-validation folds in which every label is as frequent as in the whole."""
+"""Cross-validation folds in which every label is as frequent as in the whole dataset."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ Masks: TypeAlias = Iterator[NDArray[np.bool_]]
 
 
 class IterativeStratifiedKFold(KFold):
-    """K folds of multi-label data in which every label is as even as can be.
+    """K folds of multi-label data with every label distributed as evenly as possible.
 
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. It fits
-    wherever scikit-learn takes ``cv=``. Sparse labels stay sparse. A 1-D y is taken as one label
-    per class.
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. It can be
+    used wherever scikit-learn takes ``cv=``. Sparse labels stay sparse. A 1-D y is treated as one
+    label per class.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Deal the rows in random order. Otherwise the folds depend on the data alone, and rows with
-        the same labels go to the folds in their order.
+        Whether to assign the rows in random order. Otherwise the folds depend on the data only,
+        and rows with the same labels are assigned to the folds in their order.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle; only with ``shuffle=True``.
+        Seed of the shuffle; only used with ``shuffle=True``.
 
     See Also
     --------
-    RepeatedIterativeStratifiedKFold : Several such partitions, each shuffled anew.
+    RepeatedIterativeStratifiedKFold : Repeats it, with another shuffle each time.
     IterativeStratifiedGroupKFold : Keeps groups of rows together.
     IterativeStratifiedShuffleSplit : Random training and test parts of any size.
     stratified_split : Splits arrays in one call.
 
     Notes
     -----
-    Iterative stratification deals the rows one by one to the fold that wants them most, and
-    goes through the labels from the rarest to the most frequent. This class keeps the idea and
-    departs in four points:
+    Iterative stratification goes through the labels from the rarest to the most frequent, and
+    assigns their rows one by one to the fold that needs them most. This class follows the idea,
+    with four differences:
 
-    - All labels of a row have a say in where it goes, not the rarest alone: the fold with the
-      smallest sum of (rows got + 1/2) / (rows wanted) over the row's labels gets it. Rows with
+    - All labels of a row decide where it goes, not only the rarest: it is assigned to the fold
+      with the smallest sum of (rows assigned + 1/2) / (rows needed) over its labels. Rows with
       many and rare labels come first.
-    - Rows with the same label set are dealt together as far as they divide evenly.
+    - Rows with the same label set are assigned together as far as they divide evenly.
     - Fold sizes are exact: they differ by one row at most.
-    - In the end, pairs of rows that differ in a single label are exchanged where that makes the
+    - At the end, pairs of rows that differ in a single label are exchanged where that makes the
       label more even.
 
     The label distribution measure of the paper, LD x 10000 (lower is more even), for 5 folds,
-    mean of 3 seeds, beside the package iterative-stratification 0.1.9, which follows the paper:
-    yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious 1.95 (7.55), in about a
-    tenth of its time. The run is ``benchmarks/bench_split.py``.
+    mean of 3 seeds, with that of the package iterative-stratification 0.1.9, which follows the
+    paper, in parentheses: yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious
+    1.95 (7.55), in about a tenth of its time. ``benchmarks/bench_split.py`` measures this.
 
     References
     ----------
@@ -91,16 +91,16 @@ class IterativeStratifiedKFold(KFold):
 
 
 class RepeatedIterativeStratifiedKFold(RepeatedKFold):
-    """Several rounds of :class:`IterativeStratifiedKFold`, each shuffled anew.
+    """Repeated :class:`IterativeStratifiedKFold`, with another shuffle in each repetition.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds in each round, at least 2.
+        Number of folds in each repetition, at least 2.
     n_repeats : int, default=10
-        Number of rounds.
+        Number of repetitions.
     random_state : int, RandomState instance or None, default=None
-        Seed of all rounds.
+        Seed of all repetitions.
 
     Examples
     --------
@@ -126,11 +126,11 @@ class RepeatedIterativeStratifiedKFold(RepeatedKFold):
 
 
 class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
-    """K folds with even labels in which the rows of one group stay together.
+    """K folds with evenly distributed labels that keep the rows of each group together.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedGroupKFold`. Groups
-    are dealt as :class:`IterativeStratifiedKFold` deals rows, the heaviest first; each is then
-    taken up twice more and put where it fits best. Fold sizes are as even as the groups allow.
+    are assigned as :class:`IterativeStratifiedKFold` assigns rows, the largest first; each is then
+    moved up to two times more to where it fits best. Fold sizes are as even as the groups allow.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
     shuffle : bool, default=False
         Break ties between groups and between folds at random.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle; only with ``shuffle=True``.
+        Seed of the shuffle; only used with ``shuffle=True``.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def test_medical_without_its_xml_is_not_guessed(data_folder, tmp_path):
     # the relation says -C 45, but a filter has moved the labels to the end
     path = tmp_path / "medical.arff"
     path.write_bytes((data_folder / "medical" / "medical.arff").read_bytes())
-    with pytest.raises(FileFormatError, match="a filter of WEKA changed the attributes"):
+    with pytest.raises(FileFormatError, match="a WEKA filter changed the attributes"):
         read_arff(path)
     assert read_arff(path, -45).label_names[0] == "Class-0-593_70"
 

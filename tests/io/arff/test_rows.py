@@ -64,7 +64,7 @@ def test_numbers_beyond_the_exact_integers_and_infinity():
         (NUMBERS + "{0 1}\n{-1 1}\n", 7, "expected an index from 0 to 2, .* got '-1'"),
         (NUMBERS + "{1.5 1}\n", 6, "expected an index from 0 to 2, .* got '1.5'"),
         (NUMBERS + "{? 1}\n", 6, r"expected an index from 0 to 2, .* got '\?'"),
-        (NUMBERS + "{0 1}\n{1 1,2 1,1 2}\n", 7, r"'a' \(index 1\) comes twice in the row"),
+        (NUMBERS + "{0 1}\n{1 1,2 1,1 2}\n", 7, r"'a' \(index 1\) occurs twice in the row"),
         (NUMBERS + "{0 1}\n{1 1,2}\n", 7, "expected 'index value,' or 'index value}', got '2}'"),
         (NUMBERS + "{0 1}\n{1 }\n", 7, "attribute 'a' has no value"),
         (NUMBERS + "{5}\n{1 }\n", 6, "expected 'index value,' .* got '5}'"),

@@ -1,7 +1,7 @@
-"""From the values of an ARFF row to the columns of X and Y.
+"""From the values of ARFF rows to the columns of X and Y.
 
-The reader of the rows hands over *codes*: a number as it is, a nominal value as its place among
-the declared ones, NaN for a missing value. Here each attribute becomes its column, or columns.
+Rows are read as *codes*: a number as it is, a nominal value as its place among the declared ones,
+NaN for a missing value. Here the codes of each attribute become its column, or columns.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Entries: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.intp]]
 class Codes(dict[str, float]):
     """Place of a cell's value among the declared ones.
 
-    A value that was quoted in the row starts with ``'``: only a bare ``?`` is missing. Where all
-    declared values are numbers, ``1.0`` is ``1``.
+    A value that is quoted in the row starts with ``'``: only a bare ``?`` is missing. Where all
+    declared values are numbers, ``1.0`` means ``1``.
     """
 
     def __init__(self, values: tuple[str, ...]):
@@ -159,7 +159,7 @@ class Columns:
     def sparse(
         self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
     ) -> tuple[Entries, Entries]:
-        """Entries of X and Y from the codes that n sparse rows give; left out is code 0.
+        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0.
 
         Rows are in order, the attributes of a row need not be.
         """
@@ -214,7 +214,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def truth_order(values: tuple[str, ...]) -> bool | None:
-    """Whether no comes before yes, for values that say no and yes; None for any others.
+    """Whether no is declared before yes, for values that mean no and yes; None for others.
 
     Examples
     --------

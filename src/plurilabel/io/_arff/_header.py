@@ -50,7 +50,7 @@ class Header(NamedTuple):
 
 
 def quote(text: str) -> str:
-    r"""A name as it can stand in a file: bare if it is a plain word, else in quotes.
+    r"""A name as it is written in a file: bare if it is a plain word, else in quotes.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def quote(text: str) -> str:
 
 
 def unquote(quoted: str) -> str:
-    r"""What stands between the quotes, with WEKA's escapes resolved.
+    r"""The text between the quotes, with WEKA's escapes resolved.
 
     Examples
     --------
@@ -83,12 +83,12 @@ def decode(raw: bytes, path: AnyPath, line: int, encoding: str) -> str:
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
-        problem = f"expected text in {encoding} ({error.reason}); name another with encoding="
+        problem = f"expected text in {encoding} ({error.reason}); pass another encoding="
         raise FileFormatError(path, line, problem) from None
 
 
 def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
-    """Read up to and with the line ``@data``."""
+    """Read up to and including the line ``@data``."""
     relation: str | None = None
     attributes: dict[str, Attribute] = {}
     known: dict[str, tuple[str, ...]] = {}  # thousands of attributes may share one {0,1}

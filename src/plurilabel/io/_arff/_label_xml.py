@@ -41,12 +41,12 @@ def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     ------
     FileFormatError
         Broken XML, a root other than ``<labels>``, a ``<label>`` without a name, a name that
-        comes twice, no label at all. The message has the file and the line.
+        occurs twice, no label at all. The message names the file and the line.
 
     See Also
     --------
-    write_label_xml : The way back.
-    read_arff : Reads the data that belong to the labels.
+    write_label_xml : Writes such a file.
+    read_arff : Reads the data with these labels.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def write_label_xml(
 ) -> None:
     """Write the names of the labels, and their hierarchy, as a MULAN XML file.
 
-    The file is there whole or not at all; it is gzipped if its name ends in ``.gz``.
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def write_label_xml(
 
     See Also
     --------
-    read_label_xml : The way back.
+    read_label_xml : Reads such a file.
 
     Examples
     --------

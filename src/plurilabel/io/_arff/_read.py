@@ -43,11 +43,11 @@ def read_arff(
         - a path: MULAN's XML file with their names;
         - a sequence: their names;
         - a number, as in MEKA: the first n attributes, or the last n if it is negative;
-        - None: an XML file beside the ARFF file says it (``yeast.xml`` for ``yeast.arff``,
-          ``yeast-train.arff`` and ``yeast-test.arff``, gzipped or not), else ``-C n`` in the
-          relation, as MEKA writes it.
+        - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff``,
+          ``yeast-train.arff`` and ``yeast-test.arff``, gzipped or not), else those given by
+          ``-C n`` in the relation, as MEKA writes it.
 
-        Names are looked up, so the order of the labels is that of the attributes in the file.
+        Labels are always in the order of the attributes in the file.
     require_labels : bool, default=True
         Whether all labels that are named, in ``labels`` or in the XML file, must be in the file.
         If not, those that are missing are skipped, and Y may have no columns at all: for new rows
@@ -57,7 +57,7 @@ def read_arff(
     name : str, optional
         Name of the dataset; by default that of the relation, without MEKA's options.
     encoding : str
-        How the file writes letters beyond ASCII.
+        Encoding of the file.
 
     Returns
     -------
@@ -71,12 +71,12 @@ def read_arff(
     FileFormatError
         With the file, the line, and what was expected there.
     ValueError
-        If ``labels`` or ``drop`` do not fit the file.
+        If ``labels`` or ``drop`` do not match the file.
 
     See Also
     --------
-    write_arff : The way back.
-    read_label_xml : Reads the labels only.
+    write_arff : Writes ARFF files.
+    read_label_xml : Reads only the XML file of the labels.
 
     Notes
     -----
@@ -90,18 +90,17 @@ def read_arff(
       is declared, and is called ``name=second``.
     - All other nominal attributes become one column for each value, called ``name=value``. A
       missing value is NaN in each of them.
-    - Where all declared values are numbers, rows may write them in another way: ``1.0`` for 1.
+    - Where all declared values are numbers, rows may write them differently: ``1.0`` for 1.
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
       above, and may not be missing.
-    - Strings and dates do not become numbers: leave them out with ``drop``.
+    - Strings and dates are not converted: leave them out with ``drop``.
 
-    A sparse row leaves out zeros. For a nominal attribute, what is left out is the value that is
-    declared first.
+    A sparse row omits zeros. For a nominal attribute, an omitted value is the one declared first.
 
-    Where a filter of WEKA has changed the attributes after MEKA counted the labels, as the
-    relation then tells, ``-C`` cannot be trusted, and the labels have to be named.
+    If a WEKA filter has changed the attributes after MEKA counted the labels, which the relation
+    records, ``-C`` is not reliable and the labels have to be named.
 
-    The file is parsed in pieces: at its peak, reading needs about twice the memory of the result.
+    The file is parsed in chunks: reading needs at most about twice the memory of the result.
 
     Examples
     --------
@@ -221,7 +220,7 @@ def _count_in_relation(path: AnyPath, relation: str, w: int) -> int:
     if not counts:
         why = "There is no XML file beside it, and no '-C n' in the relation"
     elif len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
-        why = "The relation says -C, but a filter of WEKA changed the attributes after that"
+        why = "The relation has -C, but a WEKA filter changed the attributes after that"
     if why:
         how = "pass labels= the path of an XML file, the names of the labels, or their number"
         raise FileFormatError(path, None, f"which attributes are labels? {why}: {how}")
@@ -249,7 +248,7 @@ def _similar(name: str, names: list[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-# what MEKA writes into the relation -----------------------------------------------------------
+# MEKA's options in the relation -----------------------------------------------------------
 
 
 def _meka(relation: str) -> tuple[str, str]:

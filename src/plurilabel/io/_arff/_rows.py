@@ -1,7 +1,7 @@
 """The rows of an ARFF file, in chunks: numbers as arrays where possible, else cell by cell.
 
-The quick way must never guess. It takes a chunk only if nothing but well-formed numbers is in it;
-anything else goes the slow way, which understands quotes and comments and knows its line.
+The fast path never guesses. It takes a chunk only if it contains nothing but well-formed numbers;
+anything else takes the slow path, which handles quotes and comments and knows its line.
 
 By hand, because liac-arff takes 16 to 18 times as long for sparse files (bibtex, delicious,
 tmc2007-500) and 3 to 6 times for dense ones (yeast, image), its lists not yet made arrays.
@@ -29,7 +29,7 @@ from plurilabel.io._numbers import DecimalText
 CHUNK = 1 << 18  # bytes; a chunk needs about 20 times that while it is parsed
 
 Cells: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any], int]
-"""Row, attribute and code of all that some sparse rows give, and the number of rows."""
+"""Row, attribute and code of the entries of some sparse rows, and the number of rows."""
 
 _FIRST = re.compile(rb"^[ \t\r\f\v]*([^%\s])", re.MULTILINE)
 _BLANKS = bytes.maketrans(b"\t\f\v\r", b"    ")
@@ -80,7 +80,7 @@ def read_rows(
     if not is_sparse:
         return np.vstack(Xs), np.vstack(Ys)
     matrices = []
-    # one side after the other, so that never more than twice the result is in memory
+    # one after the other, so that never more than twice the result is in memory
     for side, names in ((Xs, columns.feature_names), (Ys, columns.label_names)):
         values, places, sizes = map(np.concatenate, zip(*side))
         side.clear()
@@ -90,7 +90,7 @@ def read_rows(
     return matrices[0], matrices[1]
 
 
-# the quick way --------------------------------------------------------------------------------
+# the fast path --------------------------------------------------------------------------------
 
 
 def _tidy(chunk: bytes) -> bytes:
@@ -147,7 +147,7 @@ def _dense_numbers(text: bytes, columns: Columns) -> NDArray[np.float64] | None:
 
 
 def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
-    """Row, attribute and code of what the rows give; None if a row is not ``{i v,i v,...}``."""
+    """Row, attribute and code of all entries; None if a row is not ``{i v,i v,...}``."""
     other_than_digits = text.translate(None, b"0123456789")
     marks = other_than_digits.translate(None, _IN_NUMBERS)
     pairs = _pairs_per_row(text, marks)
@@ -197,7 +197,7 @@ def _pairs_per_row(text: bytes, marks: bytes) -> NDArray[np.intp] | None:
     pairs, empty = ends - starts, words[starts] == bare
     if np.count_nonzero(words == comma) + 2 * len(ends) != words.size:
         return None
-    # the words are counted, the first of each row is as it should be: so are the others
+    # the words are counted and the first of each row is right: so are the others
     if not ((words[starts] == full) | (empty & (pairs == 1))).all():
         return None
     pairs[empty] = 0
@@ -234,7 +234,7 @@ def _indices_of_ones(text: bytes) -> NDArray[np.int32] | None:
 
 
 def _all_different(row: NDArray[np.int32], attribute: NDArray[np.int32]) -> bool:
-    """Whether no attribute comes twice in a row."""
+    """Whether no attribute occurs twice in a row."""
     if ((np.diff(attribute) > 0) | (np.diff(row) > 0)).all():
         return True
     order = np.lexsort((attribute, row))
@@ -249,7 +249,7 @@ def _places(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArra
     return np.where(np.isnan(values), np.nan, found)
 
 
-# the slow way ---------------------------------------------------------------------------------
+# the slow path ---------------------------------------------------------------------------------
 
 
 class _SlowRows:
@@ -340,7 +340,7 @@ class _SlowRows:
             a = self._index(match[1])
             if a in pairs:
                 name = self.columns.attributes[a].name
-                raise self.fail(f"attribute {name!r} (index {a}) comes twice in the row")
+                raise self.fail(f"attribute {name!r} (index {a}) occurs twice in the row")
             pairs[a] = f"'{unquote(match[2])}" if match[2] else match[3] or ""
             position, end = match.end(), match[4]
         if not NOTHING.match(text, position):

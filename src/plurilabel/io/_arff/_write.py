@@ -1,4 +1,4 @@
-"""Writing ARFF: what is written is read back as it was, to the last bit."""
+"""Writing ARFF so that reading gives the same data back, bit for bit."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def write_arff(
 ) -> None:
     """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
 
-    ``read_arff`` gives the same dataset back, exactly: numbers are written with all the digits
-    they need. The labels are the first attributes. The file is there whole or not at all; it is
+    :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
+    they need. The labels are the first attributes. The file appears whole or not at all, and is
     gzipped if its name ends in ``.gz``.
 
     Parameters
@@ -37,22 +37,22 @@ def write_arff(
         All features are written as numbers, NaN as ``?``. The citation becomes a comment. A split
         is kept (``-split-number``) if the training rows come first, then the test rows.
     labels_xml : str or path, optional
-        Where to write MULAN's XML file with the labels and their hierarchy. If it is left out,
-        the relation says how many attributes are labels (``-C``), as MEKA wants it.
+        Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
+        relation says how many attributes are labels (``-C``), as MEKA expects.
     sparse : bool, optional
-        Whether rows hold only what is not 0. By default as X is.
+        Whether rows hold only nonzero values; by default if X is sparse.
 
     Raises
     ------
     ValueError
         If an ARFF file cannot hold the dataset: no rows, bags of instances, two columns of the
         same name, another split, a hierarchy without ``labels_xml``, a name with MEKA's mark for
-        options (``: -``). Nothing is written then.
+        options (``: -``). Nothing is written in that case.
 
     See Also
     --------
-    read_arff : The way back.
-    write_label_xml : Writes the labels only.
+    read_arff : Reads ARFF files.
+    write_label_xml : Writes only the XML file of the labels.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
     if with_count and dataset.label_parents is not None:
         raise ValueError(
             "dataset has a label hierarchy (label_parents), which only XML holds: pass "
-            "labels_xml=, or take it off with dataclasses.replace(dataset, label_parents=None)"
+            "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
         )
     options = f" -C {q}" if with_count else ""
     if dataset.train is not None or dataset.test is not None:
@@ -138,7 +138,7 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
         if not (len(train) and len(test) and np.array_equal(rows, np.arange(n))):
             raise ValueError(
                 "dataset has a split (train, test) other than first rows and last rows, which "
-                "ARFF cannot hold: take it off with "
+                "ARFF cannot hold: remove it with "
                 "dataclasses.replace(dataset, train=None, test=None)"
             )
         options += f" -split-number {len(train)}"

@@ -36,11 +36,11 @@ def read_libsvm(
     path : str or path
         The file, gzipped or not.
     n_features, n_labels : int, default=None
-        Numbers of columns; by default as many as the file needs. Give them where several files,
-        say of training and of test data, are to have the same columns.
+        Numbers of columns; by default as many as the file needs. Pass them if several files,
+        such as training and test data, must have the same columns.
     zero_based : bool or "auto", default="auto"
-        Whether features are numbered from 0 or from 1 in the file. "auto" takes a file without
-        a feature 0 to be numbered from 1, as LIBSVM's own files are. Give it if you know.
+        Whether features are numbered from 0 or from 1 in the file. "auto" assumes that a
+        file without a feature 0 is numbered from 1, as LIBSVM's own files are.
     label_names : sequence of str, default=None
         Names for the labels 0, 1, ...; by default ``label0, label1, ...``.
     name : str, default=None
@@ -49,7 +49,7 @@ def read_libsvm(
     Returns
     -------
     Dataset
-        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` by
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` after
         their columns.
 
     Raises
@@ -59,14 +59,14 @@ def read_libsvm(
 
     See Also
     --------
-    write_libsvm : Write this format.
+    write_libsvm : Writes this format.
     read_xmc : The same lines after a header that gives the numbers of columns.
 
     Notes
     -----
-    Labels keep their numbers: column j of Y is the label that the file calls j, whichever other
-    labels occur, so that two files never disagree about a column. LIBSVM's own multi-label files
-    count labels from 0; in a file that counts from 1, column 0 of Y stays empty.
+    Labels keep their numbers: column j of Y is label j of the file, whichever other labels occur,
+    so that the columns of two files always agree. LIBSVM's own multi-label files number labels
+    from 0; in a file that numbers them from 1, column 0 of Y is empty.
 
     Examples
     --------
@@ -122,8 +122,8 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
     """Write a dataset in LIBSVM's multi-label format.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_libsvm` gives back the same X and Y, bit for bit, if it is
-    told the numbers of features and labels: the format does not hold them, nor any names.
+    are written so that :func:`read_libsvm` reads the same X and Y back, bit for bit, given the
+    numbers of features and labels: the format does not hold them, nor any names.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
     dataset : Dataset
         X and Y may be dense or sparse.
     zero_based : bool, default=False
-        Number the features from 0 instead of 1. LIBSVM itself wants 1.
+        Number the features from 0 instead of 1. LIBSVM itself expects 1.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 """Lines of ``labels index:value index:value ...``: what the XMC and LIBSVM formats share.
 
-A block of lines is checked and parsed as a whole, by array operations over its bytes. Only a
-block that turns out to be irregular is looked at line by line, to say where and what is wrong.
+A block of lines is checked and parsed as a whole, by array operations over its bytes. Only an
+irregular block is examined line by line, to say where and what is wrong.
 
-By hand, because scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s for 250 MB,
-these lines 2.5 s), does not say on which line an error is, skips rows without labels and features,
-refuses features that are not in order, and lets ``1_0`` pass for a number.
+By hand, because scikit-learn's ``load_svmlight_file`` takes three times as long (7.7 s instead of
+2.5 s for 250 MB), does not say on which line an error is, skips rows without labels and features,
+refuses unsorted features, and accepts ``1_0`` as a number. To check for these things around it
+would take most of the code that is here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _ROLE = np.array(  # rows: the separator before; columns: the separator after
 
 
 def line_blocks(path: AnyPath) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the number of its first line; every line is ended."""
+    """Blocks of whole lines, each with the number of its first line; every line has its end."""
     line = 1
     with opened(path) as stream:
         # what readline adds completes the last line
@@ -57,7 +58,7 @@ def line_blocks(path: AnyPath) -> Iterator[tuple[int, bytes]]:
 
 
 def parse_rows(path: AnyPath, first_line: int, text: bytes) -> Rows:
-    """Parse whole lines; every line gives a row, a blank one too."""
+    """Parse whole lines; every line is a row, also a blank one."""
     # single blanks between words, and none at the end of a line
     if b"\r" in text or b"\t" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
@@ -73,7 +74,7 @@ def parse_rows(path: AnyPath, first_line: int, text: bytes) -> Rows:
         for line, content in enumerate(lines, first_line):
             if problem := _problem(content):
                 raise FileFormatError(path, line, problem)
-        raise AssertionError("a block was refused in which every line is right")
+        raise AssertionError("a block was refused although every line is right")
     return rows
 
 
@@ -122,7 +123,7 @@ def _small_integers(text: DecimalText, ends: Places, lengths: Places) -> NDArray
 
 
 def _problem(line: bytes) -> str | None:
-    """What is wrong with a line, if anything: the format's definition, word by word."""
+    """What is wrong with a line, if anything: the definition of the format, word by word."""
     first, *others = line.split(b" ")
     for label in first.split(b",") if first else ():
         if not label.isdigit():

@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["label", "feature"]
 class Rows(NamedTuple):
     """Consecutive lines of a file, as numbers."""
 
-    lines: NDArray[np.int64]  # (n,) where each row stands in the file, from 1
+    lines: NDArray[np.int64]  # (n,) line of each row in the file, from 1
     n_labels: NDArray[np.int64]  # (n,)
     n_features: NDArray[np.int64]  # (n,)
     labels: NDArray[np.int32]
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
     @property
     def blank(self) -> NDArray[np.bool_]:
-        """Rows of lines on which nothing stands."""
+        """Which rows come from blank lines."""
         return (self.n_labels == 0) & (self.n_features == 0)
 
     def drop(self, blank: NDArray[np.bool_]) -> Rows:
@@ -45,7 +45,7 @@ class Rows(NamedTuple):
         return self.labels if kind == "label" else self.columns
 
     def line(self, kind: Kind, at: np.integer) -> int:
-        """The line on which one of these numbers stands."""
+        """The line of one of these numbers."""
         sizes = self.n_labels if kind == "label" else self.n_features
         return int(self.lines[np.searchsorted(np.cumsum(sizes), at, side="right")])
 
@@ -110,7 +110,7 @@ def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
 
 
 def row_lines(X: sparse.csr_array, Y: sparse.csr_array, *, base: int = 0) -> Iterator[bytes]:
-    """Blocks of lines for the rows; a row without any word gets a feature of value 0.
+    """Blocks of lines for the rows; a row without labels and features gets a feature of value 0.
 
     Readers that skip blank lines, as scikit-learn's does, then keep that row.
     """

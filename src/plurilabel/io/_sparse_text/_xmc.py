@@ -35,18 +35,18 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     -------
     Dataset
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
-        labels ``label0, label1, ...``, by their numbers in the file.
+        labels ``label0, label1, ...``, after their numbers in the file.
 
     Raises
     ------
     FileFormatError
-        With the line and what was expected there: a word that is no number, a number that the
+        With the line and what was expected there: a word that is not a number, a number that the
         header excludes, a label or a feature twice in one row, more or fewer rows than
         announced. Blank lines count as rows, except at the end of the file.
 
     See Also
     --------
-    write_xmc : Write this format.
+    write_xmc : Writes this format.
     read_libsvm : The same lines without the header.
 
     Examples
@@ -113,8 +113,8 @@ def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_xmc` gives back the same X and Y, bit for bit; names, split
-    and citation have no place in the format.
+    are written so that :func:`read_xmc` reads the same X and Y back, bit for bit; the format
+    has no place for names, split and citation.
 
     Parameters
     ----------
