@@ -50,7 +50,7 @@ def plot_description(
     >>> from plurilabel.datasets import load, plot_description
     >>> figure = plot_description(load("digits"), top=3)
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    ['five or more', 'even', 'square']
+    ['five or more', 'even', 'multiple of three']
     """
     try:
         from matplotlib.figure import Figure
