@@ -244,14 +244,8 @@ class Description:
     def common_sets(self, top: int = 10) -> list[dict[str, Any]]:
         """The most frequent label sets: ``labels, count, share``."""
         S = self.label_sets[:top]
-        return [
-            {
-                "labels": [self.label_names[l] for l in S.indices[start:end]],
-                "count": int(count),
-                "share": float(count / self.instances),
-            }
-            for start, end, count in zip(S.indptr, S.indptr[1:], self.set_counts)
-        ]
+        sets = [S.indices[start:end] for start, end in pairwise(S.indptr)]
+        return [self._row(labels, count) for labels, count in zip(sets, self.set_counts)]
 
     def common_pairs(self, top: int = 10) -> list[dict[str, Any]]:
         """The pairs of labels that most often occur together: ``labels, count, share, lift``.
@@ -267,14 +261,17 @@ class Description:
         a, b, count = a[order], b[order], count[order]
         lift = count / self.counts[a] / self.counts[b] * self.instances
         return [
-            {
-                "labels": [self.label_names[l] for l in (a[i], b[i])],
-                "count": int(count[i]),
-                "share": float(count[i] / self.instances),
-                "lift": float(lift[i]),
-            }
-            for i in range(len(count))
+            self._row(pair, together, lift=float(x))
+            for *pair, together, x in zip(a, b, count, lift)
         ]
+
+    def _row(self, labels: Any, count: Any, **more: float) -> dict[str, Any]:
+        names = [self.label_names[l] for l in labels]
+        return {
+            "labels": names,
+            "count": int(count),
+            "share": float(count / self.instances),
+        } | more
 
     def to_dict(self, top: int = 50) -> dict[str, Any]:
         """All figures, ready for JSON, with the ``top`` sets and pairs; None where undefined."""

@@ -93,11 +93,7 @@ def deal_rows(
 
 def _used_labels(Y: sparse.csr_array) -> sparse.csr_array:
     """Y without the labels that no row has: of 100,000 labels, few may occur in a sample."""
-    occurs = np.bincount(Y.indices, minlength=Y.shape[1]) > 0
-    column = np.cumsum(occurs) - 1
-    return sparse.csr_array(
-        (Y.data, column[Y.indices], Y.indptr), shape=(Y.shape[0], occurs.sum())
-    )
+    return Y[:, np.bincount(Y.indices, minlength=Y.shape[1]) > 0]
 
 
 def _deal_in_order(Y: sparse.csr_array, sizes: Ints) -> Ints:
