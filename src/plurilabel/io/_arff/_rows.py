@@ -24,7 +24,7 @@ from plurilabel._text import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
-from plurilabel.io._numbers import DecimalText
+from plurilabel.io._numbers import DecimalText, byte_classes
 
 CHUNK = 1 << 18  # bytes; a chunk needs about 20 times that while it is parsed
 
@@ -35,15 +35,7 @@ _FIRST = re.compile(rb"^[ \t\r\f\v]*([^%\s])", re.MULTILINE)
 _BLANKS = bytes.maketrans(b"\t\f\v\r", b"    ")
 _IN_NUMBERS = b"0123456789.+-eE?"
 _POINT, _MARK, _DIGIT, _LETTER, _MISSING = range(5)
-_CODE = bytearray([_MARK] * 256)
-for _code, _characters in (
-    (_POINT, b"."),
-    (_DIGIT, b"0123456789"),
-    (_LETTER, b"+-eE"),
-    (_MISSING, b"?"),
-):
-    for _byte in _characters:
-        _CODE[_byte] = _code
+_CODE = byte_classes(b".", b",{} \n", b"0123456789", b"+-eE", b"?")
 
 
 def read_rows(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from plurilabel._text import shortened
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, opened
-from plurilabel.io._numbers import MOST_DIGITS, DecimalText, Places
+from plurilabel.io._numbers import MOST_DIGITS, DecimalText, Places, byte_classes
 from plurilabel.io._sparse_text._rows import Rows
 
 BLOCK_BYTES = 1 << 20
@@ -27,12 +27,8 @@ LARGEST_NUMBER = 2**31 - 2  # labels and features are kept as int32, and d is on
 # The text is cut into runs at newlines, commas, colons, blanks and points. What a run is follows
 # from the separator before it and the one after it.
 _NEWLINE, _COMMA, _COLON, _BLANK, _POINT, _DIGIT, _LETTER, _OTHER = range(8)
-_CODE = bytearray([_OTHER] * 256)
-for _code, _characters in enumerate(
-    (b"\n", b",", b":", b" ", b".", b"0123456789", b"+-enaityfENAITYF")  # -1e-5, nan, infinity
-):
-    for _byte in _characters:
-        _CODE[_byte] = _code
+# letters as in -1e-5, nan and infinity
+_CODE = byte_classes(b"\n", b",", b":", b" ", b".", b"0123456789", b"+-enaityfENAITYF")
 _WRONG, _LABEL, _INDEX, _WHOLE, _FRACTION, _VALUE = range(6)
 _ROLE = np.array(  # rows: the separator before; columns: the separator after
     [
