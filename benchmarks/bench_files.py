@@ -22,8 +22,7 @@ from sklearn.datasets import load_svmlight_file
 from benchmarks._data import has_real_data
 from benchmarks._measure import Row, added_mb, beside, left_out, megabytes
 from plurilabel.datasets import make_sparse_multilabel
-from plurilabel.io import read_arff, read_xmc, write_xmc
-from plurilabel.io._arff._label_xml import read_label_xml
+from plurilabel.io import read_arff, read_label_xml, read_xmc, write_xmc
 
 FILES = (
     "yeast/yeast-train.arff",

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import BRkNN, MLkNN
-from plurilabel.base import ScoringClassifier, check_labels
+from plurilabel.base import NumberedNames, ScoringClassifier, check_labels
 
 X = np.arange(12.0)[:, None]
 Y = np.column_stack([np.arange(12) < 6, np.arange(12) % 2 == 0, np.ones(12)]).astype(int)
@@ -127,3 +127,18 @@ def test_in_pipelines_and_searches():
     csr = sparse.csr_array(Y)
     assert sparse.issparse(pipeline.fit(X, csr).predict(X))
     assert LogisticRegression().fit(X, Y[:, 0]).score(X, Y[:, 0]) > 0.9
+
+
+def test_numbered_names_are_those_of_a_tuple():
+    names, same = NumberedNames("x", 3), ("x0", "x1", "x2")
+    assert names == same and same == names and names == list(same) and tuple(names) == same
+    assert names != ("x0", "x1") and names != ("x0", "x1", "y2") and names != "x0"
+    assert names == NumberedNames("x", 3) != NumberedNames("label", 3)
+    assert NumberedNames("x", 0) == NumberedNames("label", 0) == ()
+    assert hash(names) == hash(same) and repr(names) == repr(same)
+    assert [names[i] for i in (0, -1, np.int64(1))] == ["x0", "x2", "x1"]
+    assert names[1:] == ("x1", "x2") and names[::-1] == ("x2", "x1", "x0")
+    assert "x2" in names and "x3" not in names and names.index("x1") == 1
+    assert np.asarray(names, dtype=object).tolist() == list(same)
+    with pytest.raises(IndexError):
+        names[3]

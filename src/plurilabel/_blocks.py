@@ -39,3 +39,18 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 def has_missing(X: Any) -> bool:
     """Whether there is a NaN in a matrix of numbers."""
     return bool(np.isnan(X.data if sparse.issparse(X) else np.asarray(X)).any())
+
+
+def csr_of_rows(data: Any, columns: Any, sizes: Any, width: int) -> sparse.csr_array:
+    """A CSR matrix from its entries, row after row, and the number of entries in each row.
+
+    Examples
+    --------
+    >>> csr_of_rows([5, 6, 7], [0, 2, 1], [2, 1], width=3).toarray()
+    array([[5, 0, 6],
+           [0, 7, 0]])
+    """
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    if max(ends[-1], width) <= np.iinfo(np.int32).max:  # else SciPy would widen the columns too
+        ends = ends.astype(np.int32)
+    return sparse.csr_array((data, columns, ends), shape=(len(sizes), width))

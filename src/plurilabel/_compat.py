@@ -7,7 +7,7 @@ and what its ``check_param_validation`` expects, come with it.
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-from sklearn.utils import _safe_indexing as rows_of
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -20,8 +20,8 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
-    "rows_of",
     "rows_of_params",
+    "safe_indexing",
     "validate_parameter_constraints",
     "versions",
 ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from plurilabel.base import NumberedNames, default_feature_names, default_label_names
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 
@@ -23,8 +26,9 @@ class Dataset:
         shape (n, instances, d).
     Y : ndarray or csr_array of shape (n, q)
         0/1 labels, int64; sparse where the source is.
-    feature_names, label_names : tuple of str
-        One per column.
+    feature_names, label_names : sequence of str
+        One per column; by default ``x0, x1, ...`` and ``label0, label1, ...``. Any sequence will
+        do, and is kept as a tuple.
     train, test : ndarray of int, or None
         Row numbers of the published split, if there is one.
     name, citation : str
@@ -34,16 +38,17 @@ class Dataset:
     Examples
     --------
     >>> import numpy as np
-    >>> data = Dataset(np.eye(2), np.array([[1, 0, 1], [0, 0, 1]]), ("a", "b"),
-    ...                ("red", "green", "blue"), name="toy")
+    >>> data = Dataset(np.eye(2), np.array([[1, 0, 1], [0, 0, 1]]), name="toy")
     >>> data
     Dataset 'toy': 2 instances, 2 features, 3 labels
+    >>> data.label_names
+    ('label0', 'label1', 'label2')
     """
 
     X: Matrix
     Y: Matrix
-    feature_names: tuple[str, ...]
-    label_names: tuple[str, ...]
+    feature_names: Sequence[str] = ()
+    label_names: Sequence[str] = ()
     train: NDArray[np.intp] | None = None
     test: NDArray[np.intp] | None = None
     name: str = ""
@@ -54,23 +59,31 @@ class Dataset:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
         if self.Y.shape[0] != n:
             raise ValueError(f"X has {n} rows, but Y has {self.Y.shape[0]}")
-        for what, names, size in (
-            ("feature_names", self.feature_names, d),
-            ("label_names", self.label_names, q),
+        for what, size, default in (
+            ("feature_names", d, default_feature_names),
+            ("label_names", q, default_label_names),
         ):
+            names = getattr(self, what)
+            if not isinstance(names, tuple | NumberedNames):
+                names = tuple(map(str, names))
+            names = names or default(size)
+            object.__setattr__(self, what, names)
             if len(names) != size:
                 raise ValueError(f"{what} has {len(names)} entries for {size} columns")
         if self.label_parents is not None and len(self.label_parents) != q:
             raise ValueError(f"label_parents has {len(self.label_parents)} entries for {q} labels")
 
     def __repr__(self) -> str:
-        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
         title = f"Dataset {self.name!r}" if self.name else "Dataset"
+        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
+        sizes = [
+            f"{size} {what}{'s' * (size != 1)}"
+            for size, what in ((n, "instance"), (d, "feature"), (q, "label"))
+        ]
         split = ""
         if self.train is not None and self.test is not None:
             split = f" (split {len(self.train)}/{len(self.test)})"
-        sizes = ((n, "instance"), (d, "feature"), (q, "label"))
-        return f"{title}: {', '.join(_number(*size) for size in sizes)}{split}"
+        return f"{title}: {', '.join(sizes)}{split}"
 
     def holdout(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """``X_train, X_test, Y_train, Y_test`` of the published split."""
@@ -80,7 +93,3 @@ class Dataset:
                 "use model_selection.stratified_split or cross-validation"
             )
         return self.X[self.train], self.X[self.test], self.Y[self.train], self.Y[self.test]
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -13,9 +13,10 @@ that form here, once.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -54,9 +55,55 @@ def column_names(Y: Any) -> list[str] | None:
     return None if columns is None else [str(name) for name in columns]
 
 
-def default_label_names(q: int) -> list[str]:
-    """Names for labels that came without."""
-    return [f"label{j}" for j in range(q)]
+class NumberedNames(Sequence[str]):
+    """Names such as ``label0, label1, ...``, made when they are asked for.
+
+    A million of them take no memory. They are equal to a tuple or list of the same names.
+
+    Examples
+    --------
+    >>> names = NumberedNames("label", 1_000_000)
+    >>> names[-1], names[:2]
+    ('label999999', ('label0', 'label1'))
+    >>> NumberedNames("x", 2) == ("x0", "x1")
+    True
+    """
+
+    def __init__(self, stem: str, n: int) -> None:
+        self.stem, self.n = stem, n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, i: Any) -> Any:
+        at = range(self.n)[i]
+        return tuple(map(self.__getitem__, at)) if isinstance(at, range) else f"{self.stem}{at}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.stem}{j}" for j in range(self.n))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames) and vars(self) == vars(other):
+            return True
+        if not isinstance(other, NumberedNames | tuple | list):
+            return NotImplemented
+        return len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def default_feature_names(d: int) -> NumberedNames:
+    """Names for features without names, as scikit-learn makes them: ``x0, x1, ...``."""
+    return NumberedNames("x", d)
+
+
+def default_label_names(q: int) -> NumberedNames:
+    """Names for labels without names: ``label0, label1, ...``."""
+    return NumberedNames("label", q)
 
 
 def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
@@ -356,10 +403,10 @@ def _one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
     return Y
 
 
-def names_or_default(names: Sequence[str] | None, q: int) -> list[str]:
-    """Given label names, checked for their number, or made-up ones."""
+def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:
+    """Given label names, checked for their number, or ``label0, label1, ...``."""
     if names is None:
         return default_label_names(q)
     if len(names) != q:
         raise ValueError(f"label_names must have {q} entries, one per label, got {len(names)}")
-    return [str(name) for name in names]
+    return tuple(map(str, names))

@@ -1,7 +1,9 @@
 """Standard datasets: every row of the published table, and what happens without files."""
 
 import gzip
+import re
 import shutil
+from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -14,7 +16,6 @@ from sklearn.utils import Bunch
 
 from plurilabel import datasets
 from plurilabel.datasets import _load
-from plurilabel.datasets._catalog import CATALOG
 
 # instances, training part, test part, attributes, labels, cardinality, density, label sets
 PUBLISHED = {
@@ -66,8 +67,31 @@ def test_every_row_of_the_published_table(name, data_folder):
 
 
 def test_the_table_has_every_dataset():
-    assert set(PUBLISHED) == set(CATALOG)
-    assert datasets.dataset_names() == ["digits", *CATALOG]
+    assert set(PUBLISHED) == set(_load.catalog())
+    assert datasets.dataset_names() == ["digits", *_load.catalog()]
+
+
+def test_the_page_shows_the_figures_of_the_catalogue():
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"(?m)^\| `([\w-]+)`.*?\| ([\d,]+) \| ([\d,]+) \| (\d+) \| ([\d.]+) \| ([\d,]+)", page
+    )
+    shown = {name: [float(x.replace(",", "")) for x in figures] for name, *figures in rows}
+    digits = datasets.describe(datasets.load("digits"))
+    entries = {name: entry for name, entry in _load.catalog().items() if entry.folder == name}
+    assert list(shown) == ["digits", *entries]
+    figures = [
+        digits.instances,
+        digits.features,
+        digits.labels,
+        digits.cardinality,
+        digits.diversity,
+    ]
+    assert shown["digits"] == pytest.approx(figures, abs=0.0006)
+    for name, e in entries.items():
+        known = [e.instances, e.features, e.labels, e.cardinality, e.sets]
+        # the published cardinality of emotions, 1.869, is 1.86847 rounded up
+        assert shown[name] == pytest.approx(known, abs=0.0011), name
 
 
 def test_images_have_names_and_bags_are_the_same_images(data_folder):
@@ -84,7 +108,7 @@ def test_images_have_names_and_bags_are_the_same_images(data_folder):
 def test_labels_of_yeast_are_found_by_name_not_by_the_order_of_the_xml(data_folder):
     data = datasets.load("yeast")
     assert data.label_names == tuple(f"Class{j}" for j in range(1, 15))
-    assert_array_equal(data.Y[data.train].sum(axis=0), CATALOG["yeast"].train_counts)
+    assert_array_equal(data.Y[data.train].sum(axis=0), _load.catalog()["yeast"].train_counts)
 
 
 def test_digits():
@@ -187,7 +211,7 @@ def test_download_finds_the_split_again_and_keeps_a_copy(
 
     monkeypatch.setattr(_load, "fetch_openml", fetch)
     first, second = datasets.load(name), datasets.load(name)
-    assert calls == [CATALOG[name].openml]
+    assert calls == [_load.catalog()[name].openml]
     for data in (first, second):
         for mine, wanted in zip(data.holdout(), known.holdout()):
             assert_array_equal(mine, wanted)

@@ -6,8 +6,12 @@ import pickle
 
 import pytest
 
-from plurilabel.io import FileFormatError, write_atomic
-from plurilabel.io._files import read_bytes
+from plurilabel.io import FileFormatError, opened, write_atomic
+
+
+def read_bytes(path):
+    with opened(path) as stream:
+        return stream.read()
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel.datasets._load import load
+from plurilabel.datasets import load
 from plurilabel.neighbors import ExactIndex
 
 _spec = importlib.util.spec_from_file_location("twin", Path(__file__).with_name("twin.py"))

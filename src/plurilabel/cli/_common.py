@@ -221,10 +221,9 @@ def is_standard(data: str) -> bool:
 
 def is_table(path: str) -> bool:
     """Whether the name of the file is that of a table."""
-    from plurilabel.io._read import TABLES
+    from plurilabel import io
 
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    return bool(suffixes) and suffixes[-1] in TABLES
+    return io.file_format(path) == "table"
 
 
 def names_in(text: str | None) -> list[str] | None:

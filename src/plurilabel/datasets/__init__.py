@@ -2,9 +2,8 @@
 
 from plurilabel._dataset import Dataset
 from plurilabel._public import publish
-from plurilabel.datasets._describe import describe
+from plurilabel.datasets._describe import Description, describe
 from plurilabel.datasets._describe_plot import plot_description
-from plurilabel.datasets._description import Description
 from plurilabel.datasets._generate import make_multilabel
 from plurilabel.datasets._generate_sparse import make_sparse_multilabel
 from plurilabel.datasets._load import dataset_names, load

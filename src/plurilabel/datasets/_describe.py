@@ -1,18 +1,320 @@
-"""Describing a dataset by its labels."""
+"""What is in a multi-label dataset: sizes, label frequencies, imbalance, co-occurrence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._dataset import Dataset
+from plurilabel._text import shortened
 from plurilabel.base import check_labels, column_names, names_or_default
-from plurilabel.datasets._description import Description
+
+Vector: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Description:
+    """The result of :func:`describe`. ``print`` shows it; all figures are attributes.
+
+    It holds the distinct label sets and how often each occurs, from which everything is computed.
+    With n instances, q labels, Y_i the label set of instance i and c_l the number of instances
+    with label l:
+
+    Attributes
+    ----------
+    name : str
+    instances : int
+        n.
+    features : int or None
+        None if X is not known.
+    label_names : sequence of str
+    labels : int
+        q.
+    counts : ndarray of shape (q,)
+        c_l.
+    cardinality : float
+        LCard, mean size of Y_i.
+    density : float
+        LDen, LCard / q.
+    diversity : int
+        LDiv, number of distinct label sets; the empty one counts if it occurs.
+    normalized_diversity : float
+        PLDiv, LDiv / n.
+    single_label, no_label : int
+        Instances with exactly one label, with none.
+    label_sets : csr_array of shape (LDiv, q)
+        The distinct label sets, the most frequent first.
+    set_counts : ndarray of shape (LDiv,)
+        How often each occurs.
+    irlbl : ndarray of shape (q,)
+        IRLbl(l) = max_k c_k / c_l; infinite for a label that is never present.
+    mean_ir, cvir : float
+        Mean of IRLbl, and its standard deviation (with q - 1) divided by the mean, both over the
+        labels that are present. (mldr counts absent labels as IRLbl 0.) NaN where undefined.
+    scumble : float
+        Mean over the instances of ``1 - G_i / A_i``, where G_i and A_i are the geometric and the
+        arithmetic mean of IRLbl(l) over the labels in Y_i; 0 for an instance without labels.
+    label_scumble : ndarray of shape (q,)
+        The same mean over the instances with label l; NaN for a label that is never present.
+    cooccurrence : csr_array of shape (q, q)
+        Instances that have both labels; the diagonal holds c_l. Computed when first used.
+
+    References
+    ----------
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Addressing imbalance in multilabel
+    classification: measures and random resampling algorithms. Neurocomputing 163, 2015
+    (IRLbl, MeanIR, CVIR).
+
+    F. Charte, A. J. Rivera, M. J. del Jesus, F. Herrera. Dealing with difficult minority labels
+    in imbalanced multilabel data sets. Neurocomputing 326, 2019 (SCUMBLE).
+
+    M.-L. Zhang, Z.-H. Zhou. A review on multi-label learning algorithms. IEEE TKDE 26(8), 2014
+    (LCard, LDen, LDiv, PLDiv).
+
+    Examples
+    --------
+    >>> from plurilabel.datasets import describe
+    >>> describe([[1, 0], [1, 1], [1, 0]])
+    Description: 3 instances, 2 labels, cardinality 1.333, 2 distinct label sets
+    """
+
+    name: str
+    instances: int
+    features: int | None
+    label_names: Sequence[str]
+    label_sets: sparse.csr_array
+    set_counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        title = f"Description of {self.name!r}" if self.name else "Description"
+        return (
+            f"{title}: {self.instances} instances, {self.labels} labels, "
+            f"cardinality {self.cardinality:.3f}, {self.diversity} distinct label sets"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self, top: int = 10) -> str:
+        """The figures as a table for a terminal, with the ``top`` labels, sets and pairs."""
+        n = self.instances
+        figures = (
+            ("instances", n, ""),
+            ("features", self.features, ""),
+            ("labels", self.labels, ""),
+            ("cardinality (LCard)", self.cardinality, "labels per instance"),
+            ("density (LDen)", self.density, ""),
+            ("distinct sets (LDiv)", self.diversity,
+             f"{self.normalized_diversity:.1%} of the instances (PLDiv)"),
+            ("with a single label", self.single_label, f"{self.single_label / n:.1%}"),
+            ("without a label", self.no_label, f"{self.no_label / n:.1%}"),
+            ("imbalance (MeanIR)", self.mean_ir, "1 = all labels equally frequent"),
+            ("its variation (CVIR)", self.cvir, ""),
+            ("concurrence (SCUMBLE)", self.scumble,
+             "0 = frequent and rare labels never occur together"),
+        )  # fmt: skip
+        shown = [
+            (what, _figure(value), note) for what, value, note in figures if value is not None
+        ]
+        width = max(9, *(len(value) for _, value, _ in shown))
+        lines = [self.name, "=" * len(self.name)] if self.name else []
+        lines += [f"{what:<22}{value:>{width}}  {note}".rstrip() for what, value, note in shown]
+
+        frequent = np.argsort(-self.counts, kind="stable")[:top]
+        names = [self.label_names[l] for l in frequent if self.counts[l]]
+        lines += self._block("labels", names, self.counts[frequent], IRLbl=self.irlbl[frequent])
+        for what, rows in (("sets", self.common_sets(top)), ("pairs", self.common_pairs(top))):
+            names = [" + ".join(row["labels"]) or "(no label)" for row in rows]
+            more = {"lift": [row["lift"] for row in rows]} if what == "pairs" else {}
+            lines += self._block(what, names, [row["count"] for row in rows], **more)
+        if never := self.never_present():
+            rest = f" and {len(never) - top} more" if len(never) > top else ""
+            lines += ["", f"never present ({len(never)}): {', '.join(never[:top])}{rest}"]
+        return "\n".join(lines)
+
+    def _block(self, what: str, names: list[str], counts: Any, **more: Any) -> list[str]:
+        """A small table after an empty line: first column to the left, the others to the right."""
+        if not names:
+            return []
+        head = [f"most frequent {what}", "count", "share", *more]
+        table = [head]
+        for name, count, *values in zip(names, counts, *more.values()):
+            figures = [f"{count}", f"{count / self.instances:.1%}", *(f"{v:.2f}" for v in values)]
+            table.append([shortened(name), *figures])
+        # three blocks under each other: columns line up unless something is long
+        widths = [
+            max(least, *map(len, column)) for column, least in zip(zip(*table), (20, 5, 5, 5))
+        ]
+        return ["", *(
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in table
+        )]  # fmt: skip
+
+    @property
+    def labels(self) -> int:
+        return len(self.label_names)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return self._total(self.set_counts)
+
+    @cached_property
+    def cardinality(self) -> float:
+        return float(self.counts.sum() / self.instances)
+
+    @property
+    def density(self) -> float:
+        return self.cardinality / self.labels
+
+    @property
+    def diversity(self) -> int:
+        return len(self.set_counts)
+
+    @property
+    def normalized_diversity(self) -> float:
+        return self.diversity / self.instances
+
+    @property
+    def single_label(self) -> int:
+        return int(self.set_counts[self._set_sizes == 1].sum())
+
+    @property
+    def no_label(self) -> int:
+        return int(self.set_counts[self._set_sizes == 0].sum())
+
+    @cached_property
+    def irlbl(self) -> Vector:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.counts > 0, self.counts.max() / self.counts, np.inf)
+
+    @property
+    def mean_ir(self) -> float:
+        present = self.irlbl[self.counts > 0]
+        return float(present.mean()) if len(present) else np.nan
+
+    @property
+    def cvir(self) -> float:
+        present = self.irlbl[self.counts > 0]
+        return float(present.std(ddof=1) / present.mean()) if len(present) > 1 else np.nan
+
+    @property
+    def scumble(self) -> float:
+        return float(self._set_scumble @ self.set_counts / self.instances)
+
+    @cached_property
+    def label_scumble(self) -> Vector:
+        with np.errstate(invalid="ignore"):
+            return self._total(self._set_scumble * self.set_counts) / self.counts
+
+    @cached_property
+    def cooccurrence(self) -> sparse.csr_array:
+        S = self.label_sets.astype(np.int64)
+        weighted = S.copy()
+        weighted.data *= np.repeat(self.set_counts, self._set_sizes)
+        together = (S.T.tocsr() @ weighted).tocsr()
+        together.sort_indices()
+        return together
+
+    def never_present(self) -> list[str]:
+        """Names of the labels that no instance has."""
+        return [self.label_names[l] for l in np.flatnonzero(self.counts == 0).tolist()]
+
+    def label_table(self) -> list[dict[str, Any]]:
+        """One row per label: ``label, count, share, irlbl, scumble``; None where undefined."""
+        return [
+            {
+                "label": label,
+                "count": int(count),
+                "share": float(count / self.instances),
+                "irlbl": float(ir) if count else None,
+                "scumble": float(scumble) if count else None,
+            }
+            for label, count, ir, scumble in zip(
+                self.label_names, self.counts, self.irlbl, self.label_scumble
+            )
+        ]
+
+    def common_sets(self, top: int = 10) -> list[dict[str, Any]]:
+        """The most frequent label sets: ``labels, count, share``."""
+        S = self.label_sets[:top]
+        sets = [S.indices[start:end] for start, end in pairwise(S.indptr)]
+        return [self._row(labels, count) for labels, count in zip(sets, self.set_counts)]
+
+    def common_pairs(self, top: int = 10) -> list[dict[str, Any]]:
+        """The pairs of labels that most often occur together: ``labels, count, share, lift``.
+
+        Lift is the count divided by that expected of independent labels, ``c_a c_b / n``.
+        """
+        pairs = sparse.triu(self.cooccurrence, k=1, format="coo")
+        a, b, count = pairs.row, pairs.col, pairs.data
+        if 0 < top < len(count):  # sort only what can be among the first
+            frequent = count >= np.partition(count, len(count) - top)[len(count) - top]
+            a, b, count = a[frequent], b[frequent], count[frequent]
+        order = np.lexsort((b, a, -count))[:top]
+        a, b, count = a[order], b[order], count[order]
+        lift = count / self.counts[a] / self.counts[b] * self.instances
+        return [
+            self._row(pair, together, lift=float(x))
+            for *pair, together, x in zip(a, b, count, lift)
+        ]
+
+    def _row(self, labels: Any, count: Any, **more: float) -> dict[str, Any]:
+        names = [self.label_names[l] for l in labels]
+        return {
+            "labels": names,
+            "count": int(count),
+            "share": float(count / self.instances),
+        } | more
+
+    def to_dict(self, top: int = 50) -> dict[str, Any]:
+        """All figures, ready for JSON, with the ``top`` sets and pairs; None where undefined."""
+        figures: dict[str, Any] = {
+            key: getattr(self, key)
+            for key in (
+                "name", "instances", "features", "labels", "cardinality", "density", "diversity",
+                "normalized_diversity", "single_label", "no_label", "mean_ir", "cvir", "scumble",
+            )
+        }  # fmt: skip
+        figures = {key: None if value != value else value for key, value in figures.items()}
+        return figures | {
+            "label_table": self.label_table(),
+            "common_sets": self.common_sets(top),
+            "common_pairs": self.common_pairs(top),
+            "never_present": self.never_present(),
+        }
+
+    @cached_property
+    def _set_sizes(self) -> NDArray[np.int64]:
+        return np.diff(self.label_sets.indptr).astype(np.int64)
+
+    @cached_property
+    def _set_scumble(self) -> Vector:
+        """1 - geometric / arithmetic mean of IRLbl over each distinct set: Atkinson's index."""
+        S, size = self.label_sets.astype(np.float64), np.maximum(self._set_sizes, 1)
+        ir = np.where(self.counts > 0, self.irlbl, 1.0)
+        geometric = np.exp(S @ np.log(ir) / size)
+        arithmetic = np.maximum(S @ ir / size, 1.0)  # IRLbl is at least 1; an empty set has none
+        # one label or none has no spread, whatever exp and log leave in the last digit
+        return np.where(self._set_sizes > 1, np.maximum(1 - geometric / arithmetic, 0), 0)
+
+    def _total(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Sum of the weights of the sets that hold each label, (q,)."""
+        spread = np.repeat(weights, self._set_sizes)
+        total = np.bincount(self.label_sets.indices, weights=spread, minlength=self.labels)
+        return total.astype(weights.dtype)
+
+
+def _figure(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def describe(
@@ -27,9 +329,10 @@ def describe(
     Y : Dataset, or 0/1 matrix of shape (n, q), dense, sparse or a data frame
         The dataset, or its labels.
     X : array-like, sparse matrix or data frame of shape (n, d), optional
-        The features, of which only the number is reported. Comes with a Dataset.
+        The features, of which only the number is reported; not with a Dataset, which has its own.
     label_names : sequence of str, optional
-        Names of the labels; otherwise those of the Dataset or data frame, or made-up ones.
+        Names of the labels; otherwise those of the Dataset or data frame, or
+        ``label0, label1, ...``.
     name : str, optional
         Title of the summary; otherwise that of the Dataset.
 
@@ -54,7 +357,7 @@ def describe(
     without a label               1  25.0%
     imbalance (MeanIR)        1.833  1 = all labels equally frequent
     its variation (CVIR)      0.568
-    concurrence (SCUMBLE)     0.030  0 = frequent and rare labels do not meet
+    concurrence (SCUMBLE)     0.030  0 = frequent and rare labels never occur together
     <BLANKLINE>
     most frequent labels  count  share  IRLbl
     sun                       3  75.0%   1.00
@@ -98,7 +401,7 @@ def describe(
         name=name,
         instances=n,
         features=features,
-        label_names=tuple(names_or_default(names if label_names is None else label_names, q)),
+        label_names=names_or_default(names if label_names is None else label_names, q),
         label_sets=label_sets,
         set_counts=set_counts,
     )

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plurilabel.datasets._description import Description
+from plurilabel._dataset import Dataset
+from plurilabel._text import counted, shortened
+from plurilabel.datasets._describe import Description, describe
 from plurilabel.io import write_atomic
 
 if TYPE_CHECKING:
@@ -16,29 +18,28 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _INK, _QUIET, _BAR = "#1f2933", "#7b8794", "#2f6da8"
-_LONGEST_NAME = 28
 
 
 def plot_description(
-    description: Description,
+    data: Dataset | Description | Any,
     path: str | os.PathLike[str] | None = None,
     *,
     top: int = 30,
 ) -> Figure:
     """Draw how frequent the labels are and which of them occur together.
 
-    Each label is a row. To the left, the number and share of the instances that have it; to the
-    right, the share of those that have each other label too. Needs matplotlib
+    Each label is a row: on the left the number and share of the instances that have it, on the
+    right the share of those that also have each other label. Needs matplotlib
     (``pip install plurilabel[cli]``).
 
     Parameters
     ----------
-    description : Description
-        What :func:`describe` found.
+    data : Dataset, Description, or 0/1 matrix of shape (n, q)
+        Whatever :func:`describe` takes, or what it returned.
     path : path, optional
-        File to write, in the format that its ending names: ``.png``, ``.svg`` or ``.pdf``.
+        File to write, in the format given by its suffix: ``.png``, ``.svg`` or ``.pdf``.
     top : int, default=30
-        The labels shown, from the most frequent on.
+        Number of labels shown, the most frequent first.
 
     Returns
     -------
@@ -46,35 +47,40 @@ def plot_description(
 
     Examples
     --------
-    >>> from plurilabel.datasets import describe, plot_description
-    >>> found = describe([[1, 0, 1], [1, 0, 0], [1, 1, 1]], label_names=["sun", "sea", "sand"])
-    >>> figure = plot_description(found)
+    >>> from plurilabel.datasets import load, plot_description
+    >>> figure = plot_description(load("digits"), top=3)
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    ['sun', 'sand', 'sea']
+    ['five or more', 'even', 'multiple of three']
     """
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise ImportError(
             "plot_description needs matplotlib: pip install plurilabel[cli]"
         ) from None
-    if not isinstance(description, Description):
-        raise TypeError(
-            f"description must be what datasets.describe returns, got {type(description).__name__}"
-        )
+    description = data if isinstance(data, Description) else describe(data)
     if top < 1:
         raise ValueError(f"top must be at least 1, got {top}")
     shown = np.argsort(-description.counts, kind="stable")[:top]
     shown = shown[description.counts[shown] > 0] if description.counts.any() else shown
-    figure, bars, cells, scale = _layout(
-        Figure(), [_short(description.label_names[l]) for l in shown]
-    )
-    title = _title(description, len(shown))
-    figure.text(0.1 / figure.get_figwidth(), 1 - 0.1 / figure.get_figheight(), title,
-                ha="left", va="top", color=_INK, fontsize=11)  # fmt: skip
-    _draw_frequencies(bars, description, shown)
-    image = _draw_cooccurrence(cells, description, shown)
-    bar = figure.colorbar(image, cax=scale)
+    # matplotlib reads $...$ as mathematics
+    names = [shortened(description.label_names[l], 28).replace("$", r"\$") for l in shown]
+    k, longest = len(names), 0.075 * max(map(len, names))  # inches, at 8 points
+    side = k * min(max(2.4 / k, 0.24), 0.4)
+    # a Figure of its own, not pyplot: no window, no global state
+    size = max(longest + side + 4.5, 7), longest + side + 0.8
+    figure = Figure(size, layout=ConstrainedLayoutEngine(h_pad=0.12))
+    bars, cells = figure.subplots(1, 2, width_ratios=(3.4, side))
+    title = f"{description.name}: " if description.name else ""
+    title += f"{counted(description.instances, 'instance')}, "
+    title += f"{counted(description.labels, 'label')}, {description.cardinality:.2f} per instance"
+    if k < description.labels:
+        title += f" (the {k} most frequent shown)"
+    figure.suptitle(title, x=0.01, ha="left", color=_INK, fontsize=11)
+    _draw_frequencies(bars, description, shown, names)
+    image = _draw_cooccurrence(cells, description, shown, names)
+    bar = figure.colorbar(image, ax=cells, aspect=24, shrink=min(2.4 / side, 1), anchor=(0, 1))
     bar.ax.yaxis.set_major_formatter(_percent(image.get_clim()[1]))
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8, labelcolor=_QUIET)
@@ -88,52 +94,7 @@ def plot_description(
     return figure
 
 
-def _title(description: Description, k: int) -> str:
-    title = f"{description.name}: " if description.name else ""
-    title += f"{_number_of(description.instances, 'instance')}, "
-    title += f"{_number_of(description.labels, 'label')}"
-    title += f", {description.cardinality:.2f} per instance"
-    return title + (f" (the {k} most frequent shown)" if k < description.labels else "")
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _layout(figure: Figure, names: list[str]) -> tuple[Figure, Axes, Axes, Axes]:
-    """Axes for bars, cells and colour scale, in inches, so that bars and cells share their rows.
-
-    A Figure of its own, not pyplot: no window, no global state.
-    """
-    k = len(names)
-    row = min(max(2.4 / k, 0.24), 0.4)
-    name = 0.15 + 0.075 * max(map(len, names))  # 8-point letters are about 0.07 inches wide
-    left, bar, gap, scale, right, top = name, 3.4, 0.25, 0.1, 0.55, 0.65
-    bottom = max(name, 0.4)
-    width = left + bar + gap + k * row + 0.12 + scale + right
-    height = top + k * row + bottom
-    width = max(width, 7.0)  # room for the title
-    figure.set_size_inches(width, height)
-
-    def axes(x: float, wide: float, y: float = bottom, high: float = k * row) -> Axes:
-        return figure.add_axes((x / width, y / height, wide / width, high / height))
-
-    bars = axes(left, bar)
-    cells = axes(left + bar + gap, k * row)
-    high = min(k * row, 2.4)
-    colours = axes(left + bar + gap + k * row + 0.12, scale, bottom + k * row - high, high)
-    at = np.arange(k)
-    bars.set_yticks(at, names)
-    cells.set_yticks([])
-    cells.set_xticks(at, names, rotation=90)
-    bars.set_title("instances with the label", loc="left", fontsize=9, color=_QUIET)
-    cells.set_title("of these, also with", loc="left", fontsize=9, color=_QUIET)
-    _quiet(bars, keep="left")
-    _quiet(cells)
-    return figure, bars, cells, colours
-
-
-def _draw_frequencies(ax: Axes, description: Description, shown: Any) -> None:
+def _draw_frequencies(ax: Axes, description: Description, shown: Any, names: list[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
     counts = description.counts[shown]
@@ -152,39 +113,41 @@ def _draw_frequencies(ax: Axes, description: Description, shown: Any) -> None:
     ax.xaxis.set_major_formatter(_percent(highest))
     ax.grid(axis="x", color="#e4e7eb", linewidth=0.8)
     ax.set_axisbelow(True)
+    ax.set_yticks(at, names)
+    _quiet(ax, "instances with the label", keep="left")
 
 
-def _draw_cooccurrence(ax: Axes, description: Description, shown: Any) -> AxesImage:
+def _draw_cooccurrence(
+    ax: Axes, description: Description, shown: Any, names: list[str]
+) -> AxesImage:
     together = description.cooccurrence[shown][:, shown].toarray().astype(np.float64)  # (k, k)
     share = together / np.maximum(description.counts[shown], 1)[:, None]
-    np.fill_diagonal(share, np.nan)  # a label is always with itself: it would drown the rest
+    np.fill_diagonal(share, np.nan)  # always 1: it would drown the rest
     highest = float(np.nanmax(share)) if len(shown) > 1 else 0.0
     ax.set_facecolor("#eceff1")
     image = ax.imshow(share, cmap="Blues", vmin=0, vmax=highest or 1, aspect="auto")
+    ax.set_xticks(np.arange(len(shown)), names, rotation=90)
+    ax.set_yticks([])
     between = np.arange(1, len(shown)) - 0.5
     ax.set_xticks(between, minor=True)
     ax.set_yticks(between, minor=True)
     ax.grid(which="minor", color="white", linewidth=0.6)
     ax.tick_params(which="minor", length=0)
+    _quiet(ax, "of these, also with")
     return image
 
 
 def _percent(highest: float) -> Any:
-    """Percentages, with a decimal where the whole scale is a few percent."""
+    """Percentages, with decimals if the whole scale is a few percent."""
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(xmax=1, decimals=0 if highest > 0.05 else 1 if highest > 0.005 else 2)
 
 
-def _quiet(ax: Axes, keep: str = "") -> None:
-    """No frame and no tick marks: what is left is the data."""
+def _quiet(ax: Axes, title: str, keep: str = "") -> None:
+    """No frame and no tick marks: only the data."""
+    ax.set_title(title, loc="left", fontsize=9, color=_QUIET)
     for side, spine in ax.spines.items():
         spine.set_visible(side == keep)
         spine.set_color("#cbd2d9")
     ax.tick_params(length=0, labelsize=8, labelcolor=_INK)
-
-
-def _short(name: str) -> str:
-    # matplotlib reads $...$ as mathematics
-    name = name.replace("$", r"\$")
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"

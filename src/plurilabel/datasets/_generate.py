@@ -12,25 +12,28 @@ from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._dataset import Dataset
-from plurilabel.base import default_label_names
+from plurilabel.base import NumberedNames
 
 _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30
 _CLOSE_ENOUGH = 1e-3
 
-_CONSTRAINTS = {
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "n_labels": [Interval(Integral, 1, None, closed="left")],
+_SIZE = [Interval(Integral, 1, None, closed="left")]
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_samples": _SIZE,
+    "n_features": _SIZE,
+    "n_labels": _SIZE,
+    "cardinality": [Interval(Real, 0, None, closed="neither")],
+    "imbalance": [Interval(Real, 0, None, closed="left")],
+    "allow_empty": ["boolean"],
+    "random_state": ["random_state"],
+}
+_CONSTRAINTS = CONSTRAINTS | {
     "shape": [StrOptions({"spheres", "cubes"})],
     "n_irrelevant": [Interval(Integral, 0, None, closed="left")],
     "n_redundant": [Interval(Integral, 0, None, closed="left")],
-    "cardinality": [Interval(Real, 0, None, closed="neither")],
     "dependence": [Interval(Real, 0, 1, closed="left")],
-    "imbalance": [Interval(Real, 0, None, closed="left")],
     "noise": [Interval(Real, 0, 0.5, closed="left")],
-    "allow_empty": ["boolean"],
-    "random_state": ["random_state"],
 }
 
 
@@ -51,32 +54,32 @@ def make_multilabel(
 ) -> Dataset:
     """Generate dense data in which each label is a ball or a cube in the feature space.
 
-    After Mldatagen: each label gets a random region inside the domain, the unit ball or the cube
-    [-1, 1]^d. Instances are drawn uniformly inside the regions, more from those of frequent
-    labels, and have all labels in whose regions they lie.
+    As in Mldatagen, each label has a random region inside the domain, which is the unit ball or
+    the cube [-1, 1]^d. Instances are drawn uniformly inside the regions, more from those of
+    frequent labels, and have all labels whose regions contain them.
 
     Parameters
     ----------
     n_samples, n_features, n_labels : int, default=100, 10, 5
         Sizes. The irrelevant and redundant features are among the ``n_features``.
     shape : {"spheres", "cubes"}, default="spheres"
-        The regions.
+        Shape of the regions.
     n_irrelevant, n_redundant : int, default=0
         Features of pure noise, uniform in [-1, 1]; copies of random relevant features.
     cardinality : float, default=2.0
         Mean number of labels per instance, noise included. All regions are scaled to meet it.
     dependence : float in [0, 1), default=0.0
-        How far regions are moved towards the centre of their group of labels, so that the labels
-        of a group occur together. Labels are put into groups at random.
+        How far regions are moved towards the center of their group of labels, so that the labels
+        of a group occur together. Labels are assigned to groups at random.
     imbalance : float, default=0.5
-        The region of the r-th label has r**-imbalance the volume and the instances of the first.
-        0 makes all labels alike.
+        The region of the r-th label has r**-imbalance times the volume and the instances of that
+        of the first. With 0 all labels are equally frequent.
     noise : float in [0, 0.5), default=0.0
         Probability that a label of an instance is flipped, present to absent or back.
     allow_empty : bool, default=False
-        If True, instances are drawn in the whole domain, also outside of all regions. If False,
-        every instance has a label: where noise would take the last one, the instance keeps the
-        label in whose region it was drawn.
+        If True, instances are drawn from the whole domain, also outside of all regions. If False,
+        every instance has a label: where noise would remove the last one, the instance keeps the
+        label of the region from which it was drawn.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data every time.
 
@@ -88,7 +91,7 @@ def make_multilabel(
     Notes
     -----
     Mldatagen draws radii between two bounds; here they follow from ``imbalance`` and
-    ``cardinality``, so that both can be asked for.
+    ``cardinality``, so that both can be chosen.
 
     References
     ----------
@@ -136,7 +139,7 @@ def make_multilabel(
         if allow_empty:
             return points, labels ^ flip[rows]
         at = np.arange(len(points))
-        labels[at, mine] = True  # whatever rounding says at the rim
+        labels[at, mine] = True  # whatever rounding does at the boundary
         labels ^= flip[rows]
         labels[at, mine] |= ~labels.any(axis=1)
         return points, labels
@@ -146,24 +149,19 @@ def make_multilabel(
     points, labels = place(scale, slice(None))
     copied = rng.integers(d, size=n_redundant)
     X = np.hstack([points, rng.uniform(-1, 1, (n, n_irrelevant)), points[:, copied]])
-    names = [("relevant", d), ("irrelevant", n_irrelevant), ("redundant", n_redundant)]
-    return Dataset(
-        X,
-        labels.astype(np.int64),
-        tuple(f"{kind}{j}" for kind, count in names for j in range(count)),
-        tuple(default_label_names(q)),
-        name=shape,
-    )
+    kinds = (("relevant", d), ("irrelevant", n_irrelevant), ("redundant", n_redundant))
+    names = [name for kind, count in kinds for name in NumberedNames(kind, count)]
+    return Dataset(X, labels.astype(np.int64), names, name=shape)
 
 
 def _scale_for(cardinality: float, mean_size: Callable[[float], float]) -> float:
-    """The scale at which the mean size of the label sets is the wanted one, by bisection."""
+    """The scale at which label sets have the given mean size, by bisection."""
     low, high = 0.0, 1.0
     least, most = mean_size(low), mean_size(high)
     if not least <= cardinality <= most:
         raise ValueError(
-            f"cardinality must lie between {least:.3g} and {most:.3g}, which is what these "
-            f"labels, noise and allow_empty can give, got {cardinality}"
+            f"cardinality must lie between {least:.3g} and {most:.3g} with these "
+            f"labels, noise and allow_empty, got {cardinality}"
         )
     if cardinality == most:
         return high
@@ -201,7 +199,7 @@ def _inside_cubes(points: Any, center: Any, radius: Any) -> NDArray[np.bool_]:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A numpy generator from whatever scikit-learn takes for ``random_state``."""
+    """A NumPy generator from any ``random_state`` that scikit-learn accepts."""
     seed = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
     return np.random.default_rng(seed)
 

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._compat import Interval, validate_parameter_constraints
 from plurilabel._dataset import Dataset
-from plurilabel.base import default_label_names
-from plurilabel.datasets._generate import generator, label_groups, zipf
+from plurilabel.base import NumberedNames
+from plurilabel.datasets._generate import CONSTRAINTS, generator, label_groups, zipf
 
 Ints: TypeAlias = NDArray[np.int64]
 
 _OWN_WORDS = 12  # words that belong to a label
-_BACKGROUND = 0.3  # share of the words that have to do with no label
+_BACKGROUND = 0.3  # share of the words that do not depend on labels
 _DRAWS_AT_ONCE = 2**18  # bounds the working memory to some 20 MB
 
-_CONSTRAINTS = {
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "n_features": [Interval(Integral, 1, None, closed="left")],
-    "n_labels": [Interval(Integral, 1, None, closed="left")],
-    "cardinality": [Interval(Real, 0, None, closed="neither")],
+_CONSTRAINTS = CONSTRAINTS | {
     "dependence": [Interval(Real, 0, 1, closed="both")],
-    "imbalance": [Interval(Real, 0, None, closed="left")],
     "noise": [Interval(Real, 0, 1, closed="both")],
     "nnz_per_row": [Interval(Real, 1, None, closed="left")],
-    "allow_empty": ["boolean"],
-    "random_state": ["random_state"],
 }
 
 
@@ -52,8 +46,8 @@ def make_sparse_multilabel(
 
     Each instance has a topic, a group of labels. Its labels come from that group or from all
     labels; its words from those that belong to its labels (12 random words each, the first more
-    often than the last) or, three in ten, from the whole vocabulary. It works in blocks of
-    rows, so that the memory it takes is little more than that of the result.
+    often than the last) or, three in ten, from the whole vocabulary. Rows are made in blocks, so
+    that little more memory is needed than for the result.
 
     Parameters
     ----------
@@ -63,18 +57,18 @@ def make_sparse_multilabel(
         Mean number of labels per instance.
     dependence : float in [0, 1], default=0.5
         Probability that a label comes from the group of the instance's topic, not from all
-        labels. As a set holds each label once, sets from one small group also bring its rarer
-        labels forward: high values lower the imbalance.
+        labels. As a set holds each label once, sets from one small group also contain its rarer
+        labels: high values reduce the imbalance.
     imbalance : float, default=1.0
-        Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. 0 makes
-        all labels alike.
+        Zipf exponent: the r-th label is drawn r**-imbalance times as often as the first. With 0
+        all labels are equally frequent.
     noise : float in [0, 1], default=0.0
-        Probability that a label is exchanged, after the words were drawn, for one drawn from all
-        labels. Set sizes stay as they are.
+        Probability that a label is replaced, after the words were drawn, by one drawn from all
+        labels. Set sizes do not change.
     nnz_per_row : float, default=30.0
         Mean number of distinct words per instance.
     allow_empty : bool, default=False
-        Whether instances without labels may occur; those have words of no label.
+        Whether instances without labels may occur; their words come from the whole vocabulary.
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same data every time.
 
@@ -85,9 +79,9 @@ def make_sparse_multilabel(
 
     Notes
     -----
-    Set sizes are binomial with the mean asked for: 1 + B(q - 1, .), or B(q, .) with
+    Set sizes are binomial with the given mean: 1 + B(q - 1, .), or B(q, .) with
     ``allow_empty``. Labels within a set differ: one that was drawn already is drawn again, and
-    where a small group runs out of labels the rest come from all labels.
+    if a small group runs out of labels the rest come from all labels.
 
     Examples
     --------
@@ -114,9 +108,7 @@ def make_sparse_multilabel(
     # all sizes first: then the result is allocated once and filled in place
     Y = _empty_csr(_sizes(rng, n, q, cardinality, least), q, np.int64)
     X = _empty_csr(_sizes(rng, n, d, nnz_per_row, 1), d, np.float64)
-    step = max(1, int(_DRAWS_AT_ONCE // (nnz_per_row + cardinality)))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    for rows in row_blocks(n, nnz_per_row + cardinality, _DRAWS_AT_ONCE):
         set_size, length = (np.diff(M.indptr[rows.start : rows.stop + 1]) for M in (Y, X))
         sets = labels.draw(set_size, rng)  # (row, label) pairs
         texts = words.draw(length, sets % q, set_size, rng)  # (row, word) pairs
@@ -125,13 +117,7 @@ def make_sparse_multilabel(
             M.indices[M.indptr[rows.start] : M.indptr[rows.stop]] = pairs % M.shape[1]
         X.data[X.indptr[rows.start] : X.indptr[rows.stop]] = rng.geometric(0.7, len(texts))
     Y.data[:] = 1
-    return Dataset(
-        X,
-        Y,
-        tuple(f"word{j}" for j in range(d)),
-        tuple(default_label_names(q)),
-        name="sparse",
-    )
+    return Dataset(X, Y, NumberedNames("word", d), name="sparse")
 
 
 class _Labels:
@@ -220,10 +206,10 @@ def top_up(
     rng: np.random.Generator,
     attempts: int = 16,
 ) -> Ints:
-    """Add to sorted distinct pairs, ``row * items + item``, one more for each entry of ``rows``.
+    """Add one pair ``row * items + item`` for each entry of ``rows`` to sorted distinct pairs.
 
-    Items come from ``draw``; those that a row has already are drawn again. After half of the
-    attempts any item will do, and at the end the few rows that still lack some get free ones.
+    Items come from ``draw``; those that a row already has are drawn again. After half of the
+    attempts any item is accepted, and at the end the few rows that still lack some get free ones.
     """
     complete = []
     for attempt in range(attempts):
@@ -252,14 +238,13 @@ def _with_free_items(pairs: Ints, rows: Ints, items: int, rng: np.random.Generat
     added = [pairs]
     lacking, counts = np.unique(rows, return_counts=True)
     row_of = pairs // items
-    step = max(1, _DRAWS_AT_ONCE // items)
-    for start in range(0, len(lacking), step):
-        these = lacking[start : start + step]
+    for block in row_blocks(len(lacking), items, _DRAWS_AT_ONCE):
+        these = lacking[block]
         order = rng.random((len(these), items))
         at = np.searchsorted(these, row_of).clip(max=len(these) - 1)
         taken = these[at] == row_of
         order[at[taken], pairs[taken] % items] = 2.0  # behind all free ones
-        first = np.arange(items) < counts[start : start + step, None]
+        first = np.arange(items) < counts[block, None]
         added.append((np.argsort(order, axis=1) + these[:, None] * items)[first])
     return np.concatenate(added)
 
@@ -275,8 +260,4 @@ def _empty_csr(sizes: Ints, columns: int, dtype: type) -> sparse.csr_array:
     """A CSR array whose rows have the given sizes; indices and data are still to be filled."""
     nnz = int(sizes.sum())
     index = np.int32 if max(nnz, columns) < 2**31 else np.int64
-    indptr = np.zeros(len(sizes) + 1, index)
-    np.cumsum(sizes, out=indptr[1:])
-    return sparse.csr_array(
-        (np.empty(nnz, dtype), np.zeros(nnz, index), indptr), shape=(len(sizes), columns)
-    )
+    return csr_of_rows(np.empty(nnz, dtype), np.zeros(nnz, index), sizes, columns)

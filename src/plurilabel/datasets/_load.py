@@ -4,25 +4,54 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
-from sklearn.datasets import fetch_openml
+from sklearn.datasets import fetch_openml, load_digits
 
-from plurilabel._dataset import Dataset, Matrix
-from plurilabel.datasets._catalog import CATALOG, Entry
+from plurilabel._blocks import stack_rows
+from plurilabel._dataset import Dataset
+from plurilabel._text import NO_YES
 from plurilabel.datasets._describe import describe
-from plurilabel.datasets._digits import digits
 from plurilabel.io import FileFormatError, read_arff, write_arff
 
-Found = list[Path]
+
+@dataclass(frozen=True)
+class Entry:
+    """A known dataset, see ``catalog.toml``: its files, and the figures that identify it."""
+
+    files: list[str]
+    instances: int
+    features: int
+    labels: int
+    cardinality: float
+    sets: int
+    citation: str
+    folder: str = ""
+    xml: str = ""
+    drop: tuple[str, ...] = ()
+    openml: int | None = None
+    label_names: tuple[str, ...] = ()
+    train_counts: tuple[int, ...] = ()
+
+
+@cache
+def catalog() -> dict[str, Entry]:
+    """The datasets that are read from files, by name."""
+    text = files("plurilabel.datasets").joinpath("catalog.toml").read_text(encoding="utf-8")
+    return {
+        name: Entry(folder=about.pop("folder", name), **about)
+        for name, about in tomllib.loads(text).items()
+    }
 
 
 def dataset_names() -> list[str]:
@@ -34,18 +63,18 @@ def dataset_names() -> list[str]:
     >>> datasets.dataset_names()[:3]
     ['digits', 'yeast', 'scene']
     """
-    return ["digits", *CATALOG]
+    return ["digits", *catalog()]
 
 
 def load(name: str) -> Dataset:
     """Load a standard dataset.
 
-    It is looked for in the folder named by the environment variable ``PLURILABEL_DATA``, then in
-    the user cache, and then on OpenML, if that has it; what comes from there is kept in the
-    cache. In both folders a dataset is a folder of its name with its usual files, such as
+    It is searched in the folder given by the environment variable ``PLURILABEL_DATA``, then in the
+    user cache, and then on OpenML, if available there; downloads are kept in the cache. In both
+    folders a dataset is a folder of its name with its usual files, such as
     ``yeast/yeast-train.arff``, ``yeast/yeast-test.arff`` and ``yeast/yeast.xml``, each plain or
-    with ``.gz``. Whatever is found must show the known numbers of instances, features, labels
-    and label sets. ``digits`` is built in.
+    with ``.gz``. Whatever is found must have the known numbers of instances, features, labels and
+    label sets. ``digits`` is built in.
 
     Parameters
     ----------
@@ -57,7 +86,7 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        With ``train`` and ``test`` set where the files carry a split.
+        With ``train`` and ``test`` if the files contain a split.
 
     Examples
     --------
@@ -69,22 +98,56 @@ def load(name: str) -> Dataset:
     ('even', 'prime', 'square')
     """
     if name == "digits":
-        return digits()
-    if name not in CATALOG:
+        return _digits()
+    if name not in catalog():
         raise ValueError(f"unknown dataset {name!r}; there are {', '.join(dataset_names())}")
-    entry = CATALOG[name]
+    entry = catalog()[name]
     for root in _roots():
-        paths = _find(root, name, entry)
-        if paths is not None:
-            data = _checked(_read(paths, name, entry), entry, where=str(paths[0].parent))
-            return _with_split(data, entry)
+        if paths := _find(root, name, entry):
+            data = _read(paths, name, entry)
+            return _with_split(_checked(data, entry, where=str(paths[0].parent)), entry)
     if entry.openml is None:
         raise FileNotFoundError(_what_to_put_where(name, entry))
-    return _download(name, entry)
+    return _with_split(_download(name, entry), entry)
+
+
+def _digits() -> Dataset:
+    """Scikit-learn's digits, labelled with properties of the digit: needs no download."""
+    properties = {
+        "even": (0, 2, 4, 6, 8),
+        "prime": (2, 3, 5, 7),
+        "square": (0, 1, 4, 9),
+        "multiple of three": (0, 3, 6, 9),
+        "five or more": (5, 6, 7, 8, 9),
+        # those of the usual handwritten forms; an open 4 has none
+        "has a loop": (0, 6, 8, 9),
+        "straight lines only": (1, 4, 7),
+    }
+    bunch = load_digits()
+    Y = np.stack([np.isin(bunch.target, which) for which in properties.values()], axis=1)
+    citation = (
+        "E. Alpaydin, C. Kaynak. Optical recognition of handwritten digits. UCI Machine Learning "
+        "Repository, 1998 (as bundled with scikit-learn; labels derived from the digit)."
+    )
+    return Dataset(
+        bunch.data,
+        Y.astype(np.int64),
+        bunch.feature_names,
+        tuple(properties),
+        name="digits",
+        citation=citation,
+    )
+
+
+# from files ---------------------------------------------------------------------------------
 
 
 def cache_folder() -> Path:
-    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place."""
+    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place.
+
+    Six lines by hand: importing platformdirs as an extra, with an error if it is missing, would
+    take as many, and they are not worth a core dependency.
+    """
     if chosen := os.environ.get("PLURILABEL_CACHE"):
         return Path(chosen)
     home = Path.home()
@@ -98,33 +161,24 @@ def cache_folder() -> Path:
 def _roots() -> list[Path]:
     folder = os.environ.get("PLURILABEL_DATA")
     if folder and not Path(folder).is_dir():
-        raise FileNotFoundError(f"PLURILABEL_DATA names {folder!r}, which is no folder")
+        raise FileNotFoundError(f"PLURILABEL_DATA names {folder!r}, which is not a folder")
     return [*([Path(folder)] if folder else []), cache_folder()]
 
 
-def _find(root: Path, name: str, entry: Entry) -> Found | None:
-    """The dataset's files below root, in the catalogue's order; None if one is missing.
+def _find(root: Path, name: str, entry: Entry) -> list[Path]:
+    """The dataset's files below root, in the catalogue's order; none if one is missing.
 
     A copy without the split (``name.arff`` alone, as the cache keeps it) is found as well.
     """
-    for files in (entry.files, (f"{name}.arff",)):
-        wanted = [f if "/" in f else f"{name}/{f}" for f in files]
-        if entry.xml:
-            wanted.append(f"{name}/{entry.xml}")
-        found = [_plain_or_packed(root / f) for f in wanted]
-        if all(found):
-            return [path for path in found if path]
-    return None
+    for wanted in (entry.files, [f"{name}.arff"]):
+        paths = [root / entry.folder / f for f in (*wanted, entry.xml) if f]
+        paths = [path if path.is_file() else Path(f"{path}.gz") for path in paths]
+        if all(path.is_file() for path in paths):
+            return paths
+    return []
 
 
-def _plain_or_packed(path: Path) -> Path | None:
-    for candidate in (path, path.with_name(path.name + ".gz")):
-        if candidate.is_file():
-            return candidate
-    return None
-
-
-def _read(paths: Found, name: str, entry: Entry) -> Dataset:
+def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
     if paths[0].suffix == ".mat":
         data = _read_mat(paths[0])
     else:
@@ -135,40 +189,16 @@ def _read(paths: Found, name: str, entry: Entry) -> Dataset:
     return replace(data, name=name, citation=entry.citation, label_names=label_names)
 
 
-def _join(parts: list[Dataset], paths: Found) -> Dataset:
+def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
     """Training and test file as one dataset, with their rows as the split."""
     first, second = parts
     for what in ("feature_names", "label_names"):
         if getattr(first, what) != getattr(second, what):
             raise FileFormatError(paths[1], None, f"other {what} than in {paths[0].name}")
-    stack = sparse.vstack if sparse.issparse(first.X) else np.vstack
-    n, m = first.X.shape[0], second.X.shape[0]
-    return replace(
-        first,
-        X=_stacked(stack, first.X, second.X),
-        Y=_stacked(stack, first.Y, second.Y),
-        train=np.arange(n),
-        test=np.arange(n, n + m),
-    )
-
-
-def _stacked(stack: Any, first: Matrix, second: Matrix) -> Matrix:
-    both = stack([first, second])
-    return sparse.csr_array(both) if sparse.issparse(both) else both
-
-
-def _with_split(data: Dataset, entry: Entry) -> Dataset:
-    """Find the published training part at either end of a copy that has lost its split."""
-    if data.train is not None or entry.train_counts is None:
-        return data
-    known = np.array(entry.train_counts)
-    rows = np.arange(data.X.shape[0])
-    counts = np.cumsum(data.Y, axis=0)
-    for m in np.flatnonzero((counts == known).all(axis=1)) + 1:
-        return replace(data, train=rows[:m], test=rows[m:])
-    for m in np.flatnonzero((counts[-1] - counts == known).all(axis=1)) + 1:
-        return replace(data, train=rows[m:], test=rows[:m])
-    return data
+    rows = np.arange(first.X.shape[0] + second.X.shape[0])
+    train, test = np.split(rows, [first.X.shape[0]])
+    X, Y = stack_rows([first.X, second.X]), stack_rows([first.Y, second.Y])
+    return replace(first, X=X, Y=Y, train=train, test=test)
 
 
 def _read_mat(path: Path) -> Dataset:
@@ -177,44 +207,52 @@ def _read_mat(path: Path) -> Dataset:
         content = loadmat(path)
         if "bags" in content:
             X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"].ravel()])
-            return _from_mat(X, content["targets"].T)
+            return Dataset(X, (content["targets"].T > 0).astype(np.int64))
         X = np.vstack([content["train_data"], content["test_data"]]).astype(np.float64)
-        data = _from_mat(X, np.hstack([content["train_target"], content["test_target"]]).T)
+        Y = np.hstack([content["train_target"], content["test_target"]]).T > 0
     except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
         raise FileFormatError(
             path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
         ) from None
-    n = len(content["train_data"])
-    return replace(data, train=np.arange(n), test=np.arange(n, len(X)))
-
-
-def _from_mat(X: NDArray[np.float64], targets: NDArray[Any]) -> Dataset:
-    d, q = X.shape[-1], targets.shape[1]
-    features = tuple(f"feature{j}" for j in range(d))
-    labels = tuple(f"label{j}" for j in range(q))
-    return Dataset(X, (targets > 0).astype(np.int64), features, labels)
+    train, test = np.split(np.arange(len(X)), [len(content["train_data"])])
+    return Dataset(X, Y.astype(np.int64), train=train, test=test)
 
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
-    """The dataset, if it shows the known figures; else an error that says which do not."""
+    """The dataset, if it has the known figures; else an error that names the first difference."""
     found = describe(data.Y)
     for what, got, known in (
-        ("instances", data.X.shape[0], entry.instances),
+        ("instances", found.instances, entry.instances),
         ("features", data.X.shape[-1], entry.features),
-        ("labels", data.Y.shape[1], entry.labels),
+        ("labels", found.labels, entry.labels),
         ("labels per instance", found.cardinality, entry.cardinality),
         ("distinct label sets", found.diversity, entry.sets),
     ):
         if abs(got - known) > 0.001:  # the published cardinalities are rounded or cut
             raise ValueError(
                 f"{data.name} in {where} has {got} {what}, but the published data have {known}; "
-                "replace these files by the original ones"
+                "replace these files with the original ones"
             )
     return data
 
 
+def _with_split(data: Dataset, entry: Entry) -> Dataset:
+    """Find the published training part at either end of a copy that has lost its split."""
+    if data.train is not None or not entry.train_counts:
+        return data
+    rows = np.arange(data.X.shape[0])
+    counts = np.cumsum(data.Y, axis=0)
+    for m in np.flatnonzero((counts == entry.train_counts).all(axis=1)) + 1:
+        return replace(data, train=rows[:m], test=rows[m:])
+    for m in np.flatnonzero((counts[-1] - counts == entry.train_counts).all(axis=1)) + 1:
+        return replace(data, train=rows[m:], test=rows[:m])
+    return data
+
+
+# from OpenML --------------------------------------------------------------------------------
+
+
 def _download(name: str, entry: Entry) -> Dataset:
-    folder = cache_folder() / name
     try:
         bunch = fetch_openml(
             data_id=entry.openml, data_home=str(cache_folder() / "openml"), parser="liac-arff"
@@ -223,53 +261,45 @@ def _download(name: str, entry: Entry) -> Dataset:
         raise FileNotFoundError(
             f"{_what_to_put_where(name, entry)} (OpenML did not answer: {error})"
         ) from None
-    data = _from_openml(bunch, name, entry)
-    data = _checked(data, entry, where=f"OpenML dataset {entry.openml}")
-    folder.mkdir(parents=True, exist_ok=True)
-    xml = folder / entry.xml if entry.xml else None
-    write_arff(folder / f"{name}.arff.gz", data, labels_xml=xml)
-    return _with_split(data, entry)
-
-
-def _from_openml(bunch: Any, name: str, entry: Entry) -> Dataset:
-    """What scikit-learn's fetcher returns, as numbers: labels come as the words TRUE and FALSE."""
-    frame, target = bunch.data, bunch.target
-    columns, features = [], []
-    for column in frame.columns:
-        if str(column) in entry.drop:
-            continue
-        values = frame[column]
-        if getattr(values.dtype, "kind", "O") in "biuf":
-            columns.append(values.to_numpy(dtype=np.float64))
-        else:
-            columns.append(_is_yes(values))
-        features.append(str(column))
-    Y = np.stack([_is_yes(target[column]) for column in target.columns], axis=1)
-    return Dataset(
-        X=np.stack(columns, axis=1),
-        Y=Y.astype(np.int64),
-        feature_names=tuple(features),
-        label_names=entry.label_names or tuple(str(column) for column in target.columns),
+    kept = [column for column in bunch.data.columns if str(column) not in entry.drop]
+    Y = np.column_stack([_zero_one(bunch.target[column]) for column in bunch.target.columns])
+    data = Dataset(
+        np.column_stack([_numbers(bunch.data[column]) for column in kept]),
+        Y.astype(np.int64),
+        kept,
+        entry.label_names or list(bunch.target.columns),
         name=name,
         citation=entry.citation,
     )
+    data = _checked(data, entry, where=f"OpenML dataset {entry.openml}")
+    folder = cache_folder() / entry.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    write_arff(
+        folder / f"{name}.arff.gz", data, labels_xml=folder / entry.xml if entry.xml else None
+    )
+    return data
 
 
-def _is_yes(values: Any) -> NDArray[np.float64]:
-    """Two-valued words as 0 and 1; anything else is refused."""
-    words = np.char.lower(np.asarray(values, dtype=str))
-    yes = np.isin(words, ("true", "yes", "1", "1.0"))
-    no = np.isin(words, ("false", "no", "0", "0.0"))
-    if not (yes | no).all():
-        strange = str(words[~(yes | no)][0])
-        raise ValueError(f"expected TRUE or FALSE in column {values.name!r}, got {strange!r}")
-    return yes.astype(np.float64)
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """A column of a data frame as numbers; some come as the words TRUE and FALSE."""
+    if getattr(values.dtype, "kind", "O") in "biuf":
+        return values.to_numpy(dtype=np.float64)
+    return _zero_one(values)
+
+
+def _zero_one(values: Any) -> NDArray[np.float64]:
+    """Words for yes and no as 1 and 0; anything else is refused."""
+    try:
+        return np.array([NO_YES[str(value).lower().removesuffix(".0")] for value in values], float)
+    except KeyError as error:
+        raise ValueError(
+            f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
+        ) from None
 
 
 def _what_to_put_where(name: str, entry: Entry) -> str:
-    files = [Path(f).name for f in entry.files] + ([entry.xml] if entry.xml else [])
-    folder = "image" if name.startswith("image") else name
+    wanted, folder = ", ".join(f for f in (*entry.files, entry.xml) if f), entry.folder
     return (
-        f"no files for {name!r}: put {', '.join(files)} (plain or .gz) into "
-        f"{cache_folder() / folder}, or set PLURILABEL_DATA to the folder that has {folder}/"
+        f"no files for {name!r}: put {wanted} (plain or .gz) into {cache_folder() / folder}, "
+        f"or set PLURILABEL_DATA to the folder that has {folder}/"
     )

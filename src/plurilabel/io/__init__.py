@@ -5,7 +5,7 @@ from plurilabel.io._arff._label_xml import read_label_xml, write_label_xml
 from plurilabel.io._arff._read import read_arff
 from plurilabel.io._arff._write import write_arff
 from plurilabel.io._files import FileFormatError, opened, write_atomic
-from plurilabel.io._read import read
+from plurilabel.io._read import file_format, read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
 from plurilabel.io._table._encoder import TableEncoder
@@ -15,6 +15,7 @@ from plurilabel.io._table._write import write_table
 __all__ = [
     "FileFormatError",
     "TableEncoder",
+    "file_format",
     "opened",
     "read",
     "read_arff",

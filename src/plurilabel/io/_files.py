@@ -1,21 +1,45 @@
-"""Opening and writing files: gzip seen through, writes atomic, errors with file and line."""
+"""Opening and writing files: gzip is unpacked, writes are atomic, errors name file and line."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeAlias, cast
+
+from plurilabel._text import NUMBER
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?(?:nan|infinity)", re.IGNORECASE)
+"""A number in an ARFF, LIBSVM or XMC file."""
 
 
 class FileFormatError(ValueError):
-    """A file that is not what it should be: says where, and what was expected."""
+    """A file that is not what it should be: the message says where, and what was expected.
 
-    def __init__(self, path: str | os.PathLike[str], line: int | None, problem: str):
+    Parameters
+    ----------
+    path : str or path
+    line : int or None
+        The number of the line, from 1; None if the problem is not on one line.
+    problem : str
+        What was expected there, and what was found.
+
+    Examples
+    --------
+    >>> raise FileFormatError("films.csv", 3, "expected 4 values, got 3")
+    Traceback (most recent call last):
+    ...
+    plurilabel.io.FileFormatError: films.csv, line 3: expected 4 values, got 3
+    """
+
+    def __init__(self, path: AnyPath, line: int | None, problem: str):
         self.path, self.line, self.problem = os.fspath(path), line, problem
         where = self.path if line is None else f"{self.path}, line {line}"
         super().__init__(f"{where}: {problem}")
@@ -25,8 +49,31 @@ class FileFormatError(ValueError):
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open for reading; a gzip file is recognised by its first bytes, whatever its name."""
+def opened(path: AnyPath) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, unpacked if it is gzipped.
+
+    A gzip file is recognized by its first bytes, whatever its name.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    FileFormatError
+        While reading, if a gzip file is cut off or damaged.
+
+    Examples
+    --------
+    >>> import gzip, pathlib, tempfile
+    >>> from plurilabel.io import opened
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "notes.txt")
+    ...     _ = path.write_bytes(gzip.compress(b"some text"))
+    ...     with opened(path) as stream:
+    ...         stream.read()
+    b'some text'
+    """
     with open(path, "rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
         stream.seek(0)
@@ -40,13 +87,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if it is gzipped."""
-    with opened(path) as stream:
-        return stream.read()
-
-
-def plain_name(path: str | os.PathLike[str]) -> str:
+def plain_name(path: AnyPath) -> str:
     """Name of a dataset after its file, without ``.gz`` and the suffix before it.
 
     Examples
@@ -59,8 +100,28 @@ def plain_name(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def write_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Write a file that is there whole or not at all; gzipped if its name ends in ``.gz``."""
+def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
+    """Write a file so that it appears whole or not at all.
+
+    The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
+    the block ends. If the block raises, an older file stays as it was.
+
+    Parameters
+    ----------
+    path : str or path
+        The file is gzipped if its name ends in ``.gz``; the same data give the same bytes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.io import write_atomic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "notes.txt")
+    ...     with write_atomic(path) as stream:
+    ...         _ = stream.write(b"some text")
+    ...     path.read_text()
+    'some text'
+    """
     path = Path(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -73,6 +134,7 @@ def write_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield raw
             raw.flush()
             os.fsync(raw.fileno())
+        # mkstemp makes files for the owner only; this gives the usual permissions
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)

@@ -1,36 +1,67 @@
-"""One door for all file formats."""
+"""Reading a file in any format."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._arff._read import read_arff
+from plurilabel.io._files import AnyPath
 from plurilabel.io._sparse_text._libsvm import read_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc
 from plurilabel.io._table._read import read_table
 
-TABLES = {".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson"}
-SUFFIXES = {
-    ".arff": "MULAN or MEKA",
-    **dict.fromkeys(sorted(TABLES), "table"),
-    ".svm": "LIBSVM",
-    ".libsvm": "LIBSVM",
-    ".txt": "extreme classification",
-    ".xmc": "extreme classification",
+_FORMATS: dict[str, Literal["arff", "table", "libsvm", "xmc"]] = {
+    ".arff": "arff",
+    ".csv": "table",
+    ".jsonl": "table",
+    ".ndjson": "table",
+    ".parquet": "table",
+    ".pq": "table",
+    ".tsv": "table",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".txt": "xmc",
+    ".xmc": "xmc",
 }
 
 
+def file_format(path: AnyPath) -> Literal["arff", "table", "libsvm", "xmc"]:
+    """The format of a file by its name, with or without ``.gz`` at the end.
+
+    Parameters
+    ----------
+    path : str or path
+        The file need not exist.
+
+    Returns
+    -------
+    {"arff", "table", "libsvm", "xmc"}
+
+    Raises
+    ------
+    ValueError
+        If the name has another suffix.
+
+    Examples
+    --------
+    >>> from plurilabel.io import file_format
+    >>> file_format("yeast.arff"), file_format("films.csv.gz")
+    ('arff', 'table')
+    """
+    name = Path(path).name
+    suffix = Path(name.lower().removesuffix(".gz")).suffix
+    if suffix not in _FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(_FORMATS)} (and .gz)")
+    return _FORMATS[suffix]
+
+
 def read(
-    path: str | os.PathLike[str],
-    *,
-    labels: str | Sequence[str] | int | None = None,
-    **options: Any,
+    path: AnyPath, *, labels: str | Sequence[str] | int | None = None, **options: Any
 ) -> Dataset:
-    """Read a file in the format that its name says.
+    """Read a file in the format given by its name.
 
     Parameters
     ----------
@@ -61,21 +92,17 @@ def read(
     ...     io.read(path, labels="tags")
     Dataset 'films': 1 instance, 2 features, 2 labels
     """
-    path = Path(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    last = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
-    if last == ".arff":
+    name, form = Path(path).name, file_format(path)
+    if form == "arff":
         return read_arff(path, labels, **options)
-    if last in TABLES:
+    if form == "table":
         if labels is None:
             raise ValueError(
-                f"labels must name the label columns of {path.name}, or its one column of tags"
+                f"labels must name the label columns of {name}, or its one column of tags"
             )
         if isinstance(labels, int):
-            raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
+            raise ValueError(f"labels must name columns of {name}, got the number {labels}")
         return read_table(path, labels=labels, **options)
-    if last not in SUFFIXES:
-        raise ValueError(f"{path.name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
     if labels is not None:
-        raise ValueError(f"labels is for ARFF files and tables; {path.name} has its own place")
-    return (read_libsvm if SUFFIXES[last] == "LIBSVM" else read_xmc)(path, **options)
+        raise ValueError(f"labels is for ARFF files and tables; {name} has its own place for them")
+    return (read_libsvm if form == "libsvm" else read_xmc)(path, **options)

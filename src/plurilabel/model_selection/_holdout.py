@@ -1,4 +1,4 @@
-"""Training, validation and test parts in which every label is as frequent as in the whole."""
+"""Training, validation and test parts in which every label is equally frequent."""
 
 from __future__ import annotations
 
@@ -10,35 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import BaseShuffleSplit
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.model_selection import ShuffleSplit
+from sklearn.utils import check_random_state, indexable
 
-from plurilabel.model_selection._kfold import (
-    IgnoresGroups,
-    RandomState,
-    Split,
-    check_count,
+from plurilabel._compat import safe_indexing
+from plurilabel.model_selection._stratification import (
+    deal_groups,
+    deal_rows,
     group_numbers,
     label_sets,
 )
-from plurilabel.model_selection._stratification import deal_groups, deal_rows
 
 
-class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
-    """Random training and test parts of multi-label data with every label even in both.
+class IterativeStratifiedShuffleSplit(ShuffleSplit):
+    """Random training and test parts of multi-label data with evenly distributed labels.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedShuffleSplit`: the
-    parts have exactly the sizes asked for, and the labels are dealt as in
-    :class:`IterativeStratifiedKFold`. A label too rare for a share of the test part is in the
-    training part.
+    parts have exactly the given sizes, and rows are assigned as in
+    :class:`IterativeStratifiedKFold`. A label that is too rare for both parts goes to the training
+    part.
 
     Parameters
     ----------
     n_splits : int, default=10
-        Number of splits, each of them anew.
+        Number of splits.
     test_size, train_size : float, int or None, default=None
-        A fraction or a number of rows; None is what the other leaves. With both None the test
-        part is 0.1. Rows in neither part are left out.
+        A fraction or a number of rows; None is the complement of the other. If both are None,
+        the test part is 0.1. Rows in neither part are left out.
     random_state : int, RandomState instance or None, default=None
 
     See Also
@@ -55,22 +53,9 @@ class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
     [(16, [3, 2]), (16, [3, 2])]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float | None = None,
-        train_size: float | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            n_splits=check_count("n_splits", n_splits, least=1),
-            test_size=test_size,
-            train_size=train_size,
-            random_state=random_state,
-        )
-
-    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:  # noqa: ARG002
+    def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:  # noqa: ARG002
+        if self.n_splits < 1:
+            raise ValueError(f"n_splits must be at least 1, got {self.n_splits}")
         Y = label_sets(y)
         test_size = self.test_size
         if test_size is None and self.train_size is None:
@@ -80,8 +65,7 @@ class IterativeStratifiedShuffleSplit(IgnoresGroups, BaseShuffleSplit):
         )
         random_state = check_random_state(self.random_state)
         for _ in range(self.n_splits):
-            train, test = _parts(Y, sizes, None, random_state)
-            yield train, test
+            yield tuple(_parts(Y, sizes, None, random_state))
 
 
 def stratified_split(
@@ -90,9 +74,9 @@ def stratified_split(
     *arrays: Any,
     sizes: Sequence[float | None] = (0.75, 0.25),
     groups: Any = None,
-    random_state: RandomState = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> list[Any]:
-    """Split arrays into two or more parts with every label as even as can be.
+    """Split arrays into two or more parts with every label distributed as evenly as possible.
 
     The multi-label counterpart of :func:`sklearn.model_selection.train_test_split`, with the same
     order of results. Data frames stay data frames, sparse matrices stay sparse.
@@ -101,14 +85,14 @@ def stratified_split(
     ----------
     X : array-like, sparse matrix or data frame with n rows
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-    *arrays : more with n rows
+    *arrays : further arrays with n rows
         Split in the same way.
     sizes : sequence of float, int or None, default=(0.75, 0.25)
         Sizes of the parts, as fractions or as numbers of rows. One may be None: the rest. If the
         sizes add up to less than all rows, the other rows are left out. Fractions of rows are
-        rounded up, at the cost of the first part, as in ``train_test_split``.
+        rounded up at the expense of the first part, as in ``train_test_split``.
     groups : array-like of shape (n,), optional
-        Rows of one group stay in one part; the sizes are then met as nearly as the groups allow.
+        Rows of one group stay in one part; the sizes are then met as closely as possible.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -119,7 +103,7 @@ def stratified_split(
 
     See Also
     --------
-    IterativeStratifiedKFold : How the rows are dealt.
+    IterativeStratifiedKFold : How the rows are assigned.
 
     Examples
     --------
@@ -142,7 +126,7 @@ def stratified_split(
         None if groups is None else group_numbers(groups),
         check_random_state(random_state),
     )
-    return [_safe_indexing(array, rows) for array in given for rows in parts]
+    return [safe_indexing(array, rows) for array in given for rows in parts]
 
 
 def _parts(
@@ -175,7 +159,7 @@ def _parts(
 def part_sizes(
     n: int, sizes: Sequence[float | None], *, names: Sequence[str] | None = None
 ) -> list[int]:
-    """Numbers of rows for sizes given as fractions, numbers or None, the rest.
+    """Numbers of rows for sizes given as fractions, as numbers or as None (the rest).
 
     Examples
     --------

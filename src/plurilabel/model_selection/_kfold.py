@@ -1,97 +1,67 @@
-"""Cross-validation folds in which every label is as frequent as in the whole."""
+"""Cross-validation folds in which every label is as frequent as in the whole dataset."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.model_selection import KFold, RepeatedKFold, StratifiedGroupKFold
+from sklearn.utils import check_random_state
 
-from plurilabel.base import check_labels
-from plurilabel.model_selection._stratification import deal_groups, deal_rows
+from plurilabel.model_selection._stratification import (
+    deal_groups,
+    deal_rows,
+    group_numbers,
+    label_sets,
+)
 
-RandomState: TypeAlias = int | np.random.RandomState | None
 Masks: TypeAlias = Iterator[NDArray[np.bool_]]
-Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-class IgnoresGroups:
-    """The ``split`` of splitters that take no groups, with scikit-learn's warning."""
+class IterativeStratifiedKFold(KFold):
+    """K folds of multi-label data with every label distributed as evenly as possible.
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[Split]:
-        """Row numbers of the training and test part of each split.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame with n rows
-            Only its length matters.
-        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-        groups : object
-            Ignored, with a warning.
-
-        Yields
-        ------
-        train, test : ndarray of int
-        """
-        if groups is not None:
-            warnings.warn(
-                f"The groups parameter is ignored by {type(self).__name__}",
-                UserWarning,
-                stacklevel=2,
-            )
-        return super().split(X, y)  # type: ignore[misc]
-
-
-class IterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
-    """K folds of multi-label data in which every label is as even as can be.
-
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. It fits
-    wherever scikit-learn takes ``cv=``. Sparse labels stay sparse. A 1-D y is taken as one label
-    per class.
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. It can be
+    used wherever scikit-learn takes ``cv=``. Sparse labels stay sparse. A 1-D y is treated as one
+    label per class.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Deal the rows in random order. Otherwise the folds depend on the data alone, and rows with
-        the same labels go to the folds in their order.
+        Whether to assign the rows in random order. Otherwise the folds depend on the data only,
+        and rows with the same labels are assigned to the folds in their order.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle; only with ``shuffle=True``.
+        Seed of the shuffle; only used with ``shuffle=True``.
 
     See Also
     --------
-    RepeatedIterativeStratifiedKFold : Several such partitions, each shuffled anew.
+    RepeatedIterativeStratifiedKFold : Repeats it, with another shuffle each time.
     IterativeStratifiedGroupKFold : Keeps groups of rows together.
     IterativeStratifiedShuffleSplit : Random training and test parts of any size.
     stratified_split : Splits arrays in one call.
 
     Notes
     -----
-    Iterative stratification deals the rows one by one to the fold that wants them most, and
-    goes through the labels from the rarest to the most frequent. This class keeps the idea and
-    departs in four points:
+    Iterative stratification goes through the labels from the rarest to the most frequent, and
+    assigns their rows one by one to the fold that needs them most. This class follows the idea,
+    with four differences:
 
-    - All labels of a row have a say in where it goes, not the rarest alone: the fold with the
-      smallest sum of (rows got + 1/2) / (rows wanted) over the row's labels gets it. Rows with
+    - All labels of a row decide where it goes, not only the rarest: it is assigned to the fold
+      with the smallest sum of (rows assigned + 1/2) / (rows needed) over its labels. Rows with
       many and rare labels come first.
-    - Rows with the same label set are dealt together as far as they divide evenly.
+    - Rows with the same label set are assigned together as far as they divide evenly.
     - Fold sizes are exact: they differ by one row at most.
-    - In the end, pairs of rows that differ in a single label are exchanged where that makes the
+    - At the end, pairs of rows that differ in a single label are exchanged where that makes the
       label more even.
 
     The label distribution measure of the paper, LD x 10000 (lower is more even), for 5 folds,
-    mean of 3 seeds, beside the package iterative-stratification 0.1.9, which follows the paper:
-    yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious 1.95 (7.55), in about a
-    tenth of its time. The run is ``benchmarks/bench_split.py``.
+    mean of 3 seeds, with that of the package iterative-stratification 0.1.9, which follows the
+    paper, in parentheses: yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious
+    1.95 (7.55), in about a tenth of its time. ``benchmarks/bench_split.py`` measures this.
 
     References
     ----------
@@ -109,22 +79,9 @@ class IterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
     [0 2 4] [1 3 5] [2 2]
     """
 
-    def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None
-    ) -> None:
-        self.n_splits = check_count("n_splits", n_splits, least=2)
-        self.shuffle = _check_shuffle(shuffle, random_state)
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Number of folds; the arguments are ignored."""
-        return self.n_splits
-
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Masks:  # noqa: ARG002
         Y = label_sets(y)
         n, k = Y.shape[0], self.n_splits
-        if k > n:
-            raise ValueError(f"n_splits must be at most the number of rows, {n}, got {k}")
         sizes = n // k + (np.arange(k) < n % k)
         random_state = check_random_state(self.random_state) if self.shuffle else None
         if random_state is not None:
@@ -133,17 +90,17 @@ class IterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
         return (fold == j for j in range(k))
 
 
-class RepeatedIterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
-    """Several rounds of :class:`IterativeStratifiedKFold`, each shuffled anew.
+class RepeatedIterativeStratifiedKFold(RepeatedKFold):
+    """Repeated :class:`IterativeStratifiedKFold`, with another shuffle in each repetition.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds in each round, at least 2.
+        Number of folds in each repetition, at least 2.
     n_repeats : int, default=10
-        Number of rounds.
+        Number of repetitions.
     random_state : int, RandomState instance or None, default=None
-        Seed of all rounds.
+        Seed of all repetitions.
 
     Examples
     --------
@@ -158,30 +115,22 @@ class RepeatedIterativeStratifiedKFold(IgnoresGroups, BaseCrossValidator):
     """
 
     def __init__(
-        self, *, n_splits: int = 5, n_repeats: int = 10, random_state: RandomState = None
+        self,
+        *,
+        n_splits: int = 5,
+        n_repeats: int = 10,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.n_splits = check_count("n_splits", n_splits, least=2)
-        self.n_repeats = check_count("n_repeats", n_repeats, least=1)
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Number of splits in all rounds; the arguments are ignored."""
-        return self.n_splits * self.n_repeats
-
-    def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Masks:
-        one_round = IterativeStratifiedKFold(
-            self.n_splits, shuffle=True, random_state=check_random_state(self.random_state)
-        )
-        for _ in range(self.n_repeats):
-            yield from one_round._iter_test_masks(X, y, groups)
+        super().__init__(n_splits=n_splits, n_repeats=n_repeats, random_state=random_state)
+        self.cv = IterativeStratifiedKFold
 
 
-class IterativeStratifiedGroupKFold(BaseCrossValidator):
-    """K folds with even labels in which the rows of one group stay together.
+class IterativeStratifiedGroupKFold(StratifiedGroupKFold):
+    """K folds with evenly distributed labels that keep the rows of each group together.
 
     The multi-label counterpart of :class:`sklearn.model_selection.StratifiedGroupKFold`. Groups
-    are dealt as :class:`IterativeStratifiedKFold` deals rows, the heaviest first; each is then
-    taken up twice more and put where it fits best. Fold sizes are as even as the groups allow.
+    are assigned as :class:`IterativeStratifiedKFold` assigns rows, the largest first; each is then
+    moved up to two times more to where it fits best. Fold sizes are as even as the groups allow.
 
     Parameters
     ----------
@@ -190,7 +139,7 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     shuffle : bool, default=False
         Break ties between groups and between folds at random.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffle; only with ``shuffle=True``.
+        Seed of the shuffle; only used with ``shuffle=True``.
 
     Examples
     --------
@@ -204,73 +153,11 @@ class IterativeStratifiedGroupKFold(BaseCrossValidator):
     [2 3 5] [2 2]
     """
 
-    # groups are asked for without set_split_request, as by scikit-learn's own group splitters
-    __metadata_request__split = {"groups": True}  # noqa: RUF012
-
-    def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomState = None
-    ) -> None:
-        self.n_splits = check_count("n_splits", n_splits, least=2)
-        self.shuffle = _check_shuffle(shuffle, random_state)
-        self.random_state = random_state
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Number of folds; the arguments are ignored."""
-        return self.n_splits
-
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Masks:  # noqa: ARG002
-        Y = label_sets(y)
-        group = group_numbers(groups)
+        Y, group = label_sets(y), group_numbers(groups)
         n_groups, k = group.max() + 1, self.n_splits
         if k > n_groups:
             raise ValueError(f"n_splits must be at most the number of groups, {n_groups}, got {k}")
         random_state = check_random_state(self.random_state) if self.shuffle else None
         fold = deal_groups(Y, group, np.full(k, 1 / k), random_state)
         return (fold == j for j in range(k))
-
-
-def label_sets(y: Any) -> sparse.csr_array:
-    """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
-    if y is None:
-        raise ValueError("y must be given: the parts are made from the labels")
-    if not sparse.issparse(y) and np.asarray(y).ndim == 1:
-        check_classification_targets(y)
-        classes, code = np.unique(y, return_inverse=True)
-        n = len(code)
-        return sparse.csr_array(
-            (np.ones(n, dtype=np.int8), code, np.arange(n + 1)), shape=(n, len(classes))
-        )
-    Y = check_labels(y, name="y")
-    if sparse.issparse(Y):
-        return Y
-    n, q = Y.shape
-    ones = Y.view(np.bool_)  # found four times faster than by scipy's own conversion
-    columns = np.flatnonzero(ones) % max(q, 1)
-    row_ends = np.append(0, np.cumsum(np.count_nonzero(ones, axis=1)))
-    return sparse.csr_array((np.ones(len(columns), np.int8), columns, row_ends), shape=(n, q))
-
-
-def group_numbers(groups: Any) -> NDArray[np.intp]:
-    """Groups of any type as numbers from 0."""
-    if groups is None:
-        raise ValueError("groups must be given: one group for each row")
-    groups = column_or_1d(check_array(groups, input_name="groups", ensure_2d=False, dtype=None))
-    return np.unique(groups, return_inverse=True)[1]
-
-
-def check_count(name: str, value: Any, *, least: int) -> int:
-    """An integer parameter of at least ``least``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
-def _check_shuffle(shuffle: Any, random_state: RandomState) -> bool:
-    if not isinstance(shuffle, bool | np.bool_):
-        raise ValueError(f"shuffle must be True or False, got {shuffle!r}")
-    if random_state is not None and not shuffle:
-        raise ValueError(
-            f"random_state has no effect without shuffle=True, got random_state={random_state!r}; "
-            "leave it None or set shuffle=True"
-        )
-    return bool(shuffle)

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 import zipfile
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -14,8 +15,8 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import versions
+from plurilabel.base import default_feature_names
 from plurilabel.io import TableEncoder, write_atomic
-from plurilabel.io._sparse_text._rows import default_feature_names
 from plurilabel.persistence._model import Model
 from plurilabel.persistence._size import MOST_FEATURES, too_large
 from plurilabel.persistence._trees import check_trees
@@ -181,7 +182,7 @@ def _model(about: dict[str, Any], estimator: Any) -> Model:
     if encoder is not None:
         if encoder.n_features != about["n_features"]:
             raise ValueError(f"expected columns for {about['n_features']:,} features")
-        names = encoder.feature_names
+        names: Sequence[str] = encoder.feature_names
     elif about["feature_names"] is None:
         names = default_feature_names(about["n_features"])
     else:

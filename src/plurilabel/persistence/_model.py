@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +12,9 @@ from scipy import sparse
 
 from plurilabel import io
 from plurilabel._dataset import Matrix
+from plurilabel.base import default_feature_names
 from plurilabel.datasets import Dataset
-from plurilabel.io import TableEncoder, opened
-from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import read_header
-from plurilabel.io._arff._rows import read_rows
-from plurilabel.io._read import SUFFIXES
-from plurilabel.io._sparse_text._rows import default_feature_names
+from plurilabel.io import TableEncoder
 from plurilabel.io._table._columns import Numbers
 from plurilabel.io._table._open import OpenTable, open_table
 
@@ -123,14 +118,15 @@ class Model:
         if isinstance(source, Dataset):
             return self._from_dataset(source, with_labels)
         if isinstance(source, str | os.PathLike):
-            kind = _kind(source)
-            if kind == "MULAN or MEKA":
-                return self._from_dataset(self._read_arff(source), with_labels)
-            if kind == "LIBSVM":
+            kind = io.file_format(source)
+            if kind == "arff":
+                data = io.read_arff(source, self.label_names, require_labels=False)
+                return self._from_dataset(data, with_labels)
+            if kind == "libsvm":
                 d, q = len(self.feature_names), len(self.label_names)
                 data = io.read_libsvm(source, n_features=d, n_labels=q)
                 return self._from_dataset(data, with_labels, by_position=True)
-            if kind == "extreme classification":
+            if kind == "xmc":
                 return self._from_dataset(io.read_xmc(source), with_labels, by_position=True)
         return self._from_table(source, with_labels, sep)
 
@@ -184,18 +180,6 @@ class Model:
 
     # other formats -------------------------------------------------------------------------
 
-    def _read_arff(self, path: str | os.PathLike[str]) -> Dataset:
-        """The file with those labels that it has, perhaps none."""
-        with opened(path) as stream:
-            header = read_header(stream, path, "utf-8")
-            attributes = {attribute.name for attribute in header.attributes}
-            found = [name for name in self.label_names if name in attributes]
-            if not found:
-                columns = Columns(path, header.attributes, {}, set())
-                X, Y = read_rows(stream, path, header.lines, columns, "utf-8")
-                return Dataset(X, Y, tuple(columns.feature_names), ())
-        return io.read_arff(path, found)
-
     def _from_dataset(
         self, data: Dataset, with_labels: bool, *, by_position: bool = False
     ) -> ModelRows:
@@ -228,14 +212,6 @@ class Model:
             else:
                 Y, remarks = self._known_labels(data.Y, data.label_names)
         return ModelRows(X, Y, None, remarks, data.test)
-
-
-def _kind(path: str | os.PathLike[str]) -> str:
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    last = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
-    if last not in SUFFIXES:
-        raise ValueError(f"{Path(path).name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
-    return SUFFIXES[last]
 
 
 def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:

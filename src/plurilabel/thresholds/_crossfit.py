@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._compat import rows_of, rows_of_params
+from plurilabel._compat import rows_of_params, safe_indexing
 from plurilabel.metrics import score_matrix
 from plurilabel.thresholds._base import Scores
 
@@ -72,8 +72,8 @@ def out_of_fold_scores(
 
     def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> Scores:
         params = rows_of_params(X, fit_params, train)
-        model = clone(estimator).fit(rows_of(X, train), rows_of(y, train), **params)
-        return scores_of(model, rows_of(X, test), method, **kind)
+        model = clone(estimator).fit(safe_indexing(X, train), safe_indexing(y, train), **params)
+        return scores_of(model, safe_indexing(X, test), method, **kind)
 
     splits = list(splits)
     scores = Parallel(n_jobs=n_jobs)(delayed(score)(train, test) for train, test in splits)

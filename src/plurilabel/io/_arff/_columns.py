@@ -1,14 +1,12 @@
-"""From the values of an ARFF row to the columns of X and Y.
+"""From the values of ARFF rows to the columns of X and Y.
 
-The reader of the rows hands over *codes*: a number as it is, a nominal value as its place among
-the declared ones, NaN for a missing value. Here each attribute becomes its column, or columns.
+Rows are read as *codes*: a number as it is, a nominal value as its place among the declared ones,
+NaN for a missing value. Here the codes of each attribute become its column, or columns.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,13 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.io._arff._header import Attribute, shorten
-from plurilabel.io._files import FileFormatError
+from plurilabel._text import NO_YES, shortened
+from plurilabel.io._arff._header import Attribute
+from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
 
-_PAIRS = (("0", "1"), ("false", "true"), ("f", "t"), ("no", "yes"), ("n", "y"))
-NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
-)
+_PAIRS = set(zip([*NO_YES][::2], [*NO_YES][1::2]))  # ("no", "yes") and the like
 
 
 def as_number(text: str) -> float:
@@ -36,7 +32,7 @@ def as_number(text: str) -> float:
     text = text.removeprefix("'")
     if text == "?":
         return math.nan
-    if not NUMBER.fullmatch(text):
+    if not NUMBER_OR_NAN.fullmatch(text):
         raise ValueError("a number")
     return float(text)
 
@@ -48,24 +44,26 @@ Entries: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.intp]]
 class Codes(dict[str, float]):
     """Place of a cell's value among the declared ones.
 
-    A value that was quoted in the row starts with ``'``: only a bare ``?`` is missing. Where all
-    declared values are numbers, ``1.0`` is ``1``.
+    A value that is quoted in the row starts with ``'``: only a bare ``?`` is missing. Where all
+    declared values are numbers, ``1.0`` means ``1``.
     """
 
     def __init__(self, values: tuple[str, ...]):
-        super().__init__({value: code for code, value in enumerate(values) if _is_bare(value)})
-        self.update({f"'{value}": code for code, value in enumerate(values)})
+        for code, value in enumerate(values):
+            self[f"'{value}"] = code
+            if value[:1] not in ("", "'", '"'):  # else it cannot stand in a row without quotes
+                self[value] = code
         self["?"] = math.nan
         self.numbers: NDArray[np.float64] | None = None
-        if all(NUMBER.fullmatch(value) for value in values):
+        if all(NUMBER_OR_NAN.fullmatch(value) for value in values):
             numbers = np.array([float(value) for value in values])
             if np.isfinite(numbers).all() and len(np.unique(numbers)) == len(values):
                 self.numbers = numbers
-        self.counting = self.numbers is not None and list(self.numbers) == [*range(len(values))]
+        self.counting = self.numbers is not None and [*self.numbers] == [*range(len(values))]
 
     def __missing__(self, text: str) -> float:
         """Look a number up by its value."""
-        if self.numbers is not None and NUMBER.fullmatch(text.removeprefix("'")):
+        if self.numbers is not None and NUMBER_OR_NAN.fullmatch(text.removeprefix("'")):
             place = np.flatnonzero(self.numbers == as_number(text))
             if place.size:
                 return float(place[0])
@@ -81,7 +79,7 @@ class Columns:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: AnyPath,
         attributes: list[Attribute],
         labels: Collection[str],
         drop: Collection[str],
@@ -99,7 +97,7 @@ class Columns:
             label, dropped = name in labels, name in drop
             if dropped:
                 rows.append((True, False, False, False, False, 0, 0))
-                self.converters.append(_ignored)
+                self.converters.append(lambda _: math.nan)
                 continue
             _check_type(path, attribute, attributes, label)
             names = self.label_names if label else self.feature_names
@@ -161,7 +159,7 @@ class Columns:
     def sparse(
         self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
     ) -> tuple[Entries, Entries]:
-        """Entries of X and Y from the codes that n sparse rows give; left out is code 0.
+        """Entries of X and Y from the codes in n sparse rows; an omitted code is 0.
 
         Rows are in order, the attributes of a row need not be.
         """
@@ -216,7 +214,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def truth_order(values: tuple[str, ...]) -> bool | None:
-    """Whether no comes before yes, for values that say no and yes; None for any others.
+    """Whether no is declared before yes, for values that mean no and yes; None for others.
 
     Examples
     --------
@@ -226,19 +224,7 @@ def truth_order(values: tuple[str, ...]) -> bool | None:
     small = tuple(value.lower() for value in values)
     if small in (("0",), ("1",)):  # a label that never, or always, applies
         return small == ("0",)
-    for pair in _PAIRS:
-        if small == pair or small == pair[::-1]:
-            return small == pair
-    return None
-
-
-def _is_bare(value: str) -> bool:
-    """Whether a value may stand in a row without quotes."""
-    return value[:1] not in ("", "'", '"')
-
-
-def _ignored(_: str) -> float:
-    return math.nan
+    return True if small in _PAIRS else False if small[::-1] in _PAIRS else None
 
 
 def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
@@ -252,21 +238,23 @@ def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
 
 
 def _check_type(
-    path: str | os.PathLike[str], attribute: Attribute, attributes: list[Attribute], label: bool
+    path: AnyPath, attribute: Attribute, attributes: list[Attribute], label: bool
 ) -> None:
     name = attribute.name
     if label and attribute.type != "number" and truth_order(attribute.values) is None:
         got = attribute.type
         if got == "nominal":
-            got = shorten(f"{{{','.join(attribute.values)}}}")
-        problem = (
-            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}"
+            got = repr(shortened(f"{{{','.join(attribute.values)}}}"))
+        raise FileFormatError(
+            path,
+            attribute.line,
+            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}",
         )
-        raise FileFormatError(path, attribute.line, problem)
     if attribute.type in ("string", "date"):
         others = [other.name for other in attributes if other.type in ("string", "date")]
-        problem = (
+        raise FileFormatError(
+            path,
+            attribute.line,
             f"attribute {name!r} is of type {attribute.type}, which does not become a number; "
-            f"leave it out with drop={others!r}"
+            f"leave it out with drop={others!r}",
         )
-        raise FileFormatError(path, attribute.line, problem)

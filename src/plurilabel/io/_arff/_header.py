@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from plurilabel.io._files import FileFormatError
+from plurilabel._text import shortened
+from plurilabel.io._files import AnyPath, FileFormatError
 
 SPACE = " \t\r\n\f\v"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 # a % inside a bare word belongs to the word: {10%,20%}
@@ -50,7 +50,7 @@ class Header(NamedTuple):
 
 
 def quote(text: str) -> str:
-    r"""A name as it can stand in a file: bare if it is a plain word, else in quotes.
+    r"""A name as it is written in a file: bare if it is a plain word, else in quotes.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def quote(text: str) -> str:
 
 
 def unquote(quoted: str) -> str:
-    r"""What stands between the quotes, with WEKA's escapes resolved.
+    r"""The text between the quotes, with WEKA's escapes resolved.
 
     Examples
     --------
@@ -78,27 +78,27 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(octal, 8)) if octal else _LETTERS.get(letter, letter)
 
 
-def shorten(text: str, length: int = 60) -> str:
-    """Text from a file, fit for an error message."""
-    return repr(text if len(text) <= length else text[: length - 3] + "...")
-
-
-def decode(raw: bytes, path: str | os.PathLike[str], line: int, encoding: str) -> str:
+def decode(raw: bytes, path: AnyPath, line: int, encoding: str) -> str:
     """One line as text."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
-        problem = f"expected text in {encoding} ({error.reason}); name another with encoding="
+        problem = f"expected text in {encoding} ({error.reason}); pass another encoding="
         raise FileFormatError(path, line, problem) from None
 
 
-def read_header(stream: BinaryIO, path: str | os.PathLike[str], encoding: str) -> Header:
-    """Read up to and with the line ``@data``."""
+def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
+    """Read up to and including the line ``@data``."""
     relation: str | None = None
     attributes: dict[str, Attribute] = {}
     known: dict[str, tuple[str, ...]] = {}  # thousands of attributes may share one {0,1}
     number = 0
-    for number, text in _lines(stream, path, encoding):
+    # not `for raw in stream`: that would read ahead of the rows
+    for number, raw in enumerate(iter(stream.readline, b""), 1):
+        raw = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+        text = decode(raw, path, number, encoding).strip(SPACE)
+        if not text or text.startswith("%"):
+            continue
         match = _KEYWORD.match(text)
         keyword, rest = (match[1].lower(), match[2]) if match else ("", "")
         try:
@@ -119,39 +119,27 @@ def read_header(stream: BinaryIO, path: str | os.PathLike[str], encoding: str) -
                     raise ValueError("expected one @relation, got a second")
                 relation = _relation(rest)
             else:
-                raise ValueError(f"expected @relation, @attribute or @data, got {shorten(text)}")
+                raise ValueError(
+                    f"expected @relation, @attribute or @data, got {shortened(text)!r}"
+                )
         except ValueError as error:
             raise FileFormatError(path, number, str(error)) from None
     raise FileFormatError(path, number, "expected a line @data before the end of the file")
 
 
-def _lines(
-    stream: BinaryIO, path: str | os.PathLike[str], encoding: str
-) -> Iterator[tuple[int, str]]:
-    number = 0
-    # not `for raw in stream`: that would read ahead of the rows
-    while raw := stream.readline():
-        number += 1
-        if number == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-        text = decode(raw, path, number, encoding).strip(SPACE)
-        if text and not text.startswith("%"):
-            yield number, text
-
-
 def _relation(rest: str) -> str:
     if rest[:1] in ("'", '"') and not re.match(_QUOTED, rest):
-        raise ValueError(f"expected a closing quote in @relation, got {shorten(rest)}")
+        raise ValueError(f"expected a closing quote in @relation, got {shortened(rest)!r}")
     match = _RELATION.match(rest)
     if match is None:
-        raise ValueError(f"expected one name after @relation, got {shorten(rest)}")
+        raise ValueError(f"expected one name after @relation, got {shortened(rest)!r}")
     return unquote(match[1]) if match[1] else match[2]
 
 
 def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attribute:
     match = _NAME.match(rest)
     if match is None:
-        raise ValueError(f"expected a name and a type after @attribute, got {shorten(rest)}")
+        raise ValueError(f"expected a name and a type after @attribute, got {shortened(rest)!r}")
     name = unquote(match[1]) if match[1] else match[0]
     declared = rest[match.end() :].strip(SPACE)
     if declared.startswith("{"):
@@ -163,31 +151,31 @@ def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attri
     if kind == "date":  # its format follows, and does not matter here
         return Attribute(name, kind, (), line)
     if kind not in ("numeric", "real", "integer", "string"):
-        got = shorten(declared) if declared else "nothing"
         raise ValueError(
             f"attribute {name!r} must be numeric, real, integer, string, date or {{a,b,...}}, "
-            f"got {got}"
+            f"got {repr(shortened(declared)) if declared else 'nothing'}"
         )
     if not NOTHING.match(declared, len(kind)):
-        raise ValueError(f"expected nothing after the type {kind}, got {shorten(declared)}")
+        raise ValueError(f"expected nothing after the type {kind}, got {shortened(declared)!r}")
     return Attribute(name, "string" if kind == "string" else "number", (), line)
 
 
 def _nominal_values(name: str, declared: str) -> tuple[str, ...]:
     values: list[str] = []
-    position, end = 1, ","
+    position, end, shown = 1, ",", repr(shortened(declared))
     while end == ",":
         match = CELL.match(declared, position)
         if match is None or not (match[3] == "," or match[3] == "}"):
             raise ValueError(
-                f"attribute {name!r} must list its values as {{a,b,...}}, got {shorten(declared)}"
+                f"attribute {name!r} must list its values as {{a,b,...}}, got {shown}"
             )
         if match[1] is None and match[2] is None:
-            raise ValueError(f"attribute {name!r} has an empty value in {shorten(declared)}")
+            raise ValueError(f"attribute {name!r} has an empty value in {shown}")
         values.append(unquote(match[1]) if match[1] else match[2])
         position, end = match.end(), match[3]
     if not NOTHING.match(declared, position):
-        raise ValueError(f"expected nothing after the values, got {shorten(declared[position:])}")
+        rest = shortened(declared[position:])
+        raise ValueError(f"expected nothing after the values, got {rest!r}")
     if len(set(values)) < len(values):
         twice = next(value for value in values if values.count(value) > 1)
         raise ValueError(f"attribute {name!r} lists the value {twice!r} twice")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
-from plurilabel.io._files import FileFormatError, read_bytes, write_atomic
+from plurilabel.io._files import AnyPath, FileFormatError, opened, write_atomic
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class LabelLine(NamedTuple):
@@ -21,7 +22,7 @@ class LabelLine(NamedTuple):
     line: int
 
 
-def read_label_xml(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Read the names of the labels, and their hierarchy, from a MULAN XML file.
 
     Parameters
@@ -40,12 +41,12 @@ def read_label_xml(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], tuple
     ------
     FileFormatError
         Broken XML, a root other than ``<labels>``, a ``<label>`` without a name, a name that
-        comes twice, no label at all. The message has the file and the line.
+        occurs twice, no label at all. The message names the file and the line.
 
     See Also
     --------
-    write_label_xml : The way back.
-    read_arff : Reads the data that belong to the labels.
+    write_label_xml : Writes such a file.
+    read_arff : Reads the data with these labels.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def read_label_xml(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], tuple
     return tuple(label.name for label in lines), tuple(label.parent for label in lines)
 
 
-def parse_label_xml(path: str | os.PathLike[str]) -> list[LabelLine]:
+def parse_label_xml(path: AnyPath) -> list[LabelLine]:
     """All ``<label>`` elements, a parent before its children."""
     # expat itself, because ElementTree forgets the line numbers that errors should show
     parser = expat.ParserCreate()
@@ -96,7 +97,8 @@ def parse_label_xml(path: str | os.PathLike[str]) -> list[LabelLine]:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     try:
-        parser.Parse(read_bytes(path), True)
+        with opened(path) as stream:
+            parser.ParseFile(stream)
     except expat.ExpatError as error:
         problem = f"broken XML: {expat.ErrorString(error.code)}"
         raise FileFormatError(path, error.lineno, problem) from None
@@ -106,13 +108,11 @@ def parse_label_xml(path: str | os.PathLike[str]) -> list[LabelLine]:
 
 
 def write_label_xml(
-    path: str | os.PathLike[str],
-    names: Sequence[str],
-    parents: Sequence[int] | None = None,
+    path: AnyPath, names: Sequence[str], parents: Sequence[int] | None = None
 ) -> None:
     """Write the names of the labels, and their hierarchy, as a MULAN XML file.
 
-    The file is there whole or not at all; it is gzipped if its name ends in ``.gz``.
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def write_label_xml(
 
     See Also
     --------
-    read_label_xml : The way back.
+    read_label_xml : Reads such a file.
 
     Examples
     --------
@@ -142,53 +142,27 @@ def write_label_xml(
     <label name="plant"></label>
     </labels>
     """
-    names = list(names)
+    names, q = list(names), len(names)
     if not names:
         raise ValueError("names must hold at least one label, got none")
-    if len(set(names)) < len(names):
+    if len(set(names)) < q:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"names must be different from each other, got {twice!r} twice")
-    children = _children(names, parents)
-    text = ['<?xml version="1.0" encoding="utf-8"?>\n', f'<labels xmlns="{_NAMESPACE}">\n']
-    waiting = [*reversed(children[-1])]  # labels to open; ~label to close
-    while waiting:
-        label = waiting.pop()
-        if label < 0:
-            text.append("</label>\n")
-            continue
-        text.append(f"<label name={_attribute(names[label])}>")
-        if children[label]:
-            text.append("\n")
-            waiting += [~label, *reversed(children[label])]
-        else:
-            text.append("</label>\n")
-    text.append("</labels>\n")
-    with write_atomic(path) as stream:
-        stream.write("".join(text).encode("utf-8"))
-
-
-def _children(names: Sequence[str], parents: Sequence[int] | None) -> dict[int, list[int]]:
-    """Labels below each label, and below the root, which is -1."""
-    q = len(names)
+    for name in names:
+        if _NOT_IN_XML.search(name):
+            raise ValueError(f"label {name!r} has a character that XML cannot hold")
     parents = [-1] * q if parents is None else [int(parent) for parent in parents]
     if len(parents) != q:
         raise ValueError(f"parents must have {q} entries, one per label, got {len(parents)}")
-    children: dict[int, list[int]] = {label: [] for label in range(-1, q)}
-    for label, parent in enumerate(parents):
+    root = ElementTree.Element("labels", xmlns=_NAMESPACE)
+    labels = [ElementTree.Element("label", name=name) for name in names]
+    for label, parent in zip(labels, parents):
         if not -1 <= parent < q:
             raise ValueError(f"parents must lie between -1 and {q - 1}, got {parent}")
-        children[parent].append(label)
-    reached, waiting = 0, [*children[-1]]
-    while waiting:
-        reached += 1
-        waiting += children[waiting.pop()]
-    if reached < q:
+        (root if parent == -1 else labels[parent]).append(label)
+    if len([*root.iter("label")]) < q:
         raise ValueError("parents must lead from every label to a root, got a circle")
-    return children
-
-
-def _attribute(name: str) -> str:
-    text = quoteattr(name)
-    if any(c < " " or c in "\ufffe\uffff" or "\ud800" <= c <= "\udfff" for c in text):
-        raise ValueError(f"label {name!r} has a character that XML cannot hold")
-    return text
+    ElementTree.indent(root, space="")
+    text = ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+    with write_atomic(path) as stream:
+        stream.write(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode())

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import difflib
-import operator
 import os
 import re
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import Header, read_header
-from plurilabel.io._arff._label_xml import LabelLine, parse_label_xml
+from plurilabel.io._arff._header import read_header
+from plurilabel.io._arff._label_xml import parse_label_xml
 from plurilabel.io._arff._rows import read_rows
-from plurilabel.io._arff._write import write_arff
-from plurilabel.io._files import FileFormatError, opened
-
-__all__ = ["read_arff", "write_arff"]
+from plurilabel.io._files import AnyPath, FileFormatError, opened
 
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")
 
 
 def read_arff(
-    path: str | os.PathLike[str],
-    labels: str | os.PathLike[str] | Sequence[str] | int | None = None,
+    path: AnyPath,
+    labels: AnyPath | Sequence[str] | int | None = None,
     *,
+    require_labels: bool = True,
     drop: Sequence[str] = (),
     name: str | None = None,
     encoding: str = "utf-8",
@@ -45,17 +43,21 @@ def read_arff(
         - a path: MULAN's XML file with their names;
         - a sequence: their names;
         - a number, as in MEKA: the first n attributes, or the last n if it is negative;
-        - None: an XML file beside the ARFF file says it (``yeast.xml`` for ``yeast.arff``,
-          ``yeast-train.arff`` and ``yeast-test.arff``, gzipped or not), else ``-C n`` in the
-          relation, as MEKA writes it.
+        - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff``,
+          ``yeast-train.arff`` and ``yeast-test.arff``, gzipped or not), else those given by
+          ``-C n`` in the relation, as MEKA writes it.
 
-        Names are looked up, so the order of the labels is that of the attributes in the file.
+        Labels are always in the order of the attributes in the file.
+    require_labels : bool, default=True
+        Whether all labels that are named, in ``labels`` or in the XML file, must be in the file.
+        If not, those that are missing are skipped, and Y may have no columns at all: for new rows
+        whose labels are still to be predicted.
     drop : sequence of str
         Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
     name : str, optional
         Name of the dataset; by default that of the relation, without MEKA's options.
     encoding : str
-        How the file writes letters beyond ASCII.
+        Encoding of the file.
 
     Returns
     -------
@@ -69,12 +71,12 @@ def read_arff(
     FileFormatError
         With the file, the line, and what was expected there.
     ValueError
-        If ``labels`` or ``drop`` do not fit the file.
+        If ``labels`` or ``drop`` do not match the file.
 
     See Also
     --------
-    write_arff : The way back.
-    read_label_xml : Reads the labels only.
+    write_arff : Writes ARFF files.
+    read_label_xml : Reads only the XML file of the labels.
 
     Notes
     -----
@@ -88,18 +90,17 @@ def read_arff(
       is declared, and is called ``name=second``.
     - All other nominal attributes become one column for each value, called ``name=value``. A
       missing value is NaN in each of them.
-    - Where all declared values are numbers, rows may write them in another way: ``1.0`` for 1.
+    - Where all declared values are numbers, rows may write them differently: ``1.0`` for 1.
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
       above, and may not be missing.
-    - Strings and dates do not become numbers: leave them out with ``drop``.
+    - Strings and dates are not converted: leave them out with ``drop``.
 
-    A sparse row leaves out zeros. For a nominal attribute, what is left out is the value that is
-    declared first.
+    A sparse row omits zeros. For a nominal attribute, an omitted value is the one declared first.
 
-    Where a filter of WEKA has changed the attributes after MEKA counted the labels, as the
-    relation then tells, ``-C`` cannot be trusted, and the labels have to be named.
+    If a WEKA filter has changed the attributes after MEKA counted the labels, which the relation
+    records, ``-C`` is not reliable and the labels have to be named.
 
-    The file is parsed in pieces: at its peak, reading needs about twice the memory of the result.
+    The file is parsed in chunks: reading needs at most about twice the memory of the result.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def read_arff(
     with opened(path) as stream:
         header = read_header(stream, path, encoding)
         names = [attribute.name for attribute in header.attributes]
-        parents = _label_parents(path, header, names, labels)
+        parents = _label_parents(path, names, labels, header.relation, require_labels)
         _check_known("drop", drop, names, path)
         if both := [attribute for attribute in drop if attribute in parents]:
             raise ValueError(f"drop must not name labels, got {both[0]!r}")
@@ -147,12 +148,12 @@ def read_arff(
     return Dataset(
         X,
         Y,
-        tuple(columns.feature_names),
-        tuple(columns.label_names),
+        columns.feature_names,
+        columns.label_names,
         train,
         test,
         title if name is None else name,
-        label_parents=above if max(above) >= 0 else None,
+        label_parents=above if max(above, default=-1) >= 0 else None,
     )
 
 
@@ -160,44 +161,50 @@ def read_arff(
 
 
 def _label_parents(
-    path: str | os.PathLike[str],
-    header: Header,
+    path: AnyPath,
     names: list[str],
-    labels: str | os.PathLike[str] | Sequence[str] | int | None,
+    labels: AnyPath | Sequence[str] | int | None,
+    relation: str,
+    required: bool,
 ) -> dict[str, str | None]:
     """Names of the labels, each with the name of its parent."""
     if labels is None:
-        labels = _xml_beside(path) or _count_in_relation(path, header)
+        labels = _xml_beside(path) or _count_in_relation(path, relation, len(names))
+    known = set(names)
     if isinstance(labels, str | os.PathLike):
-        return _from_xml(labels, names, path)
+        lines = parse_label_xml(labels)
+        for label in lines if required else ():
+            if label.name not in known:
+                problem = f"label {label.name!r} is not an attribute of {os.fspath(path)}"
+                problem += _similar(label.name, names)
+                raise FileFormatError(labels, label.line, problem)
+        return {
+            label.name: None if label.parent < 0 else lines[label.parent].name
+            for label in lines
+            if label.name in known
+        }
     if isinstance(labels, Sequence) or np.ndim(labels) == 1:
         chosen = [str(label) for label in labels]  # type: ignore[union-attr]
-        if not chosen:
+        if not required:
+            chosen = [label for label in chosen if label in known]
+        elif not chosen:
             raise ValueError("labels must name at least one attribute, got none")
         _check_known("labels", chosen, names, path)
         return dict.fromkeys(chosen)
-    count = _count(labels)
-    if not 1 <= abs(count) <= len(names):
-        raise ValueError(
-            f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
-            f"(negative: counted from the end), got {count}"
-        )
-    return dict.fromkeys(names[:count] if count > 0 else names[count:])
-
-
-def _count(labels: object) -> int:
-    try:
-        if isinstance(labels, bool):
-            raise TypeError
-        return operator.index(labels)  # type: ignore[arg-type]
-    except TypeError:
+    if isinstance(labels, bool) or not isinstance(labels, Integral):
         raise TypeError(
             "labels must be the path of an XML file, a sequence of names, a number or None, "
             f"got {labels!r}"
-        ) from None
+        )
+    if not 1 <= abs(labels) <= len(names):
+        raise ValueError(
+            f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
+            f"(negative: counted from the end), got {labels}"
+        )
+    return dict.fromkeys(names[:labels] if labels > 0 else names[labels:])
 
 
-def _xml_beside(path: str | os.PathLike[str]) -> Path | None:
+def _xml_beside(path: AnyPath) -> Path | None:
     path = Path(path)
     stem = re.sub(r"(?i)(\.arff)?(\.gz)?$", "", path.name, count=1)
     for candidate in (stem, re.sub(r"(?i)-(train|test)$", "", stem)):
@@ -206,49 +213,25 @@ def _xml_beside(path: str | os.PathLike[str]) -> Path | None:
     return None
 
 
-def _count_in_relation(path: str | os.PathLike[str], header: Header) -> int:
-    options = _meka(header.relation)[1]
+def _count_in_relation(path: AnyPath, relation: str, w: int) -> int:
+    options = _meka(relation)[1]
     counts = re.findall(r"(?<!\S)-C\s+(-?\d+)", options)
-    how = "pass labels= the path of an XML file, the names of the labels, or their number"
+    why = ""
     if not counts:
-        raise FileFormatError(
-            path,
-            None,
-            "which attributes are labels? There is no XML file beside it, and no '-C n' in the "
-            f"relation: {how}",
-        )
-    if len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
-        raise FileFormatError(
-            path,
-            None,
-            "which attributes are labels? The relation says -C, but a filter of WEKA changed the "
-            f"attributes after that: {how}",
-        )
-    count, w = int(counts[0]), len(header.attributes)
+        why = "There is no XML file beside it, and no '-C n' in the relation"
+    elif len(counts) > 1 or re.search(r"filters\.\w+\.attribute\.", options):
+        why = "The relation has -C, but a WEKA filter changed the attributes after that"
+    if why:
+        how = "pass labels= the path of an XML file, the names of the labels, or their number"
+        raise FileFormatError(path, None, f"which attributes are labels? {why}: {how}")
+    count = int(counts[0])
     if not 1 <= abs(count) <= w:
         problem = f"expected '-C n' in the relation with n from 1 to {w} attributes, got {count}"
         raise FileFormatError(path, None, problem)
     return count
 
 
-def _from_xml(
-    xml: str | os.PathLike[str], names: list[str], path: str | os.PathLike[str]
-) -> dict[str, str | None]:
-    known = set(names)
-    lines: list[LabelLine] = parse_label_xml(xml)
-    for label in lines:
-        if label.name not in known:
-            problem = (
-                f"label {label.name!r} is not an attribute of {os.fspath(path)}"
-                f"{_similar(label.name, names)}"
-            )
-            raise FileFormatError(xml, label.line, problem)
-    return {label.name: None if label.parent < 0 else lines[label.parent].name for label in lines}
-
-
-def _check_known(
-    parameter: str, given: Sequence[str], names: list[str], path: str | os.PathLike[str]
-) -> None:
+def _check_known(parameter: str, given: Sequence[str], names: list[str], path: AnyPath) -> None:
     known = set(names)
     for name in given:
         if name not in known:
@@ -265,7 +248,7 @@ def _similar(name: str, names: list[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-# what MEKA writes into the relation -----------------------------------------------------------
+# MEKA's options in the relation -----------------------------------------------------------
 
 
 def _meka(relation: str) -> tuple[str, str]:
@@ -275,18 +258,18 @@ def _meka(relation: str) -> tuple[str, str]:
 
 
 def _split(
-    options: str, n: int, path: str | os.PathLike[str]
+    options: str, n: int, path: AnyPath
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
     match = re.search(r"(?<!\S)-split-number\s+(\d+)", options)
     if match is None:
         return None, None
     size = int(match[1])
-    if not 0 < size < n:
-        warnings.warn(
-            f"{os.fspath(path)}: the relation says -split-number {size}, but there are {n} rows; "
-            "the dataset has no split",
-            UserWarning,
-            stacklevel=3,
-        )
-        return None, None
-    return np.arange(size), np.arange(size, n)
+    if 0 < size < n:
+        return np.arange(size), np.arange(size, n)
+    warnings.warn(
+        f"{os.fspath(path)}: the relation says -split-number {size}, but there are {n} rows; "
+        "the dataset has no split",
+        UserWarning,
+        stacklevel=3,
+    )
+    return None, None

@@ -1,36 +1,33 @@
-"""Writing ARFF: what is written is read back as it was, to the last bit."""
+"""Writing ARFF so that reading gives the same data back, bit for bit."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset, Matrix
 from plurilabel.base import LabelMatrix, check_labels
 from plurilabel.io._arff._header import quote
 from plurilabel.io._arff._label_xml import write_label_xml
-from plurilabel.io._files import write_atomic
-
-_BLOCK = 1000  # rows that are turned into text at a time
+from plurilabel.io._files import AnyPath, write_atomic
 
 
 def write_arff(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     dataset: Dataset,
     *,
-    labels_xml: str | os.PathLike[str] | None = None,
+    labels_xml: AnyPath | None = None,
     sparse: bool | None = None,
 ) -> None:
     """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
 
-    ``read_arff`` gives the same dataset back, exactly: numbers are written with all the digits
-    they need. The labels are the first attributes. The file is there whole or not at all; it is
+    :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
+    they need. The labels are the first attributes. The file appears whole or not at all, and is
     gzipped if its name ends in ``.gz``.
 
     Parameters
@@ -40,22 +37,22 @@ def write_arff(
         All features are written as numbers, NaN as ``?``. The citation becomes a comment. A split
         is kept (``-split-number``) if the training rows come first, then the test rows.
     labels_xml : str or path, optional
-        Where to write MULAN's XML file with the labels and their hierarchy. If it is left out,
-        the relation says how many attributes are labels (``-C``), as MEKA wants it.
+        Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
+        relation says how many attributes are labels (``-C``), as MEKA expects.
     sparse : bool, optional
-        Whether rows hold only what is not 0. By default as X is.
+        Whether rows hold only nonzero values; by default if X is sparse.
 
     Raises
     ------
     ValueError
         If an ARFF file cannot hold the dataset: no rows, bags of instances, two columns of the
         same name, another split, a hierarchy without ``labels_xml``, a name with MEKA's mark for
-        options (``: -``). Nothing is written then.
+        options (``: -``). Nothing is written in that case.
 
     See Also
     --------
-    read_arff : The way back.
-    write_label_xml : Writes the labels only.
+    read_arff : Reads ARFF files.
+    write_label_xml : Writes only the XML file of the labels.
 
     Examples
     --------
@@ -131,7 +128,7 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
     if with_count and dataset.label_parents is not None:
         raise ValueError(
             "dataset has a label hierarchy (label_parents), which only XML holds: pass "
-            "labels_xml=, or take it off with dataclasses.replace(dataset, label_parents=None)"
+            "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
         )
     options = f" -C {q}" if with_count else ""
     if dataset.train is not None or dataset.test is not None:
@@ -141,7 +138,7 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
         if not (len(train) and len(test) and np.array_equal(rows, np.arange(n))):
             raise ValueError(
                 "dataset has a split (train, test) other than first rows and last rows, which "
-                "ARFF cannot hold: take it off with "
+                "ARFF cannot hold: remove it with "
                 "dataclasses.replace(dataset, train=None, test=None)"
             )
         options += f" -split-number {len(train)}"
@@ -149,27 +146,23 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
 
 
 def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
-    for start in range(0, X.shape[0], _BLOCK):
-        block: list[Any] = [part[start : start + _BLOCK] for part in (Y, X)]
-        both = np.hstack([part.toarray() if sp.issparse(part) else part for part in block])
-        rows = (",".join(map(repr, row)) for row in both.tolist())
-        yield _short("\n".join([*rows, ""]))
+    for rows in row_blocks(X.shape[0], width=1, at_once=1000):
+        both = np.hstack([dense(Y[rows]), dense(X[rows])])
+        yield _short("".join(f"{','.join(map(repr, row))}\n" for row in both.tolist()))
 
 
 def _sparse_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
-    for start in range(0, X.shape[0], _BLOCK):
-        block = [sp.csr_array(part[start : start + _BLOCK]) for part in (Y, X)]
-        both = sp.csr_array(sp.hstack(block, format="csr"))
+    for rows in row_blocks(X.shape[0], width=1, at_once=1000):
+        both = sp.hstack([sp.csr_array(Y[rows]), sp.csr_array(X[rows])], format="csr")
         both.sum_duplicates()
         both.eliminate_zeros()
-        values, indices, ends = both.data.tolist(), both.indices.tolist(), both.indptr.tolist()
-        pairs = [f"{index} {value!r}" for index, value in zip(indices, values)]
-        rows = (f"{{{','.join(pairs[i:j])}}}" for i, j in pairwise(ends))
-        yield _short("\n".join([*rows, ""]))
+        pairs = [f"{j} {value!r}" for j, value in zip(both.indices.tolist(), both.data.tolist())]
+        ends = pairwise(both.indptr.tolist())
+        yield _short("".join(f"{{{','.join(pairs[i:j])}}}\n" for i, j in ends))
 
 
 def _short(text: str) -> str:
-    """Whole numbers without ``.0``, and what is no number in ARFF's words."""
+    """Whole numbers without ``.0``, and NaN and infinity in ARFF's words."""
     for end in ",}\n":
         text = text.replace(f".0{end}", end)
     return text.replace("nan", "?").replace("inf", "Infinity")

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from plurilabel._dataset import Dataset
-from plurilabel.base import names_or_default
-from plurilabel.io._files import FileFormatError, plain_name, write_atomic
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
 from plurilabel.io._sparse_text._lines import line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import (
-    Collector,
-    default_feature_names,
-    row_lines,
-    sparse_pair,
-)
+from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
 def read_libsvm(
-    path: str | os.PathLike[str],
+    path: AnyPath,
     *,
     n_features: int | None = None,
     n_labels: int | None = None,
@@ -43,11 +36,11 @@ def read_libsvm(
     path : str or path
         The file, gzipped or not.
     n_features, n_labels : int, default=None
-        Numbers of columns; by default as many as the file needs. Give them where several files,
-        say of training and of test data, are to have the same columns.
+        Numbers of columns; by default as many as the file needs. Pass them if several files,
+        such as training and test data, must have the same columns.
     zero_based : bool or "auto", default="auto"
-        Whether features are numbered from 0 or from 1 in the file. "auto" takes a file without
-        a feature 0 to be numbered from 1, as LIBSVM's own files are. Give it if you know.
+        Whether features are numbered from 0 or from 1 in the file. "auto" assumes that a
+        file without a feature 0 is numbered from 1, as LIBSVM's own files are.
     label_names : sequence of str, default=None
         Names for the labels 0, 1, ...; by default ``label0, label1, ...``.
     name : str, default=None
@@ -56,7 +49,7 @@ def read_libsvm(
     Returns
     -------
     Dataset
-        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` by
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` after
         their columns.
 
     Raises
@@ -66,14 +59,14 @@ def read_libsvm(
 
     See Also
     --------
-    write_libsvm : Write this format.
+    write_libsvm : Writes this format.
     read_xmc : The same lines after a header that gives the numbers of columns.
 
     Notes
     -----
-    Labels keep their numbers: column j of Y is the label that the file calls j, whichever other
-    labels occur, so that two files never disagree about a column. LIBSVM's own multi-label files
-    count labels from 0; in a file that counts from 1, column 0 of Y stays empty.
+    Labels keep their numbers: column j of Y is label j of the file, whichever other labels occur,
+    so that the columns of two files always agree. LIBSVM's own multi-label files number labels
+    from 0; in a file that numbers them from 1, column 0 of Y is empty.
 
     Examples
     --------
@@ -96,55 +89,41 @@ def read_libsvm(
     for what, size in (("n_features", n_features), ("n_labels", n_labels)):
         if size is not None and size < 0:
             raise ValueError(f"{what} must be at least 0, got {size}")
-    collector = Collector(path)
-    for first_line, text in line_blocks(path):
-        if b"#" in text:
-            text = _COMMENT.sub(b"", text)
-        rows = parse_rows(path, first_line, text)
-        collector.add(rows.drop(rows.blank))
-    if collector.n_rows == 0:
+    rows = joined(_rows(path))
+    if not len(rows.lines):
         raise FileFormatError(path, None, "expected at least one row, got none")
-
-    base = _base(collector, zero_based)
-    d = collector.largest.get("feature", (base - 1, 0))[0] + 1 - base
+    base = 1 if zero_based is False or (zero_based == "auto" and rows.columns.all()) else 0
+    if base and not rows.columns.all():
+        problem = "expected feature numbers from 1 (zero_based=False), got 0"
+        raise FileFormatError(path, rows.line("feature", rows.columns.argmin()), problem)
+    d, q = max(rows.width("feature") - base, 0), rows.width("label")
     if n_features is not None:
-        collector.check_below("feature", n_features + base, f"n_features={n_features}")
+        rows.check_below(path, "feature", n_features + base, f"n_features={n_features}")
         d = n_features
-    q = collector.largest.get("label", (-1, 0))[0] + 1
     if label_names is not None:
-        collector.check_below("label", len(label_names), "the number of label_names")
+        rows.check_below(path, "label", len(label_names), "the number of label_names")
         q = len(label_names)
     elif n_labels is not None:
-        collector.check_below("label", n_labels, f"n_labels={n_labels}")
+        rows.check_below(path, "label", n_labels, f"n_labels={n_labels}")
         q = n_labels
-    X, Y = collector.matrices(d, q, base=base)
+    X, Y = rows.matrices(path, d, q, base=base)
     return Dataset(
-        X,
-        Y,
-        default_feature_names(d),
-        tuple(names_or_default(label_names, q)),
-        name=plain_name(path) if name is None else name,
+        X, Y, label_names=label_names or (), name=plain_name(path) if name is None else name
     )
 
 
-def _base(collector: Collector, zero_based: bool | Literal["auto"]) -> int:
-    """The number of the first feature."""
-    least, line = collector.smallest.get("feature", (1, 0))
-    if zero_based is False and least == 0:
-        raise FileFormatError(
-            collector.path, int(line), "expected feature numbers from 1 (zero_based=False), got 0"
-        )
-    return int(zero_based is False or (zero_based == "auto" and least > 0))
+def _rows(path: AnyPath) -> Iterator[Rows]:
+    for first_line, text in line_blocks(path):
+        rows = parse_rows(path, first_line, _COMMENT.sub(b"", text) if b"#" in text else text)
+        yield rows.drop(rows.blank)
 
 
-def write_libsvm(
-    path: str | os.PathLike[str], dataset: Dataset, *, zero_based: bool = False
-) -> None:
+def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
     """Write a dataset in LIBSVM's multi-label format.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_libsvm` gives back the same X and Y, bit for bit, if it is
-    told the numbers of features and labels: the format does not hold them, nor any names.
+    are written so that :func:`read_libsvm` reads the same X and Y back, bit for bit, given the
+    numbers of features and labels: the format does not hold them, nor any names.
 
     Parameters
     ----------
@@ -152,7 +131,7 @@ def write_libsvm(
     dataset : Dataset
         X and Y may be dense or sparse.
     zero_based : bool, default=False
-        Number the features from 0 instead of 1. LIBSVM itself wants 1.
+        Number the features from 0 instead of 1. LIBSVM itself expects 1.
 
     Examples
     --------

@@ -2,117 +2,97 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._dataset import Dataset
 from plurilabel.base import check_labels
-from plurilabel.io._files import FileFormatError
-from plurilabel.io._sparse_text._lines import Ints, Rows
+from plurilabel.io._files import AnyPath, FileFormatError
+
+Kind: TypeAlias = Literal["label", "feature"]
 
 
-class _Growing:
-    """An array to append to. It grows in place, where chunks to be joined would need twice."""
+class Rows(NamedTuple):
+    """Consecutive lines of a file, as numbers."""
 
-    def __init__(self, dtype: Any) -> None:
-        self._array, self._size = np.empty(0, dtype=dtype), 0
+    lines: NDArray[np.int64]  # (n,) line of each row in the file, from 1
+    n_labels: NDArray[np.int64]  # (n,)
+    n_features: NDArray[np.int64]  # (n,)
+    labels: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[np.float64]
 
-    def append(self, values: NDArray[Any]) -> None:
-        end = self._size + len(values)
-        if end > len(self._array):
-            self._array.resize(end + end // 4, refcheck=False)
-        self._array[self._size : end] = values
-        self._size = end
+    @property
+    def blank(self) -> NDArray[np.bool_]:
+        """Which rows come from blank lines."""
+        return (self.n_labels == 0) & (self.n_features == 0)
 
-    def array(self) -> NDArray[Any]:
-        self._array.resize(self._size, refcheck=False)
-        return self._array
+    def drop(self, blank: NDArray[np.bool_]) -> Rows:
+        """The rows without some of the blank ones."""
+        keep = ~blank
+        return self._replace(
+            lines=self.lines[keep], n_labels=self.n_labels[keep], n_features=self.n_features[keep]
+        )
 
+    def numbers(self, kind: Kind) -> NDArray[np.int32]:
+        """All numbers of labels, or of features."""
+        return self.labels if kind == "label" else self.columns
 
-class Collector:
-    """Gathers rows into X and Y, and checks what concerns more than one word of a line."""
+    def line(self, kind: Kind, at: np.integer) -> int:
+        """The line of one of these numbers."""
+        sizes = self.n_labels if kind == "label" else self.n_features
+        return int(self.lines[np.searchsorted(np.cumsum(sizes), at, side="right")])
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path
-        self.n_rows = 0
-        # the smallest and the largest number of each kind, and the line it stands on
-        self.smallest: dict[str, tuple[int, int]] = {}
-        self.largest: dict[str, tuple[int, int]] = {}
-        self._n_labels, self._n_features = _Growing(np.int64), _Growing(np.int64)
-        self._labels, self._columns = _Growing(np.int32), _Growing(np.int32)
-        self._values = _Growing(np.float64)
+    def width(self, kind: Kind) -> int:
+        """The number of columns that these numbers need, counted from 0."""
+        return int(self.numbers(kind).max(initial=-1)) + 1
 
-    def add(self, rows: Rows) -> None:
-        """Append rows; a label or a feature given twice on a line is an error."""
-        for kind, numbers, counts in (
-            ("label", rows.labels, rows.n_labels),
-            ("feature", rows.columns, rows.n_features),
-        ):
-            if not len(numbers):
-                continue
-            where = np.repeat(rows.lines, counts)
-            low, high = int(numbers.argmin()), int(numbers.argmax())
-            least, most = (int(numbers[low]), where[low]), (int(numbers[high]), where[high])
-            self.smallest[kind] = min(self.smallest.get(kind, least), least)
-            self.largest[kind] = max(self.largest.get(kind, most), most, key=lambda m: m[0])
-            order = _row_order(numbers, where)
-            if order is not None:
-                numbers[:], where = numbers[order], where[order]
-                if kind == "feature":
-                    rows.values[:] = rows.values[order]
-                twice = np.flatnonzero((np.diff(numbers) == 0) & (np.diff(where) == 0))
-                if len(twice):
-                    at = twice[0]
-                    raise FileFormatError(
-                        self.path,
-                        int(where[at]),
-                        f"expected each {kind} once, got {kind} {numbers[at]} twice",
-                    )
-        self.n_rows += len(rows)
-        self._n_labels.append(rows.n_labels)
-        self._n_features.append(rows.n_features)
-        self._labels.append(rows.labels)
-        self._columns.append(rows.columns)
-        self._values.append(rows.values)
-
-    def check_below(self, kind: str, limit: int, source: str) -> None:
+    def check_below(self, path: AnyPath, kind: Kind, limit: int, source: str) -> None:
         """Raise if a number of this kind is not below the limit that comes from the source."""
-        number, line = self.largest.get(kind, (-1, 0))
-        if number >= limit:
-            raise FileFormatError(
-                self.path,
-                int(line),
-                f"expected {kind} numbers below {limit} ({source}), got {number}",
-            )
+        if self.width(kind) > limit:
+            at = self.numbers(kind).argmax()
+            problem = f"expected {kind} numbers below {limit} ({source})"
+            problem += f", got {self.numbers(kind)[at]}"
+            raise FileFormatError(path, self.line(kind, at), problem)
 
-    def matrices(self, d: int, q: int, *, base: int = 0) -> tuple[Any, Any]:
-        """X and Y in CSR; features are numbered from ``base`` in the file."""
-        columns = self._columns.array()
-        columns -= np.int32(base)
-        X = _csr(self._values.array(), columns, self._n_features.array(), d)
+    def matrices(
+        self, path: AnyPath, d: int, q: int, *, base: int = 0
+    ) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """X and Y; features are numbered from ``base``. A number twice on a line is an error."""
+        self.columns[:] -= np.int32(base)
+        X = csr_of_rows(self.values, self.columns, self.n_features, d)
+        Y = csr_of_rows(np.ones(len(self.labels), np.int64), self.labels, self.n_labels, q)
+        for kind, matrix in (("feature", X), ("label", Y)):
+            if matrix.has_canonical_format:
+                continue
+            matrix.sort_indices()
+            row = np.repeat(np.arange(len(self.lines)), np.diff(matrix.indptr))
+            twice = np.flatnonzero((np.diff(matrix.indices) == 0) & (np.diff(row) == 0))
+            if len(twice):
+                number = matrix.indices[twice[0]] + (base if kind == "feature" else 0)
+                problem = f"expected each {kind} once, got {kind} {number} twice"
+                raise FileFormatError(path, int(self.lines[row[twice[0]]]), problem)
+            matrix.has_canonical_format = True
         if not X.data.all():
             X.eliminate_zeros()
-        labels = self._labels.array()
-        Y = _csr(np.ones(len(labels), dtype=np.int64), labels, self._n_labels.array(), q)
         return X, Y
 
 
-def _row_order(numbers: Ints, rows: NDArray[np.int64]) -> NDArray[np.intp] | None:
-    """The order that sorts numbers inside their rows; None if they strictly increase already."""
-    falls = np.diff(numbers) <= 0
-    if not (falls & (np.diff(rows) == 0)).any():
-        return None
-    return np.lexsort((numbers, rows))
-
-
-def _csr(data: Any, columns: Any, counts: Any, width: int) -> sparse.csr_array:
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    return sparse.csr_array((data, columns, starts), shape=(len(counts), width))
+def joined(blocks: Iterable[Rows]) -> Rows:
+    """All rows of a file."""
+    # bytearrays grow in place, where blocks that are joined in the end need twice the memory
+    parts = [bytearray() for _ in Rows._fields]
+    for block in blocks:
+        for grown, part in zip(parts, block):
+            grown += np.asarray(part).data
+    types = [np.int64, np.int64, np.int64, np.int32, np.int32, np.float64]
+    return Rows(*map(np.frombuffer, parts, types))
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -130,25 +110,17 @@ def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
 
 
 def row_lines(X: sparse.csr_array, Y: sparse.csr_array, *, base: int = 0) -> Iterator[bytes]:
-    """Blocks of lines for the rows; a row without any word gets a feature of value 0.
+    """Blocks of lines for the rows; a row without labels and features gets a feature of value 0.
 
     Readers that skip blank lines, as scikit-learn's does, then keep that row.
     """
-    step = 1000
-    for start in range(0, X.shape[0], step):
-        rows = range(start, min(start + step, X.shape[0]))
-        lines = []
-        for i in rows:
-            labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
-            at = slice(X.indptr[i], X.indptr[i + 1])
-            columns, values = (X.indices[at] + base).tolist(), X.data[at].tolist()
-            words = [f"{j}:{value!r}" for j, value in zip(columns, values)]
-            if not labels and not words:
-                words = [f"{base}:0"] if X.shape[1] else []
-            lines.append(" ".join([",".join(map(str, labels)), *words]))
-        yield ("\n".join(lines) + "\n").encode()
-
-
-def default_feature_names(d: int) -> tuple[str, ...]:
-    """Names for features that came without, as scikit-learn makes them up."""
-    return tuple(f"x{j}" for j in range(d))
+    blank = f" {base}:0" if X.shape[1] else ""
+    for rows in row_blocks(X.shape[0], width=1, at_once=1000):
+        x, y = X[rows], Y[rows]
+        labels = list(map(str, y.indices.tolist()))
+        words = [f" {j}:{v!r}" for j, v in zip((x.indices + base).tolist(), x.data.tolist())]
+        lines = [
+            ",".join(labels[a:b]) + "".join(words[i:j]) or blank
+            for (a, b), (i, j) in zip(pairwise(y.indptr.tolist()), pairwise(x.indptr.tolist()))
+        ]
+        yield "\n".join([*lines, ""]).encode()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from plurilabel._dataset import Dataset
-from plurilabel.base import default_label_names
-from plurilabel.io._files import FileFormatError, plain_name, write_atomic
-from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, Rows, line_blocks, parse_rows
-from plurilabel.io._sparse_text._rows import (
-    Collector,
-    default_feature_names,
-    row_lines,
-    sparse_pair,
-)
+from plurilabel._text import shortened
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
+from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, line_blocks, parse_rows
+from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
 
-def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Dataset:
+def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     r"""Read a file in the text format of the extreme-classification repository.
 
     The first line holds the numbers of rows, features and labels. Each further line is a row:
@@ -39,18 +35,18 @@ def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Datase
     -------
     Dataset
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
-        labels ``label0, label1, ...``, by their numbers in the file.
+        labels ``label0, label1, ...``, after their numbers in the file.
 
     Raises
     ------
     FileFormatError
-        With the line and what was expected there: a word that is no number, a number that the
+        With the line and what was expected there: a word that is not a number, a number that the
         header excludes, a label or a feature twice in one row, more or fewer rows than
         announced. Blank lines count as rows, except at the end of the file.
 
     See Also
     --------
-    write_xmc : Write this format.
+    write_xmc : Writes this format.
     read_libsvm : The same lines without the header.
 
     Examples
@@ -68,69 +64,57 @@ def read_xmc(path: str | os.PathLike[str], *, name: str | None = None) -> Datase
            [0, 0, 1, 0],
            [0, 0, 0, 0]])
     """
-    collector = Collector(path)
-    size = None
-    for first_line, text in line_blocks(path):
-        if size is None:
-            header, _, text = text.partition(b"\n")
-            size = n, d, q = _header(path, header)
-            first_line = 2
-        if not text:
-            continue
-        rows = parse_rows(path, first_line, text)
-        collector.add(_without_trailing_blanks(path, rows, n - collector.n_rows, n))
-        collector.check_below("feature", d, "the header's second number")
-        collector.check_below("label", q, "the header's third number")
-    if size is None:
+    blocks = line_blocks(path)
+    first = next(blocks, None)
+    if first is None:
         raise FileFormatError(path, None, f"{_HEADER_EXPECTED}, got an empty file")
-    if collector.n_rows < n:
-        raise FileFormatError(
-            path, None, f"expected {n} rows (the header's first number), got {collector.n_rows}"
-        )
-    X, Y = collector.matrices(d, q)
-    return Dataset(
-        X,
-        Y,
-        default_feature_names(d),
-        tuple(default_label_names(q)),
-        name=plain_name(path) if name is None else name,
-    )
+    header, _, text = first[1].partition(b"\n")
+    n, d, q = _header(path, header)
+    rows = joined(_announced_rows(path, chain([(2, text)], blocks), n))
+    rows.check_below(path, "feature", d, "the header's second number")
+    rows.check_below(path, "label", q, "the header's third number")
+    if len(rows.lines) < n:
+        problem = f"expected {n} rows (the header's first number), got {len(rows.lines)}"
+        raise FileFormatError(path, None, problem)
+    X, Y = rows.matrices(path, d, q)
+    return Dataset(X, Y, name=plain_name(path) if name is None else name)
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
 
 
-def _header(path: str | os.PathLike[str], line: bytes) -> tuple[int, int, int]:
+def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
     words = line.split()
     if len(words) != 3 or not all(word.isdigit() for word in words):
-        shown = line[:60].decode("utf-8", errors="replace").strip()
+        shown = shortened(line.decode("utf-8", errors="replace").strip())
         raise FileFormatError(path, 1, f"{_HEADER_EXPECTED}, got {shown!r}")
     n, d, q = map(int, words)
     if max(d, q) > LARGEST_NUMBER + 1:
-        raise FileFormatError(
-            path, 1, f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
-        )
+        problem = f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
+        raise FileFormatError(path, 1, problem)
     return n, d, q
 
 
-def _without_trailing_blanks(path: str | os.PathLike[str], rows: Rows, room: int, n: int) -> Rows:
-    """The rows that the header announces; what follows them must be blank."""
-    surplus = rows.lines >= rows.lines[0] + room
-    unexpected = surplus & ~rows.blank
-    if unexpected.any():
-        line = int(rows.lines[unexpected.argmax()])
-        raise FileFormatError(
-            path, line, f"expected no more than {n} rows (the header's first number), got another"
-        )
-    return rows.drop(surplus)
+def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) -> Iterator[Rows]:
+    """The rows that the header announces, on lines 2 to n + 1; what follows must be blank."""
+    for first_line, text in blocks:
+        if not text:
+            continue
+        rows = parse_rows(path, first_line, text)
+        surplus = rows.lines > n + 1
+        unexpected = surplus & ~rows.blank
+        if unexpected.any():
+            problem = f"expected no more than {n} rows (the header's first number), got another"
+            raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), problem)
+        yield rows.drop(surplus)
 
 
-def write_xmc(path: str | os.PathLike[str], dataset: Dataset) -> None:
+def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_xmc` gives back the same X and Y, bit for bit; names, split
-    and citation have no place in the format.
+    are written so that :func:`read_xmc` reads the same X and Y back, bit for bit; the format
+    has no place for names, split and citation.
 
     Parameters
     ----------

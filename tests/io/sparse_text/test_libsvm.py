@@ -8,8 +8,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from plurilabel.datasets import Dataset
-from plurilabel.io import FileFormatError
-from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
+from plurilabel.io import FileFormatError, read_libsvm, write_libsvm
 
 TEXT = """\
 # a comment, and a blank line
