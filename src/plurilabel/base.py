@@ -7,8 +7,13 @@ A learner implements two hooks that trust what they get:
 ``_scores(X)``
     returns an array (n, q), one score for each label.
 
-Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is turned into
+Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is converted to
 that form here, once.
+
+A learner's kind says what its scores are: probabilities (:class:`ProbabilisticClassifier`) or
+decision values (:class:`ScoringClassifier`). A learner that can be of either kind, such as one
+whose scores come from a base estimator, derives from both and says which it is in
+``_score_method()``.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -156,13 +162,13 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
 
-    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`.
+    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
+    both.
 
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
     """
 
-    _cut: ClassVar[float]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -177,19 +183,22 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        X, Y = self._validate_fit(X, y)
-        self._fit(X, Y)
+        self._fit(*self._validate_fit(X, y))
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets: scores strictly above the cut.
+        """Predict label sets.
 
         Returns
         -------
         0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
         classes of shape (n,) if they were 1-D.
         """
-        return self._decide(self._validated_scores(X))
+        X = self._validate_predict(X)
+        if self.single_output_:
+            return self.classes_[self._scores(X).argmax(axis=1)]
+        sets = self._predict(X)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     # hooks -------------------------------------------------------------------------------
 
@@ -199,7 +208,20 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.floating]: ...
 
+    @abstractmethod
+    def _score_method(self) -> str:
+        """What the scores are: "predict_proba" or "decision_function"."""
+
+    def _predict(self, X: Any) -> Any:
+        """Label sets (n, q): scores strictly above the cut, unless a learner decides otherwise."""
+        return self._scores(X) > self._cut
+
     # the door ----------------------------------------------------------------------------
+
+    @property
+    def _cut(self) -> float:
+        """The score above which a label is predicted."""
+        return 0.5 if self._score_method() == "predict_proba" else 0.0
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
@@ -221,6 +243,35 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Y = self._encode(y, classes)
         check_consistent_length(X, Y)
         return X, Y
+
+    def _fit_inside(
+        self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
+    ) -> Self:
+        """``fit`` on data that the door of another learner has checked already.
+
+        The fitted learner is asked with ``_scores(X)`` and ``_predict(X)``, again for checked X.
+
+        Parameters
+        ----------
+        X, Y : as ``_fit`` takes them
+        outer : learner, optional
+            The learner whose features and labels these are, under the same names.
+        **params : dict
+            For ``_fit``.
+        """
+        if outer is None:
+            self.n_features_in_, Y = X.shape[1], self._encode(Y)
+        else:
+            for name in _SEEN_BY_DOOR:
+                if hasattr(outer, name):  # features need not have names
+                    setattr(self, name, getattr(outer, name))
+        self._fit(X, Y, **params)
+        return self
+
+    def _validate_predict(self, X: Any) -> Any:
+        """X to ask a fitted learner about."""
+        check_is_fitted(self)
+        return self._validate_X(X, reset=False)
 
     def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
         """Further training data for a fitted learner: the same features, the same labels."""
@@ -267,16 +318,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return Y.toarray() if sparse.issparse(Y) else Y
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        return self._scores(self._validate_X(X, reset=False))
-
-    def _decide(self, scores: NDArray[np.floating]) -> NDArray[Any] | sparse.csr_array:
-        if self.single_output_:
-            return self.classes_[scores.argmax(axis=1)]
-        above = scores > self._cut
-        if self.sparse_output_:
-            return sparse.csr_array(above).astype(np.int64)
-        return above.astype(np.int64)
+        return self._scores(self._validate_predict(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -286,11 +328,39 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
+_SEEN_BY_DOOR = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "label_names_",
+    "n_labels_",
+    "single_output_",
+    "sparse_output_",
+)
+"""What the door keeps of X and y."""
+
+
+def _if_scores_by(method: str) -> Any:
+    """Decorator: the method exists if the scores of the learner come from it."""
+
+    def check(self: MultiLabelClassifier) -> bool:
+        kind = self._score_method()
+        if kind != method:
+            raise AttributeError(
+                f"this {type(self).__name__} has no {method}: its scores come from {kind}"
+            )
+        return True
+
+    return available_if(check)
+
+
 class ProbabilisticClassifier(MultiLabelClassifier):
     """A learner whose scores are probabilities: ``predict_proba``, cut at 0.5."""
 
-    _cut = 0.5
+    def _score_method(self) -> str:
+        return "predict_proba"
 
+    @_if_scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
         """Probability of each label.
 
@@ -306,12 +376,26 @@ class ProbabilisticClassifier(MultiLabelClassifier):
         q = scores.shape[1]
         return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, q)
 
+    @available_if(lambda self: hasattr(self, "predict_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Logarithm of the probability of each label.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Minus infinity where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
 
 class ScoringClassifier(MultiLabelClassifier):
-    """A learner whose scores are no probabilities: ``decision_function``, cut at 0."""
+    """A learner whose scores are not probabilities: ``decision_function``, cut at 0."""
 
-    _cut = 0.0
+    def _score_method(self) -> str:
+        return "decision_function"
 
+    @_if_scores_by("decision_function")
     def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
         """Score of each label, positive for labels that are predicted.
 

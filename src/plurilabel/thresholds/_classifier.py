@@ -177,7 +177,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_ = self.estimator
         else:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
-        self.response_method_ = self._response_method()
+        self.response_method_ = self._score_method()
         probabilities = self.response_method_ == "predict_proba"
         if isinstance(self.strategy, str):
             strategy = get_strategy(self.strategy, probabilities=probabilities)
@@ -214,7 +214,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
         return IterativeStratifiedKFold(folds)
 
-    def _response_method(self) -> str:
+    def _score_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
         if not hasattr(self.estimator_, self.response_method):
@@ -233,7 +233,15 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_, X, method, n_labels=self.n_labels_, classes=classes
         )
 
-    def _decide(self, scores: NDArray[np.floating]) -> NDArray[Any] | sparse.csr_array:
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets by the strategy.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        scores = self._validated_scores(X)
         labels = self.strategy_.predict(scores)
         if self.single_output_:
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)

@@ -8,24 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from plurilabel._compat import HasMethods
 from plurilabel.base import (
     LabelMatrix,
     ProbabilisticClassifier,
     ScoringClassifier,
-    default_label_names,
 )
 from plurilabel.metrics import score_method
-from plurilabel.thresholds import as_labels
-from plurilabel.transformation._models import NO_PARAMS, Params, cut_of
+from plurilabel.transformation._models import Params
 
 ESTIMATOR: dict[str, list[Any]] = {
     "estimator": [
@@ -39,29 +35,15 @@ PARALLEL: dict[str, list[Any]] = {"n_jobs": [None, Integral], "verbose": ["verbo
 """Parameters of learners with many models."""
 
 
-def scores_by(method: str) -> Any:
-    """Decorator: the method exists only for learners whose scores come from it."""
-
-    def check(self: TransformationClassifier) -> bool:
-        kind = self._score_method()
-        if kind != method:
-            raise AttributeError(
-                f"this {type(self).__name__} has no {method}: its scores come from {kind}"
-            )
-        return True
-
-    return available_if(check)
-
-
 class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
     """A learner made of models of a base estimator that knows nothing of several labels.
 
     If the base estimator has ``predict_proba``, so has the learner, and the cut is 0.5; else its
     scores are decision values, it has ``decision_function``, and the cut is 0. It never has both.
 
-    Hooks: ``_fit(X, Y, params)``, where ``params`` goes to the base estimator's ``fit``, and
+    Hooks: ``_fit(X, Y, **params)``, where ``params`` goes to the base estimator's ``fit``, and
     ``_scores(X)``. ``_score_method()`` is overridden where the scores are of another kind than
-    those of the base estimator, ``_sets(X)`` where the sets are not the scores above the cut.
+    those of the base estimator, ``_predict(X)`` where the sets are not the scores above the cut.
     """
 
     estimator: Any
@@ -82,71 +64,14 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self
         """
         X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, self._routed(params, Y.shape[0]))
+        self._fit(X, Y, **self._routed(params, Y.shape[0]))
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None: ...
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
 
     def _score_method(self) -> str:
         return score_method(self.estimator)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
-        classes of shape (n,) if they were 1-D.
-        """
-        check_is_fitted(self)
-        X = self._validate_X(X, reset=False)
-        if self.single_output_:
-            return self.classes_[self._scores(X).argmax(axis=1)]
-        return as_labels(self._sets(X), to_sparse=self.sparse_output_)
-
-    @scores_by("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
-        """Probability of each label; only if the scores of this learner are probabilities.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
-        """
-        return super().predict_proba(X)
-
-    @scores_by("decision_function")
-    def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
-        """Score of each label, positive for labels that are predicted.
-
-        Only if the scores of this learner are no probabilities.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            For a 1-D y with two classes: shape (n,), positive for the second class.
-        """
-        return super().decision_function(X)
-
-    @property
-    def _cut(self) -> float:  # type: ignore[override]
-        return cut_of(self._score_method())
-
-    # learners inside learners ---------------------------------------------------------------
-
-    def _fit_inside(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> Self:
-        """``fit`` for data that another learner has checked; ask with ``_scores``, ``_sets``."""
-        self.single_output_, self.sparse_output_ = False, bool(sparse.issparse(Y))
-        self.n_features_in_, self.n_labels_ = X.shape[1], Y.shape[1]
-        self.classes_ = np.arange(Y.shape[1])
-        self.label_names_ = np.asarray(default_label_names(Y.shape[1]), dtype=object)
-        self._fit(X, Y, params)
-        return self
-
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        """Predicted label sets (n, q) for checked X: scores strictly above the cut."""
-        return self._scores(X) > self._cut
 
     # the door -------------------------------------------------------------------------------
 

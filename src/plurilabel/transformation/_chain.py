@@ -16,7 +16,6 @@ from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationC
 from plurilabel.transformation._chain_search import Found, beam_search, row_blocks, sample_sets
 from plurilabel.transformation._inputs import GrowingInput
 from plurilabel.transformation._models import (
-    NO_PARAMS,
     Params,
     binary_scores,
     columns,
@@ -157,7 +156,7 @@ class ClassifierChain(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         rng = check_random_state(self.random_state)
         self._check_inference(Y.shape[1])
         self.order_ = _check_order(self.order, Y.shape[1], rng)
@@ -197,9 +196,9 @@ class ClassifierChain(TransformationClassifier):
             inputs.append(scores[:, j] if pass_on else scores[:, j] > cut_of(method))
         return self._in_label_order(scores)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.inference == "greedy" or self.decide == "marginal":
-            return super()._sets(X)
+            return super()._predict(X)
         return self._search(X, Found.modes)
 
     def _search(self, X: Any, answer: Callable[[Found], NDArray[Any]]) -> NDArray[Any]:

@@ -53,7 +53,7 @@ class EnsembleClassifier(TransformationClassifier):
             rows = _draw_rows(self.sample, n, rng)
             (inner,) = draw_seeds(rng, 1)
             part = rows_of_params(params, rows, n)
-            return self._member(inner)._fit_inside(X[rows], Y[rows], part)
+            return self._member(inner)._fit_inside(X[rows], Y[rows], **part)
 
         seeds = draw_seeds(check_random_state(self.random_state), n_members)
         return in_parallel(
@@ -69,7 +69,7 @@ class EnsembleClassifier(TransformationClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         def vote(member: TransformationClassifier) -> NDArray[Any]:
-            return member._sets(X) if self.voting == "hard" else member._scores(X)
+            return member._predict(X) if self.voting == "hard" else member._scores(X)
 
         votes = in_parallel(vote, ((member,) for member in self._members), n_jobs=self.n_jobs)
         total = np.zeros((X.shape[0], self.n_labels_))

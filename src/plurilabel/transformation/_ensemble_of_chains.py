@@ -9,7 +9,7 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._chain import ClassifierChain
 from plurilabel.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, seeded
+from plurilabel.transformation._models import seeded
 
 
 class EnsembleOfChains(EnsembleClassifier):
@@ -99,7 +99,7 @@ class EnsembleOfChains(EnsembleClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.chains_ = self._fit_members(self.n_chains, X, Y, params)
 
     def _member(self, seed: int) -> ClassifierChain:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from plurilabel._compat import Interval
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, seeded
+from plurilabel.transformation._models import seeded
 from plurilabel.transformation._pruned_sets import PRUNING, PrunedSets
 
 
@@ -91,7 +91,7 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.models_ = self._fit_members(self.n_models, X, Y, params)
 
     def _member(self, seed: int) -> PrunedSets:

@@ -16,7 +16,6 @@ from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._models import (
-    NO_PARAMS,
     Always,
     Params,
     in_parallel,
@@ -120,7 +119,7 @@ class HOMER(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.tree_ = Node(np.arange(Y.shape[1]))
         inner = self._grow(self.tree_, Y, check_random_state(self.random_state))
         models = in_parallel(
@@ -155,17 +154,17 @@ class HOMER(TransformationClassifier):
             X, meta, params = X[rows], meta[rows], rows_of_params(params, rows, X.shape[0])
         meta = meta.astype(np.int8)
         if isinstance(self.estimator, TransformationClassifier):
-            return clone(self.estimator)._fit_inside(X, meta, params)
+            return clone(self.estimator)._fit_inside(X, meta, **params)
         if isinstance(self.estimator, MultiLabelClassifier):
             return clone(self.estimator).fit(X, meta, **params)
-        return BinaryRelevance(self.estimator)._fit_inside(X, meta, params)
+        return BinaryRelevance(self.estimator)._fit_inside(X, meta, **params)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         scores = np.empty((X.shape[0], self.n_labels_))
         self._descend(self.tree_, X, np.arange(X.shape[0]), np.inf, scores, stop_at=-np.inf)
         return scores
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = np.full((X.shape[0], self.n_labels_), -np.inf)
         self._descend(self.tree_, X, np.arange(X.shape[0]), np.inf, scores, stop_at=self._cut)
         return scores > self._cut

@@ -14,8 +14,6 @@ from plurilabel.base import LabelMatrix
 from plurilabel.metrics import score_method
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
     binary_scores,
     cut_of,
     fit_binary,
@@ -145,7 +143,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         check_is_fitted(self)
         return self.n_labels_ + self._quick(self._validate_X(X, reset=False))[1]
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         if self.voting == "soft" and score_method(self.estimator) != "predict_proba":
             raise ValueError(
                 "voting='soft' needs an estimator with predict_proba, "
@@ -172,10 +170,10 @@ class CalibratedLabelRanking(TransformationClassifier):
         votes = self._votes(X)
         return votes[:, :-1] - votes[:, -1:]
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick and self.voting == "hard":
             return self._quick(X)[0]
-        return super()._sets(X)
+        return super()._predict(X)
 
     def _votes(self, X: Any) -> NDArray[np.float64]:
         relevance = self._relevance_votes(X)

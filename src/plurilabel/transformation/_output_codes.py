@@ -16,8 +16,6 @@ from plurilabel.metrics import score_method
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._label_sets import distinct_sets, set_margins
 from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
     cut_of,
     draw_seeds,
     fit_binary,
@@ -136,7 +134,7 @@ class OutputCodes(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         n, q = Y.shape
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)

@@ -11,7 +11,6 @@ from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, TransformationClassifier
 from plurilabel.transformation._label_sets import LabelSetModel
-from plurilabel.transformation._models import NO_PARAMS, Params
 
 
 class LabelPowerset(TransformationClassifier):
@@ -69,12 +68,12 @@ class LabelPowerset(TransformationClassifier):
         self.estimator = estimator
         self.decide = decide
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.model_ = LabelSetModel.fit(self.estimator, X, Y, self._score_method(), params)
         self.sets_ = self.model_.sets
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return self.model_.label_scores(X)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        return super()._sets(X) if self.decide == "marginal" else self.model_.best_sets(X)
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
+        return super()._predict(X) if self.decide == "marginal" else self.model_.best_sets(X)

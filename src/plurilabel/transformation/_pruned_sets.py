@@ -12,7 +12,6 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, TransformationClassifier
 from plurilabel.transformation._label_sets import LabelSetModel
-from plurilabel.transformation._models import NO_PARAMS, Params
 
 PRUNING: dict[str, list[Any]] = {
     "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
@@ -96,7 +95,7 @@ class PrunedSets(TransformationClassifier):
         self.limit = limit
         self.decide = decide
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.model_ = LabelSetModel.fit(
             self.estimator,
             X,
@@ -112,5 +111,5 @@ class PrunedSets(TransformationClassifier):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return self.model_.label_scores(X)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        return super()._sets(X) if self.decide == "marginal" else self.model_.best_sets(X)
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
+        return super()._predict(X) if self.decide == "marginal" else self.model_.best_sets(X)

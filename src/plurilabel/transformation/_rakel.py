@@ -16,8 +16,6 @@ from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._label_sets import LabelSetModel
 from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
     dense,
     draw_seeds,
     in_parallel,
@@ -134,7 +132,7 @@ class RAkEL(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         method = super()._score_method()
 
         def fit(labels: NDArray[np.intp], seed: int) -> LabelSetModel:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, fit_each, score_each
+from plurilabel.transformation._models import fit_each, score_each
 
 
 class BinaryRelevance(TransformationClassifier):
@@ -92,7 +92,7 @@ class BinaryRelevance(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.models_ = fit_each(
             self.estimator, X, Y, params, n_jobs=self.n_jobs, verbose=self.verbose
         )
@@ -100,7 +100,7 @@ class BinaryRelevance(TransformationClassifier):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return score_each(self.models_, X, self._score_method(), n_jobs=self.n_jobs)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = self._scores(X)
         sets = scores > self._cut
         return never_empty(sets, scores) == 1 if self.nonempty else sets

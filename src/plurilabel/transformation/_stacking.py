@@ -15,7 +15,6 @@ from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
 from plurilabel.transformation._inputs import with_columns
 from plurilabel.transformation._models import (
-    NO_PARAMS,
     Params,
     cut_of,
     fit_each,
@@ -110,7 +109,7 @@ class StackedRelevance(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         jobs, verbose = self.n_jobs, self.verbose
         self.models_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
         first = self._first(self.models_, X) if self.cv is None else self._crossed(X, Y, params)
