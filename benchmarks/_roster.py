@@ -76,11 +76,13 @@ def learners() -> dict[str, Entry]:
         "MLkNNCV": Entry("lazy", lambda: pl.MLkNNCV(range(1, 31)), "neighbour search", SEARCH),
         "BinaryRelevance": transformation("BinaryRelevance"),
         "ClassifierChain": transformation("ClassifierChain"),
-        "EnsembleOfChains": transformation("EnsembleOfChains", n_chains=3, random_state=0),
+        "EnsembleOfChains": transformation("EnsembleOfChains", n_estimators=3, random_state=0),
         "LabelPowerset": transformation("LabelPowerset"),
         "PrunedSets": transformation("PrunedSets"),
-        "EnsembleOfPrunedSets": transformation("EnsembleOfPrunedSets", n_models=3, random_state=0),
-        "RAkEL": transformation("RAkEL", n_models=10, random_state=0),
+        "EnsembleOfPrunedSets": transformation(
+            "EnsembleOfPrunedSets", n_estimators=3, random_state=0
+        ),
+        "RAkEL": transformation("RAkEL", n_estimators=10, random_state=0),
         "StackedRelevance": transformation("StackedRelevance", cv=3),
         "CalibratedLabelRanking": transformation("CalibratedLabelRanking", quick=False),
         "HOMER": transformation("HOMER", random_state=0),

@@ -13,11 +13,15 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import _check_method_params as rows_of_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_sample_weight",
+    "rows_of_params",
     "validate_parameter_constraints",
     "versions",
 ]

@@ -38,9 +38,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from plurilabel._blocks import dense
 from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
+    "CUTS",
     "LabelMatrix",
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
@@ -52,6 +54,9 @@ __all__ = [
 LabelMatrix: TypeAlias = Any
 """Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
 label. Cast before a product."""
+
+CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
+"""The score above which a label is predicted, by the method that gives the scores."""
 
 
 def column_names(Y: Any) -> list[str] | None:
@@ -104,30 +109,29 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
         _check_zero_one(clean.data, name, clean)
         clean.eliminate_zeros()
         return clean
-    dense = np.asarray(Y)
-    if dense.ndim != 2:
+    array = np.asarray(Y)
+    if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix (instances, labels), "
-            f"got {dense.ndim} dimension(s) of shape {dense.shape}"
+            f"got {array.ndim} dimension(s) of shape {array.shape}"
         )
-    if dense.dtype == object:
-        dense = _object_to_number(dense, name)
-    if dense.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold only 0 and 1, got values of type {dense.dtype}")
-    _check_zero_one(dense, name)
-    return np.ascontiguousarray(dense, dtype=np.int8)
+    if array.dtype == object:
+        array = _object_to_number(array, name)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold only 0 and 1, got values of type {array.dtype}")
+    _check_zero_one(array, name)
+    return np.ascontiguousarray(array, dtype=np.int8)
 
 
-def _object_to_number(dense: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     try:
-        return dense.astype(np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError):
-        for i, row in enumerate(dense):
-            for j, value in enumerate(row):
-                if not isinstance(value, int | float | np.number | np.bool_):
-                    raise ValueError(
-                        f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
-                    ) from None
+        for (i, j), value in np.ndenumerate(array):
+            if not isinstance(value, int | float | np.number | np.bool_):
+                raise ValueError(
+                    f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
+                ) from None
         raise
 
 
@@ -221,7 +225,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     @property
     def _cut(self) -> float:
         """The score above which a label is predicted."""
-        return 0.5 if self._score_method() == "predict_proba" else 0.0
+        return CUTS[self._score_method()]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
@@ -313,9 +317,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
             )
-        if self.sparse_output_:
-            return sparse.csr_array(Y)
-        return Y.toarray() if sparse.issparse(Y) else Y
+        return sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         return self._scores(self._validate_predict(X))

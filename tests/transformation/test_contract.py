@@ -23,7 +23,7 @@ MARGIN = Line()  # gives decision values
 MORE = [
     ClassifierChain(SURE, inference="beam", beam_width=3, decide="marginal"),
     ClassifierChain(SURE, inference="monte-carlo", n_samples=20, decide="marginal"),
-    EnsembleOfChains(SURE, n_chains=3, sample="bootstrap", voting="hard"),
+    EnsembleOfChains(SURE, n_estimators=3, bootstrap=True, voting="hard"),
     LabelPowerset(SURE, decide="marginal"),
     PrunedSets(MARGIN),
     RAkEL(MARGIN, k=2),

@@ -7,31 +7,26 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from plurilabel._compat import HasMethods
-from plurilabel.base import (
-    LabelMatrix,
-    ProbabilisticClassifier,
-    ScoringClassifier,
-)
+from plurilabel._compat import HasMethods, check_sample_weight
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
 from plurilabel.metrics import score_method
-from plurilabel.transformation._models import Params
 
-ESTIMATOR: dict[str, list[Any]] = {
+ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [
         HasMethods(["fit", "predict_proba"]),
         HasMethods(["fit", "decision_function"]),
     ],
 }
-"""What a base estimator must have."""
+"""Parameters of learners with one model: a base estimator."""
 
-PARALLEL: dict[str, list[Any]] = {"n_jobs": [None, Integral], "verbose": ["verbose"]}
+MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
 """Parameters of learners with many models."""
 
 
@@ -64,7 +59,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self
         """
         X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, **self._routed(params, Y.shape[0]))
+        self._fit(X, Y, **self._routed(X, params))
         return self
 
     @abstractmethod
@@ -87,20 +82,18 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
-            ensure_all_finite=not self._allows_nan() or "allow-nan",
+            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
         )
 
-    def _allows_nan(self) -> bool:
-        return bool(get_tags(self.estimator).input_tags.allow_nan)
-
-    def _routed(self, params: dict[str, Any], n: int) -> Params:
+    def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """What goes to the base estimator's ``fit`` beside X and y."""
         if get_config()["enable_metadata_routing"]:
             routed = dict(process_routing(self, "fit", **params).estimator.fit)
         else:
             routed = {name: value for name, value in params.items() if value is not None}
             if others := sorted(routed.keys() - {"sample_weight"}):
                 raise ValueError(
-                    f"{others} can only be passed to fit with "
+                    f"passing {others} to fit is only supported if metadata routing is enabled: "
                     "sklearn.set_config(enable_metadata_routing=True)"
                 )
             if routed and not _takes_weights(self.estimator):
@@ -109,8 +102,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
                     "does not take it"
                 )
         if routed.get("sample_weight") is not None:
-            routed["sample_weight"] = _check_weights(routed["sample_weight"], n)
-        return {name: _as_rows(value, n) for name, value in routed.items()}
+            routed["sample_weight"] = check_sample_weight(
+                routed["sample_weight"], X, dtype=np.float64
+            )
+        return routed
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where ``fit`` sends metadata: to ``estimator.fit``."""
@@ -132,22 +127,3 @@ def _takes_weights(estimator: Any) -> bool:
     if isinstance(estimator, TransformationClassifier):  # which passes them on
         return _takes_weights(estimator.estimator)
     return bool(has_fit_parameter(estimator, "sample_weight"))
-
-
-def _check_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
-    checked = np.asarray(weights, dtype=np.float64)
-    if checked.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have one weight for each of the {n} instances, "
-            f"got shape {checked.shape}"
-        )
-    if not np.isfinite(checked).all():
-        raise ValueError("sample_weight must be finite, got NaN or infinity")
-    return checked
-
-
-def _as_rows(value: Any, n: int) -> Any:
-    """Metadata with an entry per instance as an array, so that rows can be taken from it."""
-    if isinstance(value, str | bytes | dict) or not hasattr(value, "__len__") or len(value) != n:
-        return value
-    return np.asarray(value)

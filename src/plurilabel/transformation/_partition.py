@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from plurilabel.base import LabelMatrix, check_labels
+from plurilabel.base import check_labels
 
 
 def partition_labels(
@@ -18,8 +18,8 @@ def partition_labels(
     """Divide the labels into parts of even size in which labels occur together.
 
     Balanced k-means on the columns of Y: a label goes to the nearest centre whose part has room.
-    A part has at most q / n_parts labels, rounded up; where a further label is nearer to the
-    centre than one that is in, that one has to look elsewhere.
+    A part has at most q / n_parts labels, rounded up; if a further label is nearer to the centre
+    of a full part than one of its labels, that one has to go elsewhere.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def partition_labels(
     Returns
     -------
     list of ndarray
-        The labels of each part, in their order; the parts in the order of their first labels.
+        The labels of each part, in ascending order; the parts by their first labels.
 
     Notes
     -----
@@ -54,34 +54,25 @@ def partition_labels(
     >>> [part.tolist() for part in partition_labels(Y, 2, random_state=0)]
     [[0, 2], [1, 3]]
     """
-    labels = check_labels(Y)
-    q = labels.shape[1]
+    W = check_labels(Y).astype(np.float64)
+    q = W.shape[1]
     if not 1 <= n_parts <= q:
         raise ValueError(f"n_parts must be between 1 and the {q} labels, got {n_parts}")
-    part = balanced_parts(labels, n_parts, check_random_state(random_state), n_iter)
-    found = [np.flatnonzero(part == c) for c in np.unique(part)]
-    return sorted(found, key=lambda members: int(members[0]))
-
-
-def balanced_parts(
-    Y: LabelMatrix, k: int, rng: np.random.RandomState, n_iter: int
-) -> NDArray[np.intp]:
-    """The part, 0 to k - 1, of each label."""
-    q = Y.shape[1]
-    W = Y.astype(np.float64)
     squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
-    members = np.zeros((q, k))
-    members[rng.permutation(q)[:k], np.arange(k)] = 1  # the first centres
+    members = np.zeros((q, n_parts))
+    first = check_random_state(random_state).permutation(q)[:n_parts]
+    members[first, np.arange(n_parts)] = 1
     part = np.full(q, -1)
     for _ in range(n_iter):
         centres = (W @ members) / np.maximum(members.sum(axis=0), 1)  # (n, k)
         # |w - c|^2 = |w|^2 - 2 <w, c> + |c|^2, and <w, c> is a mean of co-occurrence counts
         distances = squares[:, None] - 2 * (W.T @ centres) + (centres**2).sum(axis=0)
-        before, part = part, _assign(distances.round(9), -(-q // k))
+        before, part = part, _assign(distances.round(9), -(-q // n_parts))
         if np.array_equal(part, before):
             break
-        members = (part[:, None] == np.arange(k)).astype(np.float64)
-    return part
+        members = (part[:, None] == np.arange(n_parts)).astype(np.float64)
+    found = [np.flatnonzero(part == c) for c in np.unique(part)]
+    return sorted(found, key=lambda labels: int(labels[0]))
 
 
 def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:

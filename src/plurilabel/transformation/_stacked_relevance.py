@@ -9,19 +9,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import StrOptions
-from plurilabel.base import LabelMatrix
+from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._inputs import with_columns
+from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import (
-    Params,
-    cut_of,
     fit_each,
-    rows_of_params,
+    out_of_fold,
     score_each,
+    with_columns,
 )
-from plurilabel.transformation._out_of_fold import check_foldable, check_partition
 
 
 class StackedRelevance(TransformationClassifier):
@@ -48,7 +45,7 @@ class StackedRelevance(TransformationClassifier):
 
     Attributes
     ----------
-    models_, final_models_ : lists of q fitted models
+    estimators_, final_estimators_ : lists of q fitted models
         The first and the second layer.
     label_names_ : ndarray of shape (q,)
 
@@ -82,9 +79,8 @@ class StackedRelevance(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
-        "final_estimator": [None, *ESTIMATOR["estimator"]],
+        **MANY_MODELS,
+        "final_estimator": [None, *MANY_MODELS["estimator"]],
         "keep_features": ["boolean"],
         "stack_input": [StrOptions({"scores", "labels"})],
         "cv": ["cv_object", None],
@@ -111,15 +107,27 @@ class StackedRelevance(TransformationClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         jobs, verbose = self.n_jobs, self.verbose
-        self.models_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
-        first = self._first(self.models_, X) if self.cv is None else self._crossed(X, Y, params)
-        self.final_models_ = fit_each(
+        method = score_method(self.estimator)
+        self.estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
+        if self.cv is None:
+            first = score_each(self.estimators_, X, method, n_jobs=jobs)
+        else:
+            first = out_of_fold(self.estimator, X, Y, self._splits(X, Y), method, params, jobs)
+        self.final_estimators_ = fit_each(
             self._final(), self._inputs(X, first), Y, params, n_jobs=jobs, verbose=verbose
         )
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        inputs = self._inputs(X, self._first(self.models_, X))
-        return score_each(self.final_models_, inputs, self._score_method(), n_jobs=self.n_jobs)
+        jobs = self.n_jobs
+        first = score_each(self.estimators_, X, score_method(self.estimator), n_jobs=jobs)
+        inputs = self._inputs(X, first)
+        return score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
+
+    def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
+        """What the second layer sees, given the first layer's scores (n, q)."""
+        if self.stack_input == "labels":
+            first = (first > CUTS[score_method(self.estimator)]).astype(np.float64)
+        return with_columns(X, first) if self.keep_features else first
 
     def _final(self) -> Any:
         return self.estimator if self.final_estimator is None else self.final_estimator
@@ -127,27 +135,9 @@ class StackedRelevance(TransformationClassifier):
     def _score_method(self) -> str:
         return score_method(self._final())
 
-    def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
-        return with_columns(X, first) if self.keep_features else first
-
-    def _first(self, models: Any, X: Any) -> NDArray[np.floating]:
-        """The first layer's answers (n, q)."""
-        method = score_method(self.estimator)
-        scores = score_each(models, X, method, n_jobs=self.n_jobs)
-        if self.stack_input == "scores":
-            return scores
-        return (scores > cut_of(method)).astype(np.float64)
-
-    def _crossed(self, X: Any, Y: LabelMatrix, params: Params) -> NDArray[np.floating]:
-        """The first layer's answers to its training data, from models that have not seen them."""
-        n, q = Y.shape
-        check_foldable(n)
+    def _splits(self, X: Any, Y: LabelMatrix) -> list[Any]:
+        n = Y.shape[0]
+        if n < 2:
+            raise ValueError(f"cross-validation needs at least two instances, got n_samples={n}")
         cv = IterativeStratifiedKFold(min(self.cv, n)) if isinstance(self.cv, int) else self.cv
-        splits = list(check_cv(cv).split(X, Y))
-        check_partition(splits, n)
-        first = np.empty((n, q))
-        for train, test in splits:
-            part = rows_of_params(params, train, n)
-            models = fit_each(self.estimator, X[train], Y[train], part, n_jobs=self.n_jobs)
-            first[test] = self._first(models, X[test])
-        return first
+        return list(check_cv(cv).split(X, Y))
