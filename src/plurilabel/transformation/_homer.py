@@ -153,6 +153,8 @@ class HOMER(TransformationClassifier):
             X, meta, params = X[rows], meta[rows], rows_of_params(X, params, rows)
         ours = isinstance(self.estimator, MultiLabelClassifier)
         learner = clone(self.estimator) if ours else BinaryRelevance(self.estimator)
+        if isinstance(learner, TransformationClassifier):  # whose X is as checked as ours
+            return learner._fit_inside(X, meta.astype(np.int8), **params)
         return learner.fit(X, meta, **params)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
@@ -183,6 +185,8 @@ class HOMER(TransformationClassifier):
         if learner is None:
             absent = constant_score(False, self.n_samples_fit_, self._score_method())
             return np.full((X.shape[0], len(children)), absent)
+        if isinstance(learner, TransformationClassifier):
+            return learner._scores(X)
         return label_scores(learner, X, n_labels=len(children))
 
 

@@ -7,6 +7,8 @@ A label that all training instances have, or none, never reaches a base estimato
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,17 +42,25 @@ def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params) -> Any:
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         return clone(estimator).fit(X, y, **params)
-    # sure of its answer; its prior is that of n instances and half a one that disagrees
-    weights = (n + 0.5, 0.5) if present == 0 else (0.5, n + 0.5)
-    stand_in = DummyClassifier(strategy="most_frequent")
-    return stand_in.fit(X[[0, 0]], [0, 1], sample_weight=weights)
+    stand_in = copy(_sure_model())
+    stand_in.n_features_in_ = X.shape[1]
+    # the frequencies of y if there were one instance more, half of it with the label
+    stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
+    return stand_in
+
+
+@cache
+def _sure_model() -> DummyClassifier:
+    """A model of two classes that is sure of the more frequent one; to be copied."""
+    return DummyClassifier(strategy="most_frequent").fit([[0.0], [0.0]], [0, 1])
 
 
 def binary_scores(model: Any, X: Any, method: str) -> NDArray[np.floating]:
     """Score of y = 1 for each row, shape (n,)."""
-    if method == "decision_function" and isinstance(model, DummyClassifier):
+    if isinstance(model, DummyClassifier) and model.strategy == "most_frequent":
         absent, present = model.class_prior_
-        return np.full(X.shape[0], np.log(present / absent))
+        sure = method == "predict_proba"
+        return np.full(X.shape[0], float(present > absent) if sure else np.log(present / absent))
     if is_linear(model, method):
         return linear_scores([model], X, method).ravel()
     scores = np.asarray(getattr(model, method)(X))
@@ -80,7 +90,7 @@ def is_linear(model: Any, method: str) -> bool:
     else:
         others = (LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
         known = method == "decision_function" and type(model) in others
-    return known and len(np.atleast_2d(model.coef_)) == 1
+    return known and (model.coef_.ndim == 1 or len(model.coef_) == 1)
 
 
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
@@ -138,9 +148,10 @@ def score_each(
     groups = _asked_together(models, X, method)
     jobs = (([models[l] for l in labels], X, method) for labels in groups)
     scores = in_parallel(_score_group, jobs, n_jobs=n_jobs)
-    if len(groups) == 1:
-        return scores[0]
-    return np.hstack(scores).take(np.argsort(np.concatenate(groups)), axis=1)
+    together = np.hstack(scores) if len(scores) > 1 else scores[0]
+    if len(groups) in (1, len(models)):  # in the order of the labels
+        return together
+    return together.take(np.argsort(np.concatenate(groups)), axis=1)
 
 
 def _score_group(models: list[Any], X: Any, method: str) -> NDArray[np.floating]:

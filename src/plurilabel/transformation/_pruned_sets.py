@@ -121,18 +121,20 @@ def prune(
     more than ``limit`` labels.
     """
     counts = np.bincount(classes, minlength=sets.shape[0])
-    size = np.diff(sets.indptr)
     frequent = np.flatnonzero(counts > threshold)
+    if len(frequent) == len(counts):
+        return np.arange(len(classes)), sets, classes
     if len(frequent) == 0:
         raise ValueError(
             f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
             f"seen more than {threshold} times in n_samples={len(classes)}"
         )
+    size = np.diff(sets.indptr)
     new = np.full(sets.shape[0], -1)
     new[frequent] = np.arange(len(frequent))
     rows = np.flatnonzero(new[classes] >= 0)
     pieces = [(rows, new[classes[rows]])]
-    if reintroduce is not None and len(frequent) < len(counts):
+    if reintroduce is not None:
         rare = np.flatnonzero(counts <= threshold)
         whole = sets.astype(np.int64)
         shared = (whole[rare] @ whole[frequent].T).toarray()  # labels in common (rare, frequent)
