@@ -48,7 +48,10 @@ __all__ = [
     "ProbabilisticClassifier",
     "ScoringClassifier",
     "check_labels",
+    "check_scores",
     "column_names",
+    "default_label_names",
+    "names_or_default",
 ]
 
 LabelMatrix: TypeAlias = Any
@@ -60,13 +63,26 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 
 def column_names(Y: Any) -> list[str] | None:
-    """Names of the columns of a data frame, as strings; None for anything else."""
+    """Names of the columns of a data frame, as strings; None for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"sea": [1], "sun": [0]})), column_names([[1, 0]])
+    (['sea', 'sun'], None)
+    """
     columns = getattr(Y, "columns", None)
     return None if columns is None else [str(name) for name in columns]
 
 
 def default_label_names(q: int) -> list[str]:
-    """Names for labels that came without."""
+    """Names for labels that have none.
+
+    Examples
+    --------
+    >>> default_label_names(3)
+    ['label0', 'label1', 'label2']
+    """
     return [f"label{j}" for j in range(q)]
 
 
@@ -78,7 +94,7 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     Y : array-like, sparse matrix or data frame of shape (n, q)
         Only 0 and 1 (or False and True) may occur.
     name : str
-        How error messages call it.
+        Its name in error messages.
 
     Returns
     -------
@@ -152,7 +168,14 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
 
 
 def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.csr_array:
-    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR."""
+    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR.
+
+    Examples
+    --------
+    >>> check_scores([[1, 0], [0, 1]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return check_array(
         scores,
         accept_sparse="csr",
@@ -416,7 +439,7 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
     """The 1-D form of y if it gives one class to each instance, None if it is a matrix.
 
     A single column of 0 and 1 is a matrix with one label; a single column of anything else is
-    taken for classes, with scikit-learn's warning.
+    read as classes, with scikit-learn's warning.
     """
     y = np.asarray(y)
     if y.ndim == 1:
@@ -443,7 +466,13 @@ def _one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def names_or_default(names: Sequence[str] | None, q: int) -> list[str]:
-    """Given label names, checked for their number, or made-up ones."""
+    """Given label names, checked for their number, or default ones.
+
+    Examples
+    --------
+    >>> names_or_default(["sea", "sun"], 2), names_or_default(None, 2)
+    (['sea', 'sun'], ['label0', 'label1'])
+    """
     if names is None:
         return default_label_names(q)
     if len(names) != q:

@@ -29,7 +29,7 @@ MORE = [
     RAkEL(MARGIN, k=2),
     RAkEL(SURE, k=2, overlapping=False, labelsets="co-occurrence"),
     CalibratedLabelRanking(SURE, voting="soft"),
-    StackedRelevance(SURE, keep_features=False, stack_input="labels", cv=None),
+    StackedRelevance(SURE, passthrough=False, stack_method="predict", cv=None),
     OutputCodes(SURE, code="repetition", sets="all"),
     HOMER(SURE, n_children=2),
 ]

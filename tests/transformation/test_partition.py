@@ -40,5 +40,5 @@ def test_labels_that_occur_together_are_together():
         ]
         hits += dense == wanted
     assert hits >= 5
-    with pytest.raises(ValueError, match="n_parts must be between 1 and the 12 labels, got 13"):
+    with pytest.raises(ValueError, match="n_clusters must be between 1 and the 12 labels, got 13"):
         partition_labels(Y, 13)

@@ -10,19 +10,19 @@ from tests.transformation.data import BASE, made
 
 
 @pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("stack_input", ["scores", "labels"])
+@pytest.mark.parametrize("stack_method", ["auto", "predict"])
 @pytest.mark.parametrize("folds", [None, 3])
-def test_stacked_relevance(keep, stack_input, folds):
+def test_stacked_relevance(keep, stack_method, folds):
     X, Y = made(60, 2, 3)
     new = X[:7] + 0.1
     cv = folds and [(np.delete(np.arange(60), t), t) for t in np.array_split(np.arange(60), 3)]
-    learner = StackedRelevance(BASE, keep_features=keep, stack_input=stack_input, cv=cv)
+    learner = StackedRelevance(BASE, passthrough=keep, stack_method=stack_method, cv=cv)
 
     def answers(rows, queries):
         p = np.column_stack(
             [clone(BASE).fit(X[rows], y).predict_proba(queries)[:, 1] for y in Y[rows].T]
         )
-        return p if stack_input == "scores" else (p > 0.5).astype(float)
+        return p if stack_method == "auto" else (p > 0.5).astype(float)
 
     every = np.arange(60)
     first = np.empty((60, 3))

@@ -31,7 +31,7 @@ MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
 
 
 class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
-    """A learner made of models of a base estimator that knows nothing of several labels.
+    """A learner made of models of a base estimator that handles one label at a time.
 
     If the base estimator has ``predict_proba``, so has the learner, and the cut is 0.5; else its
     scores are decision values, it has ``decision_function``, and the cut is 0. It never has both.
@@ -71,9 +71,9 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     # the door -------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """As for all learners, once in the order of rows that most base estimators would copy to.
+        """As for all learners, and in row order, into which most base estimators would copy it.
 
-        Missing values are welcome where the base estimator takes them.
+        Missing values are accepted where the base estimator accepts them.
         """
         return validate_data(
             self,
@@ -99,7 +99,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
             if routed and not _takes_weights(self.estimator):
                 raise ValueError(
                     f"sample_weight was passed, but fit of {type(self.estimator).__name__} "
-                    "does not take it"
+                    "does not accept it"
                 )
         if routed.get("sample_weight") is not None:
             routed["sample_weight"] = check_sample_weight(

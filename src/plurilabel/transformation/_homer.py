@@ -26,7 +26,7 @@ class HOMER(TransformationClassifier):
     size, of labels that occur together; the children are these parts, down to single labels.
     A node is trained on the instances that have one of its labels, to predict which children
     have one. An instance goes down to the predicted children, and the labels that it reaches are
-    its labels. So each model is small and balanced, and few are asked.
+    its labels. Each model is small and balanced, and few are asked.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class HOMER(TransformationClassifier):
     score on its path, which is above the cut exactly where every node on it scores the next one
     above the cut: the paper's prediction. It is only a bound on the label's probability.
 
-    ``predict`` asks a node only about the instances that reach it: with ``c`` labels to an
+    ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
     instance about ``c * n_children * log(q)`` models instead of q. Scores need all nodes.
 
     References

@@ -124,11 +124,11 @@ def fit_each(
     where the factorised matrix is.
     """
     if _learns_together(estimator) and isinstance(Y, np.ndarray):
-        vary = np.flatnonzero(Y.min(axis=0) != Y.max(axis=0))
-        if len(vary) > 1:
-            shared = clone(estimator).fit(X, Y[:, vary].astype(np.int64), **params)
+        varies = Y.min(axis=0) != Y.max(axis=0)
+        if varies.sum() > 1:
+            shared = clone(estimator).fit(X, Y[:, varies].astype(np.int64), **params)
             return [
-                shared if l in vary else fit_binary(estimator, X, Y[:, l], params)
+                shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
                 for l in range(Y.shape[1])
             ]
     jobs = ((estimator, X, y, params) for y in columns(Y))

@@ -31,7 +31,7 @@ class OutputCodes(TransformationClassifier):
     """Learn a redundant code of the label set, and correct the errors in its bits.
 
     A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
-    binary model learns each bit. The label set predicted is the one whose code word fits the
+    binary model learns each bit. The predicted label set is the one whose code word fits the
     models' answers best.
 
     Parameters
@@ -78,7 +78,7 @@ class OutputCodes(TransformationClassifier):
 
     A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
     data a base estimator would give the same answer again. Log-odds are bounded by
-    log(2 n + 1), so that no bit is beyond doubt.
+    log(2 n + 1), so that no single bit decides alone.
 
     References
     ----------

@@ -24,7 +24,7 @@ from plurilabel.transformation._pruned_sets import PrunedSets
 class RAkEL(VotingClassifier):
     """Random k-labelsets: many small label powersets vote.
 
-    Each model is a label powerset over k of the q labels, and sees only the sets of these that
+    Each model is a label powerset over k of the q labels; its classes are the sets of these that
     occur. For each label, tau counts the models whose k labels include it, mu those that predict
     it; it is predicted if mu / tau > 0.5.
 
@@ -41,8 +41,8 @@ class RAkEL(VotingClassifier):
     overlapping : bool, default=True
         Whether labelsets may share labels. If not, each label has one model.
     labelsets : {"random", "co-occurrence"}, default="random"
-        How disjoint labelsets are made: at random, or so that labels which occur together are
-        together, by :func:`partition_labels`. Overlapping ones are random.
+        How disjoint labelsets are made: at random, or by :func:`partition_labels`, which puts
+        labels that occur together into one. Overlapping ones are random.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: a model votes with the label set that it predicts. "soft": with
         its scores, probabilities or decision values.

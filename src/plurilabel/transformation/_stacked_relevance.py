@@ -1,4 +1,4 @@
-"""Stacked relevance: a second layer that sees the first one's answers for all labels."""
+"""Stacked relevance: a second layer that sees the first one's output for all labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plurilabel.transformation._models import (
 
 
 class StackedRelevance(TransformationClassifier):
-    """Two layers of binary relevance: the second sees what the first says of all labels.
+    """Two layers of binary relevance: the second sees the first one's scores for all labels.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ class StackedRelevance(TransformationClassifier):
         Of the first layer; with ``predict_proba`` or ``decision_function``.
     final_estimator : classifier, default=None
         Of the second layer; None for ``estimator``.
-    keep_features : bool, default=True
-        Whether the second layer sees X beside the first layer's answers.
-    stack_input : {"scores", "labels"}, default="scores"
-        Which answers of the first layer the second one sees.
+    passthrough : bool, default=True
+        Whether the second layer sees X in addition to the output of the first.
+    stack_method : {"auto", "predict"}, default="auto"
+        What the second layer sees of the first: its scores, or the labels that it predicts.
     cv : int, cross-validation splitter, iterable or None, default=5
         How the second layer's training inputs are made: by models trained on the other folds. An
-        int is a number of folds with even label proportions. None: by the first layer itself on
+        int is a number of folds with even label proportions. None: by the first layer itself, on
         its own training data, as in the paper.
     n_jobs : int, default=None
         Labels that are learned at the same time, in threads. The result does not depend on it.
@@ -53,9 +53,9 @@ class StackedRelevance(TransformationClassifier):
     -----
     The scores are those of the second layer: probabilities if its estimator gives them.
 
-    The paper's second layer is trained on the first one's answers to its own training data. Those
-    look surer than the answers to new data will be; hence the default of 5 folds, at 5 times the
-    cost of the first layer. On the hold-outs of emotions, scene, yeast and medical with logistic
+    The paper's second layer is trained on the output of the first for its own training data, on
+    which it is more confident than on new data; hence the default of 5 folds, at 5 times the cost
+    of the first layer. On the hold-outs of emotions, scene, yeast and medical with logistic
     regression the Hamming loss is 0.2046, 0.1189, 0.2123 and 0.0139 with folds, 0.2087, 0.1268,
     0.2115 and 0.0143 without, and 0.2211, 0.1299, 0.2109 and 0.0146 for one layer. Subset accuracy
     is mixed: 0.248, 0.478, 0.137 and 0.515 with folds, 0.233, 0.483, 0.167 and 0.501 without.
@@ -81,8 +81,8 @@ class StackedRelevance(TransformationClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
         "final_estimator": [None, *MANY_MODELS["estimator"]],
-        "keep_features": ["boolean"],
-        "stack_input": [StrOptions({"scores", "labels"})],
+        "passthrough": ["boolean"],
+        "stack_method": [StrOptions({"auto", "predict"})],
         "cv": ["cv_object", None],
     }
 
@@ -91,16 +91,16 @@ class StackedRelevance(TransformationClassifier):
         estimator: Any,
         *,
         final_estimator: Any = None,
-        keep_features: bool = True,
-        stack_input: str = "scores",
+        passthrough: bool = True,
+        stack_method: str = "auto",
         cv: Any = 5,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
         self.final_estimator = final_estimator
-        self.keep_features = keep_features
-        self.stack_input = stack_input
+        self.passthrough = passthrough
+        self.stack_method = stack_method
         self.cv = cv
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -125,9 +125,9 @@ class StackedRelevance(TransformationClassifier):
 
     def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
         """What the second layer sees, given the first layer's scores (n, q)."""
-        if self.stack_input == "labels":
+        if self.stack_method == "predict":
             first = (first > CUTS[score_method(self.estimator)]).astype(np.float64)
-        return with_columns(X, first) if self.keep_features else first
+        return with_columns(X, first) if self.passthrough else first
 
     def _final(self) -> Any:
         return self.estimator if self.final_estimator is None else self.final_estimator

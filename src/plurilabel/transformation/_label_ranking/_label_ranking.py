@@ -38,8 +38,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         "hard", as in the paper: a model gives its vote to one label. "soft": it divides the vote
         by its probabilities; needs ``predict_proba``.
     quick : bool, default=True
-        Whether ``predict`` asks only the pairs that can still change the answer, which is the
-        same; see the notes. Soft votes are always all asked.
+        Whether ``predict`` asks only the pairs that can still change the prediction, which stays
+        the same; see the notes. With soft votes, all pairs are asked.
     n_jobs : int, default=None
         Models that are learned or asked at the same time, in threads. The result does not depend
         on it.
@@ -60,7 +60,8 @@ class CalibratedLabelRanking(TransformationClassifier):
     Notes
     -----
     ``decision_function`` is the votes of a label less those of V, so that the cut is 0; the votes
-    themselves are in :meth:`votes`. Equal votes with V are not enough, as in the review.
+    themselves are in :meth:`votes`. A label with as many votes as V is not predicted, as in the
+    review.
 
     Quick voting follows Loza Mencía et al.: labels meet the opponents that have lost least, and
     a label is settled as soon as its losses reach those of V. Three things differ. V, whose models
