@@ -204,9 +204,12 @@ def test_any_backend_and_number_of_workers_gives_the_same():
         (OutputCodes(GaussianNB(), n_bits=3), "at least the number of labels, 4, got 3"),
         (
             OutputCodes(GaussianNB(), code=np.eye(3)),
-            "a row for each of the 4 labels, got an",
+            "a row for each of the 4 labels, got shape",
         ),
-        (OutputCodes(GaussianNB(), code=np.eye(4) * 2), "code must be a 0/1 matrix"),
+        (
+            OutputCodes(GaussianNB(), code=np.eye(4) * 2),
+            "code must hold only 0 and 1, got 2",
+        ),
         (
             OutputCodes(GaussianNB(), code=np.eye(4)[:, :2]),
             "in at least one bit, but 2 is in no",

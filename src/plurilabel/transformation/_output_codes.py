@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
-from plurilabel.base import CUTS, LabelMatrix
+from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.metrics import score_method
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_powerset import distinct_sets, set_margins
@@ -201,12 +201,9 @@ class OutputCodes(TransformationClassifier):
 
 
 def _check_code(code: Any, q: int) -> NDArray[np.int64]:
-    G = np.asarray(code)
-    if G.ndim != 2 or G.shape[0] != q or not np.isin(G, (0, 1)).all():
-        raise ValueError(
-            f"code must be a 0/1 matrix with a row for each of the {q} labels, "
-            f"got an array of shape {G.shape}"
-        )
+    G = check_labels(code, name="code")
+    if G.shape[0] != q:
+        raise ValueError(f"code must have a row for each of the {q} labels, got shape {G.shape}")
     if not G.any(axis=1).all():
         unused = int(np.flatnonzero(~G.any(axis=1))[0])
         raise ValueError(f"code must have each label in at least one bit, but {unused} is in none")
