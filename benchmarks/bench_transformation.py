@@ -52,7 +52,7 @@ def over_base_estimator(name: str, X: Any, Y: Any) -> list[Row]:
     rows = []
     for learner, fits in (
         (BinaryRelevance(base), 1),
-        (EnsembleOfChains(base, n_chains=3, sample=1.0, random_state=0), 3),
+        (EnsembleOfChains(base, n_estimators=3, max_samples=1.0, random_state=0), 3),
         (StackedRelevance(base, cv=None), 2),
     ):
         what = f"{type(learner).__name__}, fit, {name}, {n:,} x {d}, {q} labels"

@@ -56,13 +56,13 @@ def learners(base: Any, q: int) -> dict[str, Any]:
         "CalibratedLabelRanking": CalibratedLabelRanking(base),
         "CalibratedLabelRanking, soft": CalibratedLabelRanking(base, voting="soft"),
         "ClassifierChain": ClassifierChain(base),
-        "ClassifierChain, cross-validated": ClassifierChain(base, chain_input="cross-validated"),
+        "ClassifierChain, cross-validated": ClassifierChain(base, cv=5),
         "ClassifierChain, beam": ClassifierChain(base, inference="beam"),
         "ClassifierChain, Monte Carlo, marginal": ClassifierChain(
             base, inference="monte-carlo", decide="marginal", random_state=0
         ),
         "EnsembleOfChains": EnsembleOfChains(base, random_state=0),
-        "EnsembleOfChains, all instances": EnsembleOfChains(base, sample=1.0, random_state=0),
+        "EnsembleOfChains, all instances": EnsembleOfChains(base, max_samples=1.0, random_state=0),
         "EnsembleOfChains, hard": EnsembleOfChains(base, voting="hard", random_state=0),
         "LabelPowerset": LabelPowerset(base),
         "LabelPowerset, marginal": LabelPowerset(base, decide="marginal"),

@@ -2,13 +2,13 @@
 Transformations compared
 ========================
 
-One base classifier, and thirteen ways to make it a multi-label learner. Some predict more label
-sets exactly, some rank the labels better.
+One base classifier, and thirteen ways to turn it into a multi-label learner. Some predict more
+label sets exactly, some rank the labels better.
 """
 
 # %%
-# Digits tagged by their properties, right half with noise. The base is logistic regression; every
-# learner has its defaults.
+# Digits tagged by their properties; only the right half of the image is used, with noise. The base
+# classifier is logistic regression; every learner has its default parameters.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -85,5 +85,5 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# Digits have only ten label sets, which is why methods that look at whole sets win in both here.
-# On standard datasets the picture is more mixed: see the tables of all transformations.
+# Digits have only ten label sets, which is why methods that model whole sets win by both measures
+# here. On standard datasets the picture is more mixed: see the tables of all transformations.

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import expit
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -13,7 +14,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import BRkNN, MLkNN
-from plurilabel.base import NumberedNames, ScoringClassifier, check_labels
+from plurilabel.base import (
+    NumberedNames,
+    ProbabilisticClassifier,
+    ScoringClassifier,
+    check_labels,
+)
 
 X = np.arange(12.0)[:, None]
 Y = np.column_stack([np.arange(12) < 6, np.arange(12) % 2 == 0, np.ones(12)]).astype(int)
@@ -95,7 +101,7 @@ def test_probabilities_of_one_class_each_sum_to_one_even_if_nobody_votes():
 
 
 class Distance(ScoringClassifier):
-    """Scores that are no probabilities: is the mean of those with the label the nearer one?"""
+    """Scores that are not probabilities: is the mean of those with the label the nearer one?"""
 
     def _fit(self, X, Y):
         self.means_ = np.array([X[Y[:, l] == 1].mean(axis=0) for l in range(Y.shape[1])])
@@ -114,6 +120,57 @@ def test_scores_are_cut_at_zero():
     assert two.decision_function(X).shape == (12,)
     assert_array_equal(two.predict(X), two.decision_function(X) > 0)
     assert not hasattr(learner, "predict_proba")
+
+
+class EitherKind(ProbabilisticClassifier, Distance):
+    """A learner of either kind, by a parameter."""
+
+    def __init__(self, method="predict_proba"):
+        self.method = method
+
+    def _score_method(self):
+        return self.method
+
+    def _scores(self, X):
+        scores = super()._scores(X)
+        return expit(scores) if self.method == "predict_proba" else scores
+
+
+def test_a_learner_of_either_kind_has_the_methods_of_one():
+    learner = EitherKind().fit(X, Y[:, :2])
+    assert not hasattr(learner, "decision_function")
+    assert_array_equal(learner.predict(X), learner.predict_proba(X) > 0.5)
+    other = EitherKind("decision_function").fit(X, Y[:, :2])
+    assert not hasattr(other, "predict_proba") and not hasattr(other, "predict_log_proba")
+    assert_array_equal(other.predict(X), other.decision_function(X) > 0)
+    assert_array_equal(other.predict(X), learner.predict(X))
+    with pytest.raises(AttributeError) as error:
+        other.predict_proba(X)
+    assert "its scores come from decision_function" in str(error.value.__cause__)
+
+
+def test_logarithms_of_probabilities():
+    learner = BRkNN(3, smoothing=0.0).fit(X, Y)
+    p, log_p = learner.predict_proba(X), learner.predict_log_proba(X)
+    assert (p == 0).any()
+    assert_allclose(np.exp(log_p), p)
+    assert np.isneginf(log_p[p == 0]).all()
+
+
+def test_a_learner_inside_another_keeps_the_names_or_has_its_own():
+    names = ["low", "even"]
+    frame = pd.DataFrame(Y[:, :2], columns=names)
+    outer = Distance().fit(pd.DataFrame(X, columns=["x"]), frame)
+    same = Distance()._fit_inside(X, Y[:, :2].astype(np.int8), outer)
+    assert same.label_names_.tolist() == names and same.feature_names_in_.tolist() == ["x"]
+    assert_array_equal(same._predict(X), outer._predict(X))
+    part = Distance()._fit_inside(X, Y[:, :1].astype(np.int8))
+    assert part.label_names_.tolist() == ["label0"]
+    assert_array_equal(part.predict(X), outer._predict(X)[:, :1])
+    classes = Distance().fit(X, np.array(list("aaaaaabbbbbb")))
+    one_hot = np.column_stack([Y[:, 0], 1 - Y[:, 0]]).astype(np.int8)
+    inner = Distance()._fit_inside(X, one_hot, classes)
+    assert_array_equal(inner.predict(X), classes.predict(X))
 
 
 def test_in_pipelines_and_searches():

@@ -15,11 +15,13 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils.validation import _check_method_params as rows_of_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_sample_weight",
     "rows_of_params",
     "safe_indexing",
     "validate_parameter_constraints",

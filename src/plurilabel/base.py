@@ -7,8 +7,13 @@ A learner implements two hooks that trust what they get:
 ``_scores(X)``
     returns an array (n, q), one score for each label.
 
-Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is turned into
+Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is converted to
 that form here, once.
+
+A learner's kind says what its scores are: probabilities (:class:`ProbabilisticClassifier`) or
+decision values (:class:`ScoringClassifier`). A learner that can be of either kind, such as one
+whose scores come from a base estimator, derives from both and says which it is in
+``_score_method()``.
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -33,24 +39,39 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from plurilabel._blocks import dense
 from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
+    "CUTS",
     "LabelMatrix",
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
     "ScoringClassifier",
     "check_labels",
+    "check_scores",
     "column_names",
+    "default_label_names",
+    "names_or_default",
 ]
 
 LabelMatrix: TypeAlias = Any
 """Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
 label. Cast before a product."""
 
+CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
+"""The score above which a label is predicted, by the method that gives the scores."""
+
 
 def column_names(Y: Any) -> list[str] | None:
-    """Names of the columns of a data frame, as strings; None for anything else."""
+    """Names of the columns of a data frame, as strings; None for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"sea": [1], "sun": [0]})), column_names([[1, 0]])
+    (['sea', 'sun'], None)
+    """
     columns = getattr(Y, "columns", None)
     return None if columns is None else [str(name) for name in columns]
 
@@ -114,7 +135,7 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     Y : array-like, sparse matrix or data frame of shape (n, q)
         Only 0 and 1 (or False and True) may occur.
     name : str
-        How error messages call it.
+        Its name in error messages.
 
     Returns
     -------
@@ -145,30 +166,29 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
         _check_zero_one(clean.data, name, clean)
         clean.eliminate_zeros()
         return clean
-    dense = np.asarray(Y)
-    if dense.ndim != 2:
+    array = np.asarray(Y)
+    if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix (instances, labels), "
-            f"got {dense.ndim} dimension(s) of shape {dense.shape}"
+            f"got {array.ndim} dimension(s) of shape {array.shape}"
         )
-    if dense.dtype == object:
-        dense = _object_to_number(dense, name)
-    if dense.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold only 0 and 1, got values of type {dense.dtype}")
-    _check_zero_one(dense, name)
-    return np.ascontiguousarray(dense, dtype=np.int8)
+    if array.dtype == object:
+        array = _object_to_number(array, name)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold only 0 and 1, got values of type {array.dtype}")
+    _check_zero_one(array, name)
+    return np.ascontiguousarray(array, dtype=np.int8)
 
 
-def _object_to_number(dense: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     try:
-        return dense.astype(np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError):
-        for i, row in enumerate(dense):
-            for j, value in enumerate(row):
-                if not isinstance(value, int | float | np.number | np.bool_):
-                    raise ValueError(
-                        f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
-                    ) from None
+        for (i, j), value in np.ndenumerate(array):
+            if not isinstance(value, int | float | np.number | np.bool_):
+                raise ValueError(
+                    f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
+                ) from None
         raise
 
 
@@ -189,7 +209,14 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
 
 
 def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.csr_array:
-    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR."""
+    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR.
+
+    Examples
+    --------
+    >>> check_scores([[1, 0], [0, 1]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
     return check_array(
         scores,
         accept_sparse="csr",
@@ -203,13 +230,13 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
 class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
 
-    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`.
+    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
+    both.
 
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
     """
 
-    _cut: ClassVar[float]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -224,19 +251,22 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        X, Y = self._validate_fit(X, y)
-        self._fit(X, Y)
+        self._fit(*self._validate_fit(X, y))
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict label sets: scores strictly above the cut.
+        """Predict label sets.
 
         Returns
         -------
         0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
         classes of shape (n,) if they were 1-D.
         """
-        return self._decide(self._validated_scores(X))
+        X = self._validate_predict(X)
+        if self.single_output_:
+            return self.classes_[self._scores(X).argmax(axis=1)]
+        sets = self._predict(X)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     # hooks -------------------------------------------------------------------------------
 
@@ -246,7 +276,20 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.floating]: ...
 
+    @abstractmethod
+    def _score_method(self) -> str:
+        """What the scores are: "predict_proba" or "decision_function"."""
+
+    def _predict(self, X: Any) -> Any:
+        """Label sets (n, q): scores strictly above the cut, unless a learner decides otherwise."""
+        return self._scores(X) > self._cut
+
     # the door ----------------------------------------------------------------------------
+
+    @property
+    def _cut(self) -> float:
+        """The score above which a label is predicted."""
+        return CUTS[self._score_method()]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
@@ -268,6 +311,35 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         Y = self._encode(y, classes)
         check_consistent_length(X, Y)
         return X, Y
+
+    def _fit_inside(
+        self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
+    ) -> Self:
+        """``fit`` on data that the door of another learner has checked already.
+
+        The fitted learner is asked with ``_scores(X)`` and ``_predict(X)``, again for checked X.
+
+        Parameters
+        ----------
+        X, Y : as ``_fit`` takes them
+        outer : learner, optional
+            The learner whose features and labels these are, under the same names.
+        **params : dict
+            For ``_fit``.
+        """
+        if outer is None:
+            self.n_features_in_, Y = X.shape[1], self._encode(Y)
+        else:
+            for name in _SEEN_BY_DOOR:
+                if hasattr(outer, name):  # features need not have names
+                    setattr(self, name, getattr(outer, name))
+        self._fit(X, Y, **params)
+        return self
+
+    def _validate_predict(self, X: Any) -> Any:
+        """X to ask a fitted learner about."""
+        check_is_fitted(self)
+        return self._validate_X(X, reset=False)
 
     def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
         """Further training data for a fitted learner: the same features, the same labels."""
@@ -309,21 +381,10 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
             )
-        if self.sparse_output_:
-            return sparse.csr_array(Y)
-        return Y.toarray() if sparse.issparse(Y) else Y
+        return sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        return self._scores(self._validate_X(X, reset=False))
-
-    def _decide(self, scores: NDArray[np.floating]) -> NDArray[Any] | sparse.csr_array:
-        if self.single_output_:
-            return self.classes_[scores.argmax(axis=1)]
-        above = scores > self._cut
-        if self.sparse_output_:
-            return sparse.csr_array(above).astype(np.int64)
-        return above.astype(np.int64)
+        return self._scores(self._validate_predict(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -333,11 +394,39 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
 
+_SEEN_BY_DOOR = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "label_names_",
+    "n_labels_",
+    "single_output_",
+    "sparse_output_",
+)
+"""What the door keeps of X and y."""
+
+
+def _if_scores_by(method: str) -> Any:
+    """Decorator: the method exists if the scores of the learner come from it."""
+
+    def check(self: MultiLabelClassifier) -> bool:
+        kind = self._score_method()
+        if kind != method:
+            raise AttributeError(
+                f"this {type(self).__name__} has no {method}: its scores come from {kind}"
+            )
+        return True
+
+    return available_if(check)
+
+
 class ProbabilisticClassifier(MultiLabelClassifier):
     """A learner whose scores are probabilities: ``predict_proba``, cut at 0.5."""
 
-    _cut = 0.5
+    def _score_method(self) -> str:
+        return "predict_proba"
 
+    @_if_scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
         """Probability of each label.
 
@@ -353,12 +442,26 @@ class ProbabilisticClassifier(MultiLabelClassifier):
         q = scores.shape[1]
         return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, q)
 
+    @available_if(lambda self: hasattr(self, "predict_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Logarithm of the probability of each label.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Minus infinity where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
 
 class ScoringClassifier(MultiLabelClassifier):
-    """A learner whose scores are no probabilities: ``decision_function``, cut at 0."""
+    """A learner whose scores are not probabilities: ``decision_function``, cut at 0."""
 
-    _cut = 0.0
+    def _score_method(self) -> str:
+        return "decision_function"
 
+    @_if_scores_by("decision_function")
     def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
         """Score of each label, positive for labels that are predicted.
 
@@ -377,7 +480,7 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
     """The 1-D form of y if it gives one class to each instance, None if it is a matrix.
 
     A single column of 0 and 1 is a matrix with one label; a single column of anything else is
-    taken for classes, with scikit-learn's warning.
+    read as classes, with scikit-learn's warning.
     """
     y = np.asarray(y)
     if y.ndim == 1:
@@ -404,7 +507,13 @@ def _one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:
-    """Given label names, checked for their number, or ``label0, label1, ...``."""
+    """Given label names, checked for their number, or ``label0, label1, ...``.
+
+    Examples
+    --------
+    >>> names_or_default(["sea", "sun"], 2), names_or_default(None, 2)
+    (['sea', 'sun'], ('label0', 'label1'))
+    """
     if names is None:
         return default_label_names(q)
     if len(names) != q:

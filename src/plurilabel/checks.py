@@ -19,6 +19,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
+from plurilabel.metrics import label_scores
+
 __all__ = ["MULTILABEL_CHECKS", "check_multilabel"]
 
 Check = Callable[[BaseEstimator], None]
@@ -72,7 +74,7 @@ def check_sparse_labels(estimator: BaseEstimator) -> None:
     dense = _fitted(estimator, X, Y)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
         fitted = _fitted(estimator, X, kind(Y))
-        assert_allclose(_scores(fitted, X), _scores(dense, X), rtol=1e-10, atol=1e-12)
+        assert_allclose(label_scores(fitted, X), label_scores(dense, X), rtol=1e-10, atol=1e-12)
         predicted = fitted.predict(X)
         assert sparse.issparse(predicted) and predicted.format == "csr", (
             f"predict must return CSR for sparse Y, got {type(predicted)}"
@@ -83,9 +85,9 @@ def check_sparse_labels(estimator: BaseEstimator) -> None:
 def check_label_types(estimator: BaseEstimator) -> None:
     """Labels as bool, int8, int64, float or nested lists are the same labels."""
     X, Y = _data()
-    wanted = _scores(_fitted(estimator, X, Y), X)
+    wanted = label_scores(_fitted(estimator, X, Y), X)
     for form in (Y.astype(bool), Y.astype(np.int8), Y.astype(float), Y.tolist()):
-        assert_array_equal(_scores(_fitted(estimator, X, form), X), wanted)
+        assert_array_equal(label_scores(_fitted(estimator, X, form), X), wanted)
 
 
 def check_label_names(estimator: BaseEstimator) -> None:
@@ -98,16 +100,18 @@ def check_label_names(estimator: BaseEstimator) -> None:
     assert list(fitted.label_names_) == names, f"label_names_ is {list(fitted.label_names_)}"
     assert list(fitted.feature_names_in_) == [f"x{j}" for j in range(X.shape[1])]
     plain = _fitted(estimator, X, Y)
-    assert_array_equal(_scores(fitted, pd.DataFrame(X).add_prefix("x")), _scores(plain, X))
+    assert_array_equal(
+        label_scores(fitted, pd.DataFrame(X).add_prefix("x")), label_scores(plain, X)
+    )
     assert len(plain.label_names_) == Y.shape[1]
 
 
 def check_column_order(estimator: BaseEstimator) -> None:
-    """Column l of the scores speaks for label l: it ranks the rows of l above the others."""
+    """Column l of the scores is about label l: it ranks the rows with l above the others."""
     if get_tags(estimator).classifier_tags.poor_score:
         return
     X, Y = _data()
-    scores = _scores(_fitted(estimator, X, Y), X)
+    scores = label_scores(_fitted(estimator, X, Y), X)
     assert scores.shape == Y.shape, f"scores have shape {scores.shape}, Y has {Y.shape}"
     centred = scores - scores.mean(axis=0)
     agreement = (Y - Y.mean(axis=0)).T @ centred  # (label, column of the scores)
@@ -120,18 +124,18 @@ def check_constant_labels(estimator: BaseEstimator) -> None:
     X, Y = _data()
     Y[:, 0], Y[:, 2] = 0, 1
     fitted = _fitted(estimator, X, Y)
-    assert np.isfinite(_scores(fitted, X)).all(), "scores of constant labels are not finite"
+    assert np.isfinite(label_scores(fitted, X)).all(), "scores of constant labels are not finite"
     predicted = fitted.predict(X)
     assert not predicted[:, 0].any(), "a label never present in training was predicted"
     assert predicted[:, 2].all(), "a label always present in training was not predicted"
 
 
 def check_empty_label_sets(estimator: BaseEstimator) -> None:
-    """Rows without labels are rows like others; without any label nothing is predicted."""
+    """Rows without labels are learned like others; if no row has a label, none is predicted."""
     X, Y = _data()
     Y[::3] = 0
     fitted = _fitted(estimator, X, Y)
-    assert np.isfinite(_scores(fitted, X)).all()
+    assert np.isfinite(label_scores(fitted, X)).all()
     assert np.isin(fitted.predict(X), (0, 1)).all()
     try:
         fitted = _fitted(estimator, X, np.zeros_like(Y))
@@ -145,23 +149,23 @@ def check_one_label(estimator: BaseEstimator) -> None:
     """A matrix with one column is one label, not a 1-D y."""
     X, Y = _data()
     fitted = _fitted(estimator, X, Y[:, :1])
-    assert _scores(fitted, X).shape == (len(X), 1)
+    assert label_scores(fitted, X).shape == (len(X), 1)
     assert fitted.predict(X).shape == (len(X), 1)
 
 
 def check_row_order(estimator: BaseEstimator) -> None:
-    """Scores of a row depend neither on the rows asked with it, nor on the order of training."""
+    """Scores of a row depend neither on the rows asked with it nor on the order of training."""
     X, Y = _data()
     order = np.random.default_rng(7).permutation(len(X))
     fitted = _fitted(estimator, X, Y)
-    scores, predicted = _scores(fitted, X), fitted.predict(X)
-    assert_allclose(_scores(fitted, X[order]), scores[order], rtol=1e-7, atol=1e-9)
+    scores, predicted = label_scores(fitted, X), fitted.predict(X)
+    assert_allclose(label_scores(fitted, X[order]), scores[order], rtol=1e-7, atol=1e-9)
     assert_array_equal(fitted.predict(X[order]), predicted[order])
-    assert_allclose(_scores(fitted, X[:5]), scores[:5], rtol=1e-7, atol=1e-9)
+    assert_allclose(label_scores(fitted, X[:5]), scores[:5], rtol=1e-7, atol=1e-9)
     assert_array_equal(fitted.predict(X[:1]), predicted[:1])
     if not any(key.endswith("random_state") for key in estimator.get_params()):
         shuffled = _fitted(estimator, X[order], Y[order])
-        assert_allclose(_scores(shuffled, X), scores, rtol=1e-4, atol=1e-4)
+        assert_allclose(label_scores(shuffled, X), scores, rtol=1e-4, atol=1e-4)
 
 
 def check_n_jobs(estimator: BaseEstimator) -> None:
@@ -174,7 +178,9 @@ def check_n_jobs(estimator: BaseEstimator) -> None:
     with warnings.catch_warnings():
         # some of scikit-learn's estimators warn that their n_jobs has no effect any more
         warnings.simplefilter("ignore", FutureWarning)
-        assert_array_equal(_scores(_fitted(one, X, Y), X), _scores(_fitted(two, X, Y), X))
+        assert_array_equal(
+            label_scores(_fitted(one, X, Y), X), label_scores(_fitted(two, X, Y), X)
+        )
 
 
 def check_clone_and_pickle(estimator: BaseEstimator) -> None:
@@ -184,7 +190,7 @@ def check_clone_and_pickle(estimator: BaseEstimator) -> None:
     again = _fitted(fitted, X, Y)
     loaded = pickle.loads(pickle.dumps(fitted))
     for other in (again, loaded):
-        assert_array_equal(_scores(other, X), _scores(fitted, X))
+        assert_array_equal(label_scores(other, X), label_scores(fitted, X))
         assert_array_equal(other.predict(X), fitted.predict(X))
         assert list(other.label_names_) == list(fitted.label_names_)
 
@@ -200,7 +206,7 @@ def check_inputs_unchanged(estimator: BaseEstimator) -> None:
         for array in (*_arrays(x), *_arrays(y)):
             array.setflags(write=False)
         fitted = _fitted(estimator, x, y)
-        _scores(fitted, x)
+        label_scores(fitted, x)
         fitted.predict(x)
         for was, now in zip(before, (x, y)):
             for a, b in zip(_arrays(was), _arrays(now)):
@@ -208,7 +214,7 @@ def check_inputs_unchanged(estimator: BaseEstimator) -> None:
 
 
 def check_bad_labels(estimator: BaseEstimator) -> None:
-    """Values other than 0 and 1, NaN, and a wrong number of rows are refused in words."""
+    """Values other than 0 and 1, NaN, and a wrong number of rows raise errors that name them."""
     X, Y = _data()
     for wrong, word in ((2.0, "2"), (np.nan, "NaN"), (-1.0, "-1")):
         bad = Y.astype(float)
@@ -220,29 +226,19 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
 
 
 def check_cut(estimator: BaseEstimator) -> None:
-    """Predicted are the labels whose score is strictly above the cut: 0.5, or 0 for scores."""
+    """Labels are predicted if their score is strictly above the cut: 0.5, or 0 for decisions."""
     X, Y = _data()
     fitted = _fitted(estimator, X, Y)
     cut = 0.5 if hasattr(fitted, "predict_proba") else 0.0
-    assert_array_equal(fitted.predict(X), _scores(fitted, X) > cut)
+    assert_array_equal(fitted.predict(X), label_scores(fitted, X) > cut)
 
 
-MULTILABEL_CHECKS: tuple[Check, ...] = (
-    check_sparse_labels,
-    check_label_types,
-    check_label_names,
-    check_column_order,
-    check_constant_labels,
-    check_empty_label_sets,
-    check_one_label,
-    check_row_order,
-    check_n_jobs,
-    check_clone_and_pickle,
-    check_inputs_unchanged,
-    check_bad_labels,
-    check_cut,
+MULTILABEL_CHECKS: tuple[Check, ...] = tuple(
+    value
+    for name, value in list(globals().items())
+    if name.startswith("check_") and value is not check_multilabel
 )
-"""The checks in the order in which :func:`check_multilabel` runs them."""
+"""The checks in the order in which :func:`check_multilabel` runs them: that of this file."""
 
 
 def _data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -258,12 +254,6 @@ def _fitted(estimator: BaseEstimator, X: Any, Y: Any) -> Any:
     seeds = [key for key in estimator.get_params() if key.split("__")[-1] == "random_state"]
     estimator.set_params(**dict.fromkeys(seeds, 0))
     return estimator.fit(X, Y)
-
-
-def _scores(fitted: Any, X: Any) -> NDArray[np.float64]:
-    if hasattr(fitted, "predict_proba"):
-        return fitted.predict_proba(X)
-    return fitted.decision_function(X)
 
 
 def _arrays(matrix: Any) -> list[NDArray[Any]]:

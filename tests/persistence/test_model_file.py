@@ -71,8 +71,7 @@ def assert_same(before, after, X):
 
 def small(name):
     learner = make_learner(name)
-    few = {"n_estimators": 3, "n_models": 3, "n_chains": 3}
-    few |= {"tol": 0.5} if name == "RankSVM" else {}
+    few = {"n_estimators": 3} | ({"tol": 0.5} if name == "RankSVM" else {})
     for parameter, value in few.items():
         if parameter in learner.get_params():
             learner.set_params(**{parameter: value})

@@ -29,12 +29,17 @@ def chain_models(base, X, Y, order):
     ]
 
 
-def greedy_chain(base, X, Y, order, x, pass_on="labels"):
+def greedy_chain(base, X, Y, order, x, pass_on="predict"):
     scores, seen = {}, []
     for label, model in zip(order, chain_models(base, X, Y, order)):
         p = p_yes(model, list(x) + seen)
         scores[label] = p
-        seen.append(p if pass_on == "probabilities" else float(p > 0.5))
+        told = {
+            "predict": float(p > 0.5),
+            "predict_proba": p,
+            "predict_log_proba": np.log(max(p, np.finfo(np.float32).tiny)),
+        }
+        seen.append(told[pass_on])
     return [scores[label] for label in range(Y.shape[1])]
 
 

@@ -215,19 +215,9 @@ class CML(ProbabilisticClassifier):
         marginals = self._sets.expectations(self._unary(X), self.label_interaction_).marginals
         return np.clip(marginals, 0.0, 1.0)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
-        """Predict the most probable label set of each instance.
-
-        Returns
-        -------
-        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
-        classes of shape (n,) if they were 1-D.
-        """
-        check_is_fitted(self)
-        if self.single_output_:
-            return super().predict(X)
-        U = self._unary(self._validate_X(X, reset=False))
-        return self._decide(self._sets.best(U, self.label_interaction_).astype(np.float64))
+    def _predict(self, X: Any) -> NDArray[np.int8]:
+        """The most probable label set of each instance."""
+        return self._sets.best(self._unary(X), self.label_interaction_)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """The log probability of a label set for each instance.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel.base import LabelMatrix
-from plurilabel.transformation._chain import ClassifierChain
+from plurilabel.transformation._chain import CHAIN, ClassifierChain
 from plurilabel.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, seeded
+from plurilabel.transformation._models import seeded
 
 
 class EnsembleOfChains(EnsembleClassifier):
@@ -19,15 +16,18 @@ class EnsembleOfChains(EnsembleClassifier):
     ----------
     estimator : classifier
         With ``predict_proba`` or ``decision_function``.
-    n_chains : int, default=10
-    sample : float or "bootstrap", default=0.67
-        Share of the instances that a chain is trained on, drawn without replacement; or as many
-        as there are, drawn with replacement.
+    n_estimators : int, default=10
+        Number of chains.
+    max_samples : float, default=0.67
+        Share of the instances that a chain is trained on.
+    bootstrap : bool, default=False
+        Whether the instances are drawn with replacement.
     voting : {"soft", "hard"}, default="soft"
         "soft": the score is the mean of the chains' scores, probabilities or decision values.
         "hard": the share of chains that predict the label, a probability with a cut at 0.5.
-    chain_input : {"labels", "probabilities", "cross-validated"}, default="labels"
-        As in :class:`ClassifierChain`.
+    cv : int, cross-validation splitter, iterable or None, default=None
+    chain_method : str or list of str, default="predict"
+        These two as in :class:`ClassifierChain`.
     random_state : int, RandomState instance or None, default=None
         For orders, samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
@@ -37,7 +37,7 @@ class EnsembleOfChains(EnsembleClassifier):
 
     Attributes
     ----------
-    chains_ : list of ClassifierChain
+    estimators_ : list of ClassifierChain
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -49,9 +49,9 @@ class EnsembleOfChains(EnsembleClassifier):
     scene and yeast the ranking loss is 0.167, 0.096 and 0.186 ("soft"), 0.245, 0.182 and 0.268
     ("hard"), and 0.185, 0.115 and 0.209 for a single chain.
 
-    Where labels are rare beside the sample, a chain may not see some of them, and ``sample=1.0``
-    does better: on medical (333 instances, 45 labels) the ranking loss is 0.032 with 67%, 0.029
-    with all instances, 0.030 for a single chain.
+    Where labels are rare, a sample may miss some of them, and ``max_samples=1.0`` does better: on
+    medical (333 instances, 45 labels) the ranking loss is 0.032 with 67%, 0.029 with all
+    instances, 0.030 for a single chain.
 
     References
     ----------
@@ -74,38 +74,36 @@ class EnsembleOfChains(EnsembleClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ENSEMBLE,
-        "n_chains": [Interval(Integral, 1, None, closed="left")],
-        "chain_input": [StrOptions({"labels", "probabilities", "cross-validated"})],
+        **CHAIN,
     }
 
     def __init__(
         self,
         estimator: Any,
         *,
-        n_chains: int = 10,
-        sample: float | str = 0.67,
+        n_estimators: int = 10,
+        max_samples: float = 0.67,
+        bootstrap: bool = False,
         voting: str = "soft",
-        chain_input: str = "labels",
+        cv: Any = None,
+        chain_method: Any = "predict",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
-        self.n_chains = n_chains
-        self.sample = sample
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
         self.voting = voting
-        self.chain_input = chain_input
+        self.cv = cv
+        self.chain_method = chain_method
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        self.chains_ = self._fit_members(self.n_chains, X, Y, params)
-
     def _member(self, seed: int) -> ClassifierChain:
-        chain = ClassifierChain(self.estimator, order="random", chain_input=self.chain_input)
+        chain = ClassifierChain(
+            self.estimator, order="random", cv=self.cv, chain_method=self.chain_method
+        )
         return seeded(chain, seed)
-
-    @property
-    def _members(self) -> list[Any]:
-        return self.chains_

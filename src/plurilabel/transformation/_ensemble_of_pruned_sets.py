@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
-from plurilabel._compat import Interval
-from plurilabel.base import LabelMatrix
 from plurilabel.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, seeded
+from plurilabel.transformation._models import seeded
 from plurilabel.transformation._pruned_sets import PRUNING, PrunedSets
 
 
@@ -19,14 +16,16 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
-    n_models : int, default=10
+    n_estimators : int, default=10
+        Number of models.
     pruning_threshold : int, default=1
     reintroduce : {"a", "b", None}, default="a"
     limit : int, default=2
         These three as in :class:`PrunedSets`.
-    sample : float or "bootstrap", default=0.63
-        Share of the instances that a model is trained on, drawn without replacement; or as many
-        as there are, drawn with replacement.
+    max_samples : float, default=0.63
+        Share of the instances that a model is trained on.
+    bootstrap : bool, default=False
+        Whether the instances are drawn with replacement.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: the share of models whose label set has the label, a
         probability with a cut at 0.5. "soft": the mean of the models' scores.
@@ -39,7 +38,7 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
 
     Attributes
     ----------
-    models_ : list of PrunedSets
+    estimators_ : list of PrunedSets
     label_names_ : ndarray of shape (q,)
 
     References
@@ -63,36 +62,34 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ENSEMBLE,
         **PRUNING,
-        "n_models": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
         self,
         estimator: Any,
         *,
-        n_models: int = 10,
+        n_estimators: int = 10,
         pruning_threshold: int = 1,
         reintroduce: str | None = "a",
         limit: int = 2,
-        sample: float | str = 0.63,
+        max_samples: float = 0.63,
+        bootstrap: bool = False,
         voting: str = "hard",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
-        self.n_models = n_models
+        self.n_estimators = n_estimators
         self.pruning_threshold = pruning_threshold
         self.reintroduce = reintroduce
         self.limit = limit
-        self.sample = sample
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
         self.voting = voting
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        self.models_ = self._fit_members(self.n_models, X, Y, params)
 
     def _member(self, seed: int) -> PrunedSets:
         member = PrunedSets(
@@ -102,7 +99,3 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
             limit=self.limit,
         )
         return seeded(member, seed)
-
-    @property
-    def _members(self) -> list[Any]:
-        return self.models_

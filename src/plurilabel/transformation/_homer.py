@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,28 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from plurilabel._compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Always,
-    Params,
-    in_parallel,
-    rows_of_params,
-)
+from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.transformation._binary_relevance import BinaryRelevance
+from plurilabel.transformation._models import Params, constant_score, in_parallel
 from plurilabel.transformation._partition import partition_labels
-from plurilabel.transformation._relevance import BinaryRelevance
-
-
-@dataclass
-class Node:
-    """A set of labels; without children it is a single label."""
-
-    labels: NDArray[np.intp]
-    children: list[Node] = field(default_factory=list)
-    model: Any = None  # a learner of the children, None where training shows none of the labels
 
 
 class HOMER(TransformationClassifier):
@@ -41,8 +25,8 @@ class HOMER(TransformationClassifier):
     The root holds all labels. A node's labels are divided into ``n_children`` parts of even
     size, of labels that occur together; the children are these parts, down to single labels.
     A node is trained on the instances that have one of its labels, to predict which children
-    have one. An instance goes down to the children predicted, and the labels that it reaches are
-    its labels. So each model is small and balanced, and few are asked.
+    have one. An instance goes down to the predicted children, and the labels that it reaches are
+    its labels. Each model is small and balanced, and few are asked.
 
     Parameters
     ----------
@@ -62,17 +46,24 @@ class HOMER(TransformationClassifier):
 
     Attributes
     ----------
-    tree_ : Node
-        The root, with ``labels``, ``children`` and ``model``.
+    node_labels_ : list of ndarray
+        The labels of each node; node 0 is the root.
+    node_children_ : list of list of int
+        The numbers of each node's children; a node without children is a single label.
+    estimators_ : list of fitted learners
+        Of each node with children, to predict which of them have labels. None for the other
+        nodes, and where no training instance has a label of the node.
+    n_samples_fit_ : int
+        Number of training instances.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
     The paper predicts label sets and gives no scores. Here the score of a label is the lowest
     score on its path, which is above the cut exactly where every node on it scores the next one
-    above the cut: the paper's prediction. It is no more than a bound of the label's probability.
+    above the cut: the paper's prediction. It is only a bound on the label's probability.
 
-    ``predict`` asks a node only about the instances that reach it: with ``c`` labels to an
+    ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
     instance about ``c * n_children * log(q)`` models instead of q. Scores need all nodes.
 
     References
@@ -89,15 +80,14 @@ class HOMER(TransformationClassifier):
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = HOMER(LogisticRegression(max_iter=500), random_state=0).fit(X_train, Y_train)
-    >>> [child.labels.tolist() for child in learner.tree_.children]
+    >>> [learner.node_labels_[child].tolist() for child in learner.node_children_[0]]
     [[0, 6], [1, 4], [2, 3, 5]]
     >>> round(learner.score(X_test, Y_test), 1)
     0.8
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
+        **MANY_MODELS,
         "n_children": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"co-occurrence", "random"})],
         "random_state": ["random_state"],
@@ -120,84 +110,84 @@ class HOMER(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        self.tree_ = Node(np.arange(Y.shape[1]))
-        inner = self._grow(self.tree_, Y, check_random_state(self.random_state))
-        models = in_parallel(
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.n_samples_fit_ = X.shape[0]
+        self.node_labels_: list[NDArray[np.intp]] = []
+        self.node_children_: list[list[int]] = []
+        self._grow(np.arange(Y.shape[1]), Y, check_random_state(self.random_state))
+        self.estimators_ = in_parallel(
             self._fit_node,
-            ((node, X, Y, params) for node in inner),
+            ((node, X, Y, params) for node in range(len(self.node_labels_))),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        for node, model in zip(inner, models):
-            node.model = model
 
-    def _grow(self, node: Node, Y: LabelMatrix, rng: np.random.RandomState) -> list[Node]:
-        """Divide the node's labels down to single ones; the nodes that need models."""
-        labels = node.labels
-        if len(labels) <= self.n_children:
-            parts = [np.array([i]) for i in range(len(labels))]
-        elif self.clustering == "random":
-            shuffled = rng.permutation(len(labels))
-            parts = [np.sort(part) for part in np.array_split(shuffled, self.n_children)]
-        else:
-            parts = partition_labels(Y[:, labels], self.n_children, random_state=rng)
-        node.children = [Node(labels[part]) for part in parts]
-        larger = [child for child in node.children if len(child.labels) > 1]
-        return [node] + [inner for child in larger for inner in self._grow(child, Y, rng)]
+    def _grow(self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState) -> int:
+        """Add a node with these labels, and those below it down to single labels; its number."""
+        node = len(self.node_labels_)
+        self.node_labels_.append(labels)
+        self.node_children_.append([])
+        if len(labels) > 1 or node == 0:
+            parts = self._divide(Y[:, labels], rng)
+            self.node_children_[node] = [self._grow(labels[part], Y, rng) for part in parts]
+        return node
 
-    def _fit_node(self, node: Node, X: Any, Y: LabelMatrix, params: Params) -> Any:
-        meta = np.column_stack([_has_any(Y, child.labels) for child in node.children])
-        if len(node.labels) < self.n_labels_:
+    def _divide(self, Y: LabelMatrix, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+        q = Y.shape[1]
+        if q <= self.n_children:
+            return [np.array([l]) for l in range(q)]
+        if self.clustering == "random":
+            shuffled = np.array_split(rng.permutation(q), self.n_children)
+            return [np.sort(part) for part in shuffled]
+        return partition_labels(Y, self.n_children, random_state=rng)
+
+    def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
+        children = self.node_children_[node]
+        if not children:
+            return None
+        meta = np.column_stack([_has_any(Y, self.node_labels_[child]) for child in children])
+        if node > 0:
             rows = np.flatnonzero(meta.any(axis=1))
             if len(rows) == 0:
                 return None
-            X, meta, params = X[rows], meta[rows], rows_of_params(params, rows, X.shape[0])
-        meta = meta.astype(np.int8)
-        if isinstance(self.estimator, TransformationClassifier):
-            return clone(self.estimator)._fit_inside(X, meta, params)
-        if isinstance(self.estimator, MultiLabelClassifier):
-            return clone(self.estimator).fit(X, meta, **params)
-        return BinaryRelevance(self.estimator)._fit_inside(X, meta, params)
+            X, meta, params = X[rows], meta[rows], rows_of_params(X, params, rows)
+        ours = isinstance(self.estimator, MultiLabelClassifier)
+        learner = clone(self.estimator) if ours else BinaryRelevance(self.estimator)
+        if isinstance(learner, TransformationClassifier):  # whose X is as checked as ours
+            return learner._fit_inside(X, meta.astype(np.int8), **params)
+        return learner.fit(X, meta, **params)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        scores = np.empty((X.shape[0], self.n_labels_))
-        self._descend(self.tree_, X, np.arange(X.shape[0]), np.inf, scores, stop_at=-np.inf)
+        return self._descend(X, stop_at=-np.inf)
+
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
+        return self._descend(X, stop_at=self._cut) > self._cut
+
+    def _descend(self, X: Any, stop_at: float) -> NDArray[np.float64]:
+        """The lowest score on the path to each label; minus infinity below a stop."""
+        n = X.shape[0]
+        scores = np.full((n, self.n_labels_), -np.inf)
+        waiting = [(0, np.arange(n), np.full(n, np.inf))]  # node, rows at it, lowest so far
+        while waiting:
+            node, rows, lowest = waiting.pop()
+            found = self._node_scores(node, X if len(rows) == n else X[rows])
+            for child, score in zip(self.node_children_[node], found.T):
+                path = np.minimum(score, lowest)
+                on = path > stop_at
+                if not self.node_children_[child]:
+                    scores[rows, self.node_labels_[child][0]] = path
+                elif on.any():
+                    waiting.append((child, rows[on], path[on]))
         return scores
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        scores = np.full((X.shape[0], self.n_labels_), -np.inf)
-        self._descend(self.tree_, X, np.arange(X.shape[0]), np.inf, scores, stop_at=self._cut)
-        return scores > self._cut
-
-    def _descend(
-        self,
-        node: Node,
-        X: Any,
-        rows: NDArray[np.intp],
-        lowest: Any,
-        scores: NDArray[np.float64],
-        stop_at: float,
-    ) -> None:
-        """Fill in the scores of the node's labels for the rows, whose path had ``lowest``."""
-        found = self._node_scores(node, X, rows)
-        for c, child in enumerate(node.children):
-            path = np.minimum(found[:, c], lowest)
-            if not child.children:
-                scores[rows, child.labels[0]] = path
-                continue
-            on = np.flatnonzero(path > stop_at)
-            if len(on):
-                self._descend(child, X, rows[on], path[on], scores, stop_at)
-
-    def _node_scores(self, node: Node, X: Any, rows: NDArray[np.intp]) -> NDArray[np.floating]:
-        part = X if len(rows) == X.shape[0] else X[rows]
-        if node.model is None:
-            absent = Always(False, X.shape[0]).score(self._score_method())
-            return np.full((len(rows), len(node.children)), absent)
-        if isinstance(node.model, TransformationClassifier):
-            return node.model._scores(part)
-        return label_scores(node.model, part, n_labels=len(node.children))
+    def _node_scores(self, node: int, X: Any) -> NDArray[np.floating]:
+        children, learner = self.node_children_[node], self.estimators_[node]
+        if learner is None:
+            absent = constant_score(False, self.n_samples_fit_, self._score_method())
+            return np.full((X.shape[0], len(children)), absent)
+        if isinstance(learner, TransformationClassifier):
+            return learner._scores(X)
+        return label_scores(learner, X, n_labels=len(children))
 
 
 def _has_any(Y: LabelMatrix, labels: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -1,89 +1,230 @@
 """The one place where base estimators are trained and asked.
 
-A label that training shows only absent, or only present, never reaches a base estimator: an
-``Always`` stands in for its model.
+A label that all training instances have, or none, never reaches a base estimator: a
+``DummyClassifier`` stands in for its model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
+from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
+from plurilabel._compat import rows_of_params
 from plurilabel.base import LabelMatrix
-from plurilabel.transformation._linear import in_batches, is_linear, linear_scores
-from plurilabel.transformation._together import Always, Together, learns_together
+from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
 """What goes to the base estimator's ``fit`` beside X and y."""
 
-NO_PARAMS: Params = {}
+ENTRIES = 2**23
+"""Weights of linear models put side by side at once: 64 megabytes."""
 
 
-def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params = NO_PARAMS) -> Any:
+# one label --------------------------------------------------------------------------------
+
+
+def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params) -> Any:
     """Train a fresh clone of the base estimator to tell y = 1 from y = 0."""
-    present = int(np.count_nonzero(y))
-    if present in (0, len(y)):
-        return Always(present > 0, len(y))
-    return clone(estimator).fit(X, y, **params)
+    n, present = len(y), int(np.count_nonzero(y))
+    if 0 < present < n:
+        return clone(estimator).fit(X, y, **params)
+    stand_in = copy(_sure_model())
+    stand_in.n_features_in_ = X.shape[1]
+    # the frequencies of y if there were one instance more, half of it with the label
+    stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
+    return stand_in
+
+
+@cache
+def _sure_model() -> DummyClassifier:
+    """A model of two classes that is sure of the more frequent one; to be copied."""
+    return DummyClassifier(strategy="most_frequent").fit([[0.0], [0.0]], [0, 1])
 
 
 def binary_scores(model: Any, X: Any, method: str) -> NDArray[np.floating]:
     """Score of y = 1 for each row, shape (n,)."""
-    if isinstance(model, Always):
-        return np.full(X.shape[0], model.score(method))
+    if isinstance(model, DummyClassifier) and model.strategy == "most_frequent":
+        absent, present = model.class_prior_
+        sure = method == "predict_proba"
+        return np.full(X.shape[0], float(present > absent) if sure else np.log(present / absent))
     if is_linear(model, method):
         return linear_scores([model], X, method).ravel()
     scores = np.asarray(getattr(model, method)(X))
     return scores[:, 1] if method == "predict_proba" else scores.ravel()
 
 
-def cut_of(method: str) -> float:
-    """The cut above which a score means yes."""
-    return 0.5 if method == "predict_proba" else 0.0
+def constant_score(present: bool, n: int, method: str) -> float:
+    """Score of a label that all of n training instances have, or none.
+
+    Probability 1 or 0; as a decision value the log-odds if half an instance disagreed. These,
+    +- log(2 n + 1), lie beyond the usual range of margins, so that a label never seen ranks last,
+    and are small enough to be averaged and fitted.
+    """
+    if method == "predict_proba":
+        return float(present)
+    return float(np.log(2 * n + 1)) * (1 if present else -1)
+
+
+def is_linear(model: Any, method: str) -> bool:
+    """Whether the scores of a fitted model are known to be one product with its weights.
+
+    Only scikit-learn's own classes are known: one derived from them may do as it likes.
+    """
+    if type(model) is LogisticRegression:
+        # until scikit-learn 1.7 this made other probabilities of two classes
+        known = getattr(model, "multi_class", "auto") != "multinomial"
+    else:
+        others = (LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
+        known = method == "decision_function" and type(model) in others
+    return known and (model.coef_.ndim == 1 or len(model.coef_) == 1)
+
+
+def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
+    """Scores of y = 1, a column for each linear model, for X that has been checked.
+
+    Asked by its own method, each model would check X again, and go through a sparse X alone. The
+    answers here are the same, bit for bit; for several models only if X is sparse, since BLAS
+    rounds a product with many columns differently.
+    """
+    weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
+    values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])
+    return expit(values) if method == "predict_proba" else values
+
+
+# a model for each label -------------------------------------------------------------------
 
 
 def fit_each(
     estimator: Any,
     X: Any,
     Y: LabelMatrix,
-    params: Params = NO_PARAMS,
+    params: Params,
     *,
     n_jobs: int | None = None,
     verbose: int = 0,
-) -> list[Any] | Together:
-    """A binary model for each column of Y, or one for all where that gives the same for less."""
-    if learns_together(estimator) and isinstance(Y, np.ndarray):
-        return Together.fit(estimator, X, Y, params)
+) -> list[Any]:
+    """A binary model for each column of Y.
+
+    Labels share one model where a fit of all of them gives the same as a fit of each, and costs
+    as much as one: with neighbours, where the search is the work, and with ridge regression,
+    where the factorised matrix is.
+    """
+    if _learns_together(estimator) and isinstance(Y, np.ndarray):
+        varies = Y.min(axis=0) != Y.max(axis=0)
+        if varies.sum() > 1:
+            shared = clone(estimator).fit(X, Y[:, varies].astype(np.int64), **params)
+            return [
+                shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
+                for l in range(Y.shape[1])
+            ]
     jobs = ((estimator, X, y, params) for y in columns(Y))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
 
 
+def _learns_together(estimator: Any) -> bool:
+    if type(estimator) is RidgeClassifier:
+        return estimator.class_weight is None
+    return type(estimator) in (KNeighborsClassifier, RadiusNeighborsClassifier)
+
+
 def score_each(
-    models: list[Any] | Together, X: Any, method: str, *, n_jobs: int | None = None
+    models: list[Any], X: Any, method: str, *, n_jobs: int | None = None
 ) -> NDArray[np.floating]:
-    """Scores (n, q) of one binary model per label."""
-    if isinstance(models, Together):
-        return models.scores(X, method)
-    # a sparse X is gone through once for many linear models
-    linear = [l for l, m in enumerate(models) if sparse.issparse(X) and is_linear(m, method)]
-    batches = in_batches(linear, X.shape[1])
-    if len(linear) == len(models) and len(batches) == 1:
-        return linear_scores(models, X, method)
-    others = sorted(set(range(len(models))) - set(linear))
-    jobs = ((models[l], X, method) for l in others)
-    found: dict[int, NDArray[np.floating]] = dict(
-        zip(others, in_parallel(binary_scores, jobs, n_jobs=n_jobs))
-    )
-    for some in batches:
-        found.update(zip(some, linear_scores([models[l] for l in some], X, method).T))
-    return np.column_stack([found[l] for l in range(len(models))])
+    """Scores (n, q) of the models that :func:`fit_each` trained."""
+    groups = _asked_together(models, X, method)
+    jobs = (([models[l] for l in labels], X, method) for labels in groups)
+    scores = in_parallel(_score_group, jobs, n_jobs=n_jobs)
+    together = np.hstack(scores) if len(scores) > 1 else scores[0]
+    if len(groups) in (1, len(models)):  # in the order of the labels
+        return together
+    return together.take(np.argsort(np.concatenate(groups)), axis=1)
+
+
+def _score_group(models: list[Any], X: Any, method: str) -> NDArray[np.floating]:
+    if len(models) == 1:
+        return binary_scores(models[0], X, method)[:, np.newaxis]
+    if models[0] is models[1]:
+        return score_matrix(getattr(models[0], method)(X), n_labels=len(models))
+    return linear_scores(models, X, method)
+
+
+def _asked_together(models: list[Any], X: Any, method: str) -> list[list[int]]:
+    """Labels in groups: those that share a model, and many linear models for a sparse X."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    n_linear, at_once = 0, max(1, ENTRIES // max(1, X.shape[1]))
+    for l, model in enumerate(models):
+        key = "model", id(model)
+        if sparse.issparse(X) and is_linear(model, method):
+            key, n_linear = ("linear", n_linear // at_once), n_linear + 1
+        groups.setdefault(key, []).append(l)
+    return list(groups.values())
+
+
+def out_of_fold(
+    estimator: Any,
+    X: Any,
+    Y: LabelMatrix,
+    splits: list[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    method: str,
+    params: Params,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Scores (n, q) of the training instances, from models trained on the other folds."""
+    n, q = Y.shape
+    tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
+    if not (tested == 1).all():
+        raise ValueError("cv must test each training instance exactly once, as KFold does")
+    over_folds, over_labels = (n_jobs, None) if q == 1 else (None, n_jobs)
+
+    def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> NDArray[np.floating]:
+        part = rows_of_params(X, params, train)
+        models = fit_each(estimator, X[train], Y[train], part, n_jobs=over_labels)
+        return score_each(models, X[test], method, n_jobs=over_labels)
+
+    scores = np.empty((n, q))
+    for (_, test), found in zip(splits, in_parallel(score, splits, n_jobs=over_folds)):
+        scores[test] = found
+    return scores
+
+
+# what the models see ----------------------------------------------------------------------
+
+
+def columns(Y: LabelMatrix) -> Iterator[NDArray[np.int64]]:
+    """The columns of Y, one at a time, dense and in the integers that classifiers expect."""
+    csc = None if isinstance(Y, np.ndarray) else sparse.csc_array(Y)
+    for j in range(Y.shape[1]):
+        if csc is None:
+            yield Y[:, j].astype(np.int64)
+        else:
+            y = np.zeros(csc.shape[0], dtype=np.int64)
+            y[csc.indices[csc.indptr[j] : csc.indptr[j + 1]]] = 1
+            yield y
+
+
+def with_columns(X: Any, extra: Any) -> Any:
+    """X and further columns, in the type and form (dense or CSR) of X."""
+    if sparse.issparse(X):
+        added = sparse.csr_array(extra, dtype=X.dtype)
+        return sparse.hstack([sparse.csr_array(X), added], format="csr")
+    return np.hstack([X, extra.astype(X.dtype, copy=False)])
+
+
+# many models ------------------------------------------------------------------------------
 
 
 def in_parallel(
@@ -99,36 +240,10 @@ def in_parallel(
     classifiers runs without the interpreter's lock. ``joblib.parallel_config(backend="loky")``
     around the call gives processes instead, to which joblib maps a large X from disk.
     """
-    if effective_n_jobs(n_jobs) == 1 and not verbose:  # the ceremony of joblib adds up
+    if effective_n_jobs(n_jobs) == 1 and not verbose:  # the overhead of joblib adds up
         return [function(*arguments) for arguments in jobs]
     work = (delayed(function)(*arguments) for arguments in jobs)
     return Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(work)
-
-
-def columns(Y: LabelMatrix) -> Iterator[NDArray[np.int64]]:
-    """The columns of Y, one at a time, dense and in the integers that classifiers expect."""
-    if isinstance(Y, np.ndarray):
-        for j in range(Y.shape[1]):
-            yield Y[:, j].astype(np.int64)
-        return
-    csc = sparse.csc_array(Y)
-    for j in range(csc.shape[1]):
-        y = np.zeros(csc.shape[0], dtype=np.int64)
-        y[csc.indices[csc.indptr[j] : csc.indptr[j + 1]]] = 1
-        yield y
-
-
-def dense(Y: LabelMatrix) -> NDArray[np.int8]:
-    """A few columns or rows of the labels as an array."""
-    return Y if isinstance(Y, np.ndarray) else Y.toarray()
-
-
-def rows_of_params(params: Params, rows: NDArray[np.integer], n: int) -> dict[str, Any]:
-    """Metadata for some of the n rows: what has an entry per row goes with its rows."""
-    return {
-        name: value[rows] if isinstance(value, np.ndarray) and value.shape[:1] == (n,) else value
-        for name, value in params.items()
-    }
 
 
 def draw_seeds(rng: np.random.RandomState, size: int) -> list[int]:

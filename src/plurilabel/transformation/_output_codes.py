@@ -10,19 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel.base import LabelMatrix
+from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.metrics import score_method
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._label_sets import distinct_sets, set_margins
+from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.transformation._label_powerset import distinct_sets, set_margins
 from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
-    cut_of,
     draw_seeds,
     fit_binary,
     in_parallel,
-    rows_of_params,
     score_each,
     seeded,
 )
@@ -35,7 +31,7 @@ class OutputCodes(TransformationClassifier):
     """Learn a redundant code of the label set, and correct the errors in its bits.
 
     A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
-    binary model learns each bit. The label set predicted is the one whose code word fits the
+    binary model learns each bit. The predicted label set is the one whose code word fits the
     models' answers best.
 
     Parameters
@@ -66,7 +62,9 @@ class OutputCodes(TransformationClassifier):
     ----------
     code_ : ndarray of shape (q, m)
         The matrix G.
-    models_ : list of m fitted models
+    estimators_ : list of m fitted models
+    n_samples_fit_ : int
+        Number of training instances.
     sets_ : csr_array of shape (c, q), or None
         The candidates; None if each label is decoded by itself.
     label_names_ : ndarray of shape (q,)
@@ -80,7 +78,7 @@ class OutputCodes(TransformationClassifier):
 
     A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
     data a base estimator would give the same answer again. Log-odds are bounded by
-    log(2 n + 1), so that no bit is beyond doubt.
+    log(2 n + 1), so that no single bit decides alone.
 
     References
     ----------
@@ -103,8 +101,7 @@ class OutputCodes(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
+        **MANY_MODELS,
         "code": [StrOptions({"random", "repetition"}), "array-like"],
         "n_bits": [None, Interval(Integral, 1, None, closed="left")],
         "weight": [Interval(Integral, 2, None, closed="left")],
@@ -136,24 +133,24 @@ class OutputCodes(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         n, q = Y.shape
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
-        self.n_instances_ = n
-        again = _occurs_before(self.code_)
+        self.n_samples_fit_ = n
+        first = np.unique(self.code_, axis=1, return_index=True)[1]  # where each bit occurs first
 
         def fit(bit: int, seed: int) -> Any:
             y = np.asarray(Y @ self.code_[:, bit]).ravel() % 2
             model = seeded(self.estimator, seed)
-            if not again[bit]:
+            if bit in first:
                 return fit_binary(model, X, y, params)
             rows = np.sort(np.random.RandomState(seed).randint(n, size=n))
-            return fit_binary(model, X[rows], y[rows], rows_of_params(params, rows, n))
+            return fit_binary(model, X[rows], y[rows], rows_of_params(X, params, rows))
 
         jobs = enumerate(draw_seeds(rng, self.code_.shape[1]))
-        self.models_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+        self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int64]:
         if not isinstance(self.code, str):
@@ -189,34 +186,25 @@ class OutputCodes(TransformationClassifier):
         if self.sets_ is None:
             return 2 * bits @ self.code_.T
         words = np.asarray(self.sets_ @ self.code_) % 2  # (c, m)
-        return set_margins(bits @ (2.0 * words.T - 1.0), self.sets_, self.n_instances_)
+        return set_margins(bits @ (2.0 * words.T - 1.0), self.sets_, self.n_samples_fit_)
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = score_method(self.estimator)
-        scores = score_each(self.models_, X, method, n_jobs=self.n_jobs)
+        scores = score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
         if self.decoding == "hard":
-            return np.where(scores > cut_of(method), 1.0, -1.0)
+            return np.where(scores > CUTS[method], 1.0, -1.0)
         if method == "decision_function":
             return scores
-        least = 1 / (2 * self.n_instances_ + 2)
+        least = 1 / (2 * self.n_samples_fit_ + 2)
         p = np.clip(scores, least, 1 - least)
         return np.log(p / (1 - p))
 
 
 def _check_code(code: Any, q: int) -> NDArray[np.int64]:
-    G = np.asarray(code)
-    if G.ndim != 2 or G.shape[0] != q or not np.isin(G, (0, 1)).all():
-        raise ValueError(
-            f"code must be a 0/1 matrix with a row for each of the {q} labels, "
-            f"got an array of shape {G.shape}"
-        )
+    G = check_labels(code, name="code")
+    if G.shape[0] != q:
+        raise ValueError(f"code must have a row for each of the {q} labels, got shape {G.shape}")
     if not G.any(axis=1).all():
         unused = int(np.flatnonzero(~G.any(axis=1))[0])
         raise ValueError(f"code must have each label in at least one bit, but {unused} is in none")
     return G.astype(np.int64)
-
-
-def _occurs_before(code: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the same bit is further left in the code."""
-    first = np.unique(code, axis=1, return_index=True)[1]
-    return ~np.isin(np.arange(code.shape[1]), first)

@@ -1,4 +1,4 @@
-"""Partitions of the labels: labels that occur together come together."""
+"""Partitions of the labels: labels that occur together are put together."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from plurilabel.base import LabelMatrix, check_labels
+from plurilabel.base import check_labels
 
 
 def partition_labels(
-    Y: ArrayLike, n_parts: int, *, n_iter: int = 10, random_state: Any = None
+    Y: ArrayLike, n_clusters: int, *, max_iter: int = 10, random_state: Any = None
 ) -> list[NDArray[np.intp]]:
     """Divide the labels into parts of even size in which labels occur together.
 
     Balanced k-means on the columns of Y: a label goes to the nearest centre whose part has room.
-    A part has at most q / n_parts labels, rounded up; where a further label is nearer to the
-    centre than one that is in, that one has to look elsewhere.
+    A part has at most q / n_clusters labels, rounded up; if a further label is nearer to the
+    centre of a full part than one of its labels, that one has to go elsewhere.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    n_parts : int
+    n_clusters : int
         At most as many as there are labels. Some may stay empty and are left out of the answer.
-    n_iter : int, default=10
+    max_iter : int, default=10
         Rounds of assigning labels and moving centres, at most.
     random_state : int, RandomState instance or None, default=None
         For the first centres, which are random labels.
@@ -34,12 +34,12 @@ def partition_labels(
     Returns
     -------
     list of ndarray
-        The labels of each part, in their order; the parts in the order of their first labels.
+        The labels of each part, in ascending order; the parts by their first labels.
 
     Notes
     -----
     All distances come from co-occurrence counts, so a round costs two products of Y with a
-    matrix of n_parts columns; Y stays sparse.
+    matrix of n_clusters columns; Y stays sparse.
 
     References
     ----------
@@ -54,34 +54,25 @@ def partition_labels(
     >>> [part.tolist() for part in partition_labels(Y, 2, random_state=0)]
     [[0, 2], [1, 3]]
     """
-    labels = check_labels(Y)
-    q = labels.shape[1]
-    if not 1 <= n_parts <= q:
-        raise ValueError(f"n_parts must be between 1 and the {q} labels, got {n_parts}")
-    part = balanced_parts(labels, n_parts, check_random_state(random_state), n_iter)
-    found = [np.flatnonzero(part == c) for c in np.unique(part)]
-    return sorted(found, key=lambda members: int(members[0]))
-
-
-def balanced_parts(
-    Y: LabelMatrix, k: int, rng: np.random.RandomState, n_iter: int
-) -> NDArray[np.intp]:
-    """The part, 0 to k - 1, of each label."""
-    q = Y.shape[1]
-    W = Y.astype(np.float64)
+    W = check_labels(Y).astype(np.float64)
+    q = W.shape[1]
+    if not 1 <= n_clusters <= q:
+        raise ValueError(f"n_clusters must be between 1 and the {q} labels, got {n_clusters}")
     squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
-    members = np.zeros((q, k))
-    members[rng.permutation(q)[:k], np.arange(k)] = 1  # the first centres
+    members = np.zeros((q, n_clusters))
+    first = check_random_state(random_state).permutation(q)[:n_clusters]
+    members[first, np.arange(n_clusters)] = 1
     part = np.full(q, -1)
-    for _ in range(n_iter):
+    for _ in range(max_iter):
         centres = (W @ members) / np.maximum(members.sum(axis=0), 1)  # (n, k)
         # |w - c|^2 = |w|^2 - 2 <w, c> + |c|^2, and <w, c> is a mean of co-occurrence counts
         distances = squares[:, None] - 2 * (W.T @ centres) + (centres**2).sum(axis=0)
-        before, part = part, _assign(distances.round(9), -(-q // k))
+        before, part = part, _assign(distances.round(9), -(-q // n_clusters))
         if np.array_equal(part, before):
             break
-        members = (part[:, None] == np.arange(k)).astype(np.float64)
-    return part
+        members = (part[:, None] == np.arange(n_clusters)).astype(np.float64)
+    found = [np.flatnonzero(part == c) for c in np.unique(part)]
+    return sorted(found, key=lambda labels: int(labels[0]))
 
 
 def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:

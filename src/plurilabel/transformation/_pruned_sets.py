@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from plurilabel._compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel.base import LabelMatrix
-from plurilabel.transformation._base import ESTIMATOR, TransformationClassifier
-from plurilabel.transformation._label_sets import LabelSetModel
-from plurilabel.transformation._models import NO_PARAMS, Params
+from plurilabel.transformation._label_powerset import LabelPowerset, distinct_sets
 
 PRUNING: dict[str, list[Any]] = {
     "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
@@ -22,7 +21,7 @@ PRUNING: dict[str, list[Any]] = {
 """Parameters of the pruning, here and in the ensemble."""
 
 
-class PrunedSets(TransformationClassifier):
+class PrunedSets(LabelPowerset):
     """A label powerset that leaves rare label sets out, and keeps what is frequent in them.
 
     Label sets seen ``pruning_threshold`` times or less are pruned. An instance with such a set
@@ -47,7 +46,10 @@ class PrunedSets(TransformationClassifier):
     ----------
     sets_ : csr_array of shape (c, q)
         The label sets that are classes.
-    model_ : LabelSetModel
+    estimator_ : fitted clone of ``estimator``
+        Of the classes 0 to c - 1; None if there is only one.
+    n_samples_fit_ : int
+        Number of training instances.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -76,9 +78,8 @@ class PrunedSets(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
+        **LabelPowerset._parameter_constraints,
         **PRUNING,
-        "decide": [StrOptions({"joint", "marginal"})],
     }
 
     def __init__(
@@ -90,27 +91,61 @@ class PrunedSets(TransformationClassifier):
         limit: int = 2,
         decide: str = "joint",
     ):
-        self.estimator = estimator
+        super().__init__(estimator, decide=decide)
         self.pruning_threshold = pruning_threshold
         self.reintroduce = reintroduce
         self.limit = limit
-        self.decide = decide
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        self.model_ = LabelSetModel.fit(
-            self.estimator,
-            X,
-            Y,
-            self._score_method(),
-            params,
-            pruning=self.pruning_threshold,
-            reintroduce=self.reintroduce,
-            limit=self.limit,
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        n = self.n_samples_fit_ = X.shape[0]
+        sets, classes = distinct_sets(Y)
+        rows, sets, classes = prune(
+            sets, classes, self.pruning_threshold, self.reintroduce, self.limit
         )
-        self.sets_ = self.model_.sets
+        if not np.array_equal(rows, np.arange(n)):
+            X, params = X[rows], rows_of_params(X, params, rows)
+        self._fit_classes(X, sets, classes, params)
 
-    def _scores(self, X: Any) -> NDArray[np.floating]:
-        return self.model_.label_scores(X)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
-        return super()._sets(X) if self.decide == "marginal" else self.model_.best_sets(X)
+def prune(
+    sets: sparse.csr_array,
+    classes: NDArray[np.intp],
+    threshold: int,
+    reintroduce: str | None,
+    limit: int,
+) -> tuple[NDArray[np.intp], sparse.csr_array, NDArray[np.intp]]:
+    """Rows, sets and classes of a training set without the sets seen ``threshold`` times or less.
+
+    An instance of a rare set comes back once for each frequent subset of its set: with strategy
+    "a" for the ``limit`` best ones, largest first, then most frequent; with "b" for all that have
+    more than ``limit`` labels.
+    """
+    counts = np.bincount(classes, minlength=sets.shape[0])
+    frequent = np.flatnonzero(counts > threshold)
+    if len(frequent) == len(counts):
+        return np.arange(len(classes)), sets, classes
+    if len(frequent) == 0:
+        raise ValueError(
+            f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
+            f"seen more than {threshold} times in n_samples={len(classes)}"
+        )
+    size = np.diff(sets.indptr)
+    new = np.full(sets.shape[0], -1)
+    new[frequent] = np.arange(len(frequent))
+    rows = np.flatnonzero(new[classes] >= 0)
+    pieces = [(rows, new[classes[rows]])]
+    if reintroduce is not None:
+        rare = np.flatnonzero(counts <= threshold)
+        whole = sets.astype(np.int64)
+        shared = (whole[rare] @ whole[frequent].T).toarray()  # labels in common (rare, frequent)
+        for r, common in zip(rare, shared):
+            subsets = frequent[(common == size[frequent]) & (size[frequent] > 0)]
+            if reintroduce == "a":
+                subsets = subsets[np.lexsort((-counts[subsets], -size[subsets]))][:limit]
+            else:
+                subsets = subsets[size[subsets] > limit]
+            again = np.flatnonzero(classes == r)
+            pieces.append((np.repeat(again, len(subsets)), np.tile(new[subsets], len(again))))
+    rows, classes = (np.concatenate(parts) for parts in zip(*pieces))
+    order = np.argsort(rows, kind="stable")  # the order of the data, so that no base is misled
+    return rows[order], sets[frequent], classes[order]

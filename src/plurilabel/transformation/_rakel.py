@@ -11,25 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._label_sets import LabelSetModel
-from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
-    dense,
-    draw_seeds,
-    in_parallel,
-    seeded,
-)
+from plurilabel.transformation._base import MANY_MODELS
+from plurilabel.transformation._ensemble import VotingClassifier
+from plurilabel.transformation._models import draw_seeds, in_parallel, seeded
 from plurilabel.transformation._partition import partition_labels
+from plurilabel.transformation._pruned_sets import PrunedSets
 
 
-class RAkEL(TransformationClassifier):
+class RAkEL(VotingClassifier):
     """Random k-labelsets: many small label powersets vote.
 
-    Each model is a label powerset over k of the q labels, and sees only the sets of these that
+    Each model is a label powerset over k of the q labels; its classes are the sets of these that
     occur. For each label, tau counts the models whose k labels include it, mu those that predict
     it; it is predicted if mu / tau > 0.5.
 
@@ -39,21 +34,20 @@ class RAkEL(TransformationClassifier):
         Multi-class, with ``predict_proba`` or ``decision_function``.
     k : int, default=3
         Labels in a labelset; all labels if there are fewer.
-    n_models : int, default=None
-        Number of labelsets, None for 2 q; at most as many as there are sets of k labels. Labels
-        that none of them includes get a labelset more each, so that every label has a vote. Not
+    n_estimators : int, default=None
+        Number of labelsets, None for 2 q; at most as many as there are sets of k labels. For
+        labels that none of them includes labelsets are added, so that every label has a vote. Not
         used if the labelsets are disjoint: then there are q / k of them, rounded up.
     overlapping : bool, default=True
         Whether labelsets may share labels. If not, each label has one model.
     labelsets : {"random", "co-occurrence"}, default="random"
-        How disjoint labelsets are made: at random, or so that labels which occur together are
-        together, by :func:`partition_labels`. Overlapping ones are random.
+        How disjoint labelsets are made: at random, or by :func:`partition_labels`, which puts
+        labels that occur together into one. Overlapping ones are random.
     voting : {"hard", "soft"}, default="hard"
         "hard", as in the paper: a model votes with the label set that it predicts. "soft": with
         its scores, probabilities or decision values.
     pruning_threshold : int, default=0
-        Sets of the k labels that are seen so often or less are left out, as in
-        :class:`PrunedSets`.
+        Sets of the k labels seen at most this often are left out, as in :class:`PrunedSets`.
     random_state : int, RandomState instance or None, default=None
         For the labelsets and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
@@ -65,7 +59,7 @@ class RAkEL(TransformationClassifier):
     ----------
     labelsets_ : list of ndarray
         The labels of each model, in their order.
-    models_ : list of LabelSetModel
+    estimators_ : list of PrunedSets
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -91,17 +85,16 @@ class RAkEL(TransformationClassifier):
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> learner = RAkEL(LogisticRegression(max_iter=500), random_state=0).fit(X_train, Y_train)
-    >>> len(learner.models_)
+    >>> len(learner.estimators_)
     14
     >>> round(learner.score(X_test, Y_test), 1)
     0.9
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
+        **MANY_MODELS,
         "k": [Interval(Integral, 1, None, closed="left")],
-        "n_models": [None, Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [None, Interval(Integral, 1, None, closed="left")],
         "overlapping": ["boolean"],
         "labelsets": [StrOptions({"random", "co-occurrence"})],
         "voting": [StrOptions({"hard", "soft"})],
@@ -114,7 +107,7 @@ class RAkEL(TransformationClassifier):
         estimator: Any,
         *,
         k: int = 3,
-        n_models: int | None = None,
+        n_estimators: int | None = None,
         overlapping: bool = True,
         labelsets: str = "random",
         voting: str = "hard",
@@ -125,7 +118,7 @@ class RAkEL(TransformationClassifier):
     ):
         self.estimator = estimator
         self.k = k
-        self.n_models = n_models
+        self.n_estimators = n_estimators
         self.overlapping = overlapping
         self.labelsets = labelsets
         self.voting = voting
@@ -134,24 +127,16 @@ class RAkEL(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        method = super()._score_method()
-
-        def fit(labels: NDArray[np.intp], seed: int) -> LabelSetModel:
-            return LabelSetModel.fit(
-                seeded(self.estimator, seed),
-                X,
-                dense(Y[:, labels]),
-                method,
-                params,
-                pruning=self.pruning_threshold,
-                reintroduce="a",
-            )
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        def fit(labels: NDArray[np.intp], seed: int) -> PrunedSets:
+            base = seeded(self.estimator, seed)
+            member = PrunedSets(base, pruning_threshold=self.pruning_threshold)
+            return member._fit_inside(X, dense(Y[:, labels]), **params)
 
         rng = check_random_state(self.random_state)
         self.labelsets_ = self._draw_labelsets(Y, rng)
         jobs = zip(self.labelsets_, draw_seeds(rng, len(self.labelsets_)))
-        self.models_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+        self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
     def _draw_labelsets(
         self, Y: LabelMatrix, rng: np.random.RandomState
@@ -159,37 +144,29 @@ class RAkEL(TransformationClassifier):
         q = Y.shape[1]
         k = min(self.k, q)
         if self.overlapping:
-            return draw_labelsets(q, k, 2 * q if self.n_models is None else self.n_models, rng)
+            m = 2 * q if self.n_estimators is None else self.n_estimators
+            return draw_labelsets(q, k, m, rng)
         if self.labelsets == "random":
             return [np.sort(part) for part in np.array_split(rng.permutation(q), -(-q // k))]
         return partition_labels(Y, -(-q // k), random_state=rng)
 
-    def _score_method(self) -> str:
-        return "predict_proba" if self.voting == "hard" else super()._score_method()
-
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        def vote(model: LabelSetModel) -> NDArray[Any]:
-            return model.best_sets(X) if self.voting == "hard" else model.label_scores(X)
-
         mu, tau = np.zeros((X.shape[0], self.n_labels_)), np.zeros(self.n_labels_)
-        votes = in_parallel(vote, ((model,) for model in self.models_), n_jobs=self.n_jobs)
-        for labels, one in zip(self.labelsets_, votes):
-            mu[:, labels] += one
+        for labels, vote in zip(self.labelsets_, self._votes(X)):
+            mu[:, labels] += vote
             tau[labels] += 1
         return mu / tau
 
 
-def draw_labelsets(
-    q: int, k: int, n_models: int, rng: np.random.RandomState
-) -> list[NDArray[np.intp]]:
-    """Different random sets of k of q labels; more than asked for if they leave labels out."""
+def draw_labelsets(q: int, k: int, m: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+    """M different random sets of k of q labels, or more if those leave labels out."""
     possible = comb(q, k)
     chosen: dict[tuple[int, ...], None] = {}
     if possible <= 10_000:  # few enough to be listed; else a set is hardly drawn twice
         every = list(combinations(range(q), k))
-        drawn = rng.permutation(possible)[:n_models]
+        drawn = rng.permutation(possible)[:m]
         chosen = dict.fromkeys(every[i] for i in drawn)
-    while len(chosen) < min(n_models, possible):
+    while len(chosen) < min(m, possible):
         chosen[tuple(sorted(rng.permutation(q)[:k].tolist()))] = None
     left = set(range(q)).difference(*chosen)
     while left:

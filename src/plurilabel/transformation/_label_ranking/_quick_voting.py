@@ -7,12 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import row_blocks
+
 Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
 """``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j."""
 
 
 def quick_sets(
-    votes: NDArray[np.float64], ask: Ask, *, entries: int = 2**22
+    votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Labels with more votes than the virtual label, and how many pairs were asked.
 
@@ -22,8 +24,8 @@ def quick_sets(
         The vote of each label against the virtual one, 1 if it wins.
     ask : callable
         See :data:`Ask`.
-    entries : int
-        About how many meetings are kept in mind at a time: a block of n has n q^2.
+    at_once : int
+        About how many meetings are kept in memory: a block of n instances has n q^2.
 
     Returns
     -------
@@ -33,10 +35,8 @@ def quick_sets(
     """
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)
-    step = max(1, entries // (q * q))
-    for start in range(0, n, step):
-        rows = np.arange(start, min(start + step, n))
-        sets[rows], asked[rows] = _block(votes[rows], ask, start)
+    for rows in row_blocks(n, q * q, at_once):
+        sets[rows], asked[rows] = _block(votes[rows], ask, rows.start)
     return sets, asked
 
 

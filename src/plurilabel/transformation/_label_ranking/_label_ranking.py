@@ -7,24 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._compat import StrOptions
-from plurilabel.base import LabelMatrix
+from plurilabel._compat import StrOptions, rows_of_params
+from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
+from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.transformation._label_ranking._quick_voting import quick_sets
 from plurilabel.transformation._models import (
-    NO_PARAMS,
-    Params,
     binary_scores,
-    cut_of,
     fit_binary,
     fit_each,
     in_parallel,
-    rows_of_params,
     score_each,
 )
-from plurilabel.transformation._quick_voting import quick_sets
 
 
 class CalibratedLabelRanking(TransformationClassifier):
@@ -43,8 +38,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         "hard", as in the paper: a model gives its vote to one label. "soft": it divides the vote
         by its probabilities; needs ``predict_proba``.
     quick : bool, default=True
-        Whether ``predict`` asks only the pairs that can still change the answer, which is the
-        same; see the notes. Soft votes are always all asked.
+        Whether ``predict`` asks only the pairs that can still change the prediction, which stays
+        the same; see the notes. With soft votes, all pairs are asked.
     n_jobs : int, default=None
         Models that are learned or asked at the same time, in threads. The result does not depend
         on it.
@@ -53,27 +48,29 @@ class CalibratedLabelRanking(TransformationClassifier):
 
     Attributes
     ----------
-    relevance_models_ : list of q models
-        Of the virtual label.
+    estimators_ : list of q (q - 1) / 2 fitted models
+        Of the pairs of labels. None for two labels that are always together: each gets half a
+        vote.
     pairs_ : ndarray of shape (q (q - 1) / 2, 2)
         The labels j < k of each pair.
-    pair_models_ : list of models
-        None for two labels that are always together: each gets half a vote.
+    relevance_estimators_ : list of q fitted models
+        Of each label and the virtual one.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
     ``decision_function`` is the votes of a label less those of V, so that the cut is 0; the votes
-    themselves are in :meth:`votes`. Equal votes with V are not enough, as in the review.
+    themselves are in :meth:`votes`. A label with as many votes as V is not predicted, as in the
+    review.
 
     Quick voting follows Loza Mencía et al.: labels meet the opponents that have lost least, and
-    a label is settled as soon as its losses reach those of V. Three things differ. V, which has to
-    be asked completely in the paper too, is asked first. A label that cannot lose as much as V any
-    more is settled too. And all instances are asked at the same time, each open label meeting one
+    a label is settled as soon as its losses reach those of V. Three things differ. V, whose models
+    are all needed in the paper, too, is asked first. A label that can no longer lose as much as V
+    is settled, too. And all instances are asked at the same time, each open label meeting one
     opponent, then two, four and so on, so that a model answers many instances at a time.
 
-    On the hold-outs of scene, yeast and medical, linear SVMs: 10.7 of 21, 55.7 of 105 and 92.0 of
-    1035 models are asked about an instance. That is worth it where answers take time: kernel SVMs
+    On the hold-outs of scene, yeast and medical with linear SVMs, 10.7 of 21, 55.7 of 105 and 92.0
+    of 1035 models are asked about an instance. That pays off where answers take time: kernel SVMs
     on scene and medical need 0.54 and 0.39 of the time of all votes, linear ones 1.3 and 1.9
     times as much; ``quick=False`` is for those.
 
@@ -104,8 +101,7 @@ class CalibratedLabelRanking(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
+        **MANY_MODELS,
         "voting": [StrOptions({"hard", "soft"})],
         "quick": ["boolean"],
     }
@@ -132,8 +128,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         -------
         ndarray of shape (n, q + 1)
         """
-        check_is_fitted(self)
-        return self._votes(self._validate_X(X, reset=False))
+        return self._votes(self._validate_predict(X))
 
     def count_asked(self, X: ArrayLike) -> NDArray[np.int64]:
         """How many models quick voting asks about each instance, of q (q + 1) / 2.
@@ -142,10 +137,10 @@ class CalibratedLabelRanking(TransformationClassifier):
         -------
         ndarray of shape (n,)
         """
-        check_is_fitted(self)
-        return self.n_labels_ + self._quick(self._validate_X(X, reset=False))[1]
+        X = self._validate_predict(X)
+        return self.n_labels_ + self._quick(X)[1]
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         if self.voting == "soft" and score_method(self.estimator) != "predict_proba":
             raise ValueError(
                 "voting='soft' needs an estimator with predict_proba, "
@@ -159,11 +154,11 @@ class CalibratedLabelRanking(TransformationClassifier):
             if len(rows) == 0:
                 return None
             y = np.isin(rows, members[j], assume_unique=True).astype(np.int64)
-            return fit_binary(self.estimator, X[rows], y, rows_of_params(params, rows, Y.shape[0]))
+            return fit_binary(self.estimator, X[rows], y, rows_of_params(X, params, rows))
 
-        self.relevance_models_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs)
+        self.relevance_estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs)
         self.pairs_ = np.column_stack(np.triu_indices(Y.shape[1], k=1))
-        self.pair_models_ = in_parallel(fit, self.pairs_.tolist(), n_jobs=jobs, verbose=verbose)
+        self.estimators_ = in_parallel(fit, self.pairs_.tolist(), n_jobs=jobs, verbose=verbose)
 
     def _score_method(self) -> str:
         return "decision_function"
@@ -172,15 +167,15 @@ class CalibratedLabelRanking(TransformationClassifier):
         votes = self._votes(X)
         return votes[:, :-1] - votes[:, -1:]
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick and self.voting == "hard":
             return self._quick(X)[0]
-        return super()._sets(X)
+        return super()._predict(X)
 
     def _votes(self, X: Any) -> NDArray[np.float64]:
         relevance = self._relevance_votes(X)
         zeta = np.column_stack([relevance, (1 - relevance).sum(axis=1)])
-        jobs = ((model, X) for model in self.pair_models_)
+        jobs = ((model, X) for model in self.estimators_)
         for (j, k), share in zip(
             self.pairs_, in_parallel(self._pair_vote, jobs, n_jobs=self.n_jobs)
         ):
@@ -193,13 +188,13 @@ class CalibratedLabelRanking(TransformationClassifier):
         number[tuple(self.pairs_.T)] = np.arange(len(self.pairs_))
 
         def ask(j: int, k: int, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-            return self._pair_vote(self.pair_models_[number[j, k]], X[rows])
+            return self._pair_vote(self.estimators_[number[j, k]], X[rows])
 
         return quick_sets(self._relevance_votes(X), ask)
 
     def _relevance_votes(self, X: Any) -> NDArray[np.float64]:
         method = score_method(self.estimator)
-        scores = score_each(self.relevance_models_, X, method, n_jobs=self.n_jobs)
+        scores = score_each(self.relevance_estimators_, X, method, n_jobs=self.n_jobs)
         return self._as_votes(scores, method)
 
     def _pair_vote(self, model: Any, X: Any) -> NDArray[np.float64]:
@@ -210,5 +205,5 @@ class CalibratedLabelRanking(TransformationClassifier):
         return self._as_votes(binary_scores(model, X, method), method)
 
     def _as_votes(self, scores: NDArray[np.floating], method: str) -> NDArray[np.float64]:
-        votes = scores if self.voting == "soft" else scores > cut_of(method)
+        votes = scores if self.voting == "soft" else scores > CUTS[method]
         return votes.astype(np.float64)

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.transformation._inputs import with_columns
-from plurilabel.transformation._models import binary_scores
+from plurilabel.transformation._models import binary_scores, with_columns
 
-
-@dataclass
-class Found:
-    """Label sets found for n instances, in the order of the chain.
-
-    Attributes
-    ----------
-    sets : bool array of shape (n, b, q)
-    log_p : array of shape (n, b)
-        Joint log-probability of each set.
-    marginals : array of shape (n, q)
-        Probability of each label.
-    """
-
-    sets: NDArray[np.bool_]
-    log_p: NDArray[np.float64]
-    marginals: NDArray[np.float64]
-
-    def modes(self) -> NDArray[np.bool_]:
-        """The most probable set of each instance, shape (n, q)."""
-        return self.sets[np.arange(len(self.sets)), self.log_p.argmax(axis=1)]
+Found: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64]]
+"""The most probable label sets (n, q) and the marginals (n, q), in the order of the chain."""
 
 
 def beam_search(models: list[Any], X: Any, width: int) -> Found:
@@ -42,7 +20,7 @@ def beam_search(models: list[Any], X: Any, width: int) -> Found:
     ``width`` most probable beginnings are kept. The marginals are those of the kept sets.
     """
     n = X.shape[0]
-    sets = np.zeros((n, 1, 0), dtype=bool)
+    sets = np.zeros((n, 1, 0), dtype=bool)  # (n, b, labels so far)
     log_p = np.zeros((n, 1))
     for model in models:
         p = _conditional(model, X, sets)
@@ -55,7 +33,7 @@ def beam_search(models: list[Any], X: Any, width: int) -> Found:
         log_p = np.take_along_axis(both, best, axis=1)
     share = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
-    return Found(sets, log_p, np.einsum("nb,nbq->nq", share, sets.astype(np.float64)))
+    return sets[:, 0], np.einsum("nb,nbq->nq", share, sets.astype(np.float64))
 
 
 def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Found:
@@ -75,7 +53,7 @@ def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Fou
         log_p += np.log(np.where(drawn, p, 1 - p))
         marginals[:, j] = p.mean(axis=1)
         sets = np.concatenate([sets, drawn[:, :, np.newaxis]], axis=2)
-    return Found(sets, log_p, marginals)
+    return sets[np.arange(n), log_p.argmax(axis=1)], marginals
 
 
 def _conditional(model: Any, X: Any, sets: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -85,10 +63,3 @@ def _conditional(model: Any, X: Any, sets: NDArray[np.bool_]) -> NDArray[np.floa
     inputs = with_columns(repeated, sets.reshape(n * b, j)) if j else repeated
     p = binary_scores(model, inputs, "predict_proba").reshape(n, b)
     return np.clip(p.astype(np.float64), 0.0, 1.0)
-
-
-def row_blocks(X: Any, copies: int, width: int, *, entries: int = 2**22) -> Iterator[slice]:
-    """Blocks of rows whose ``copies`` copies, ``width`` wide, have about ``entries`` entries."""
-    step = max(1, entries // max(1, copies * width))
-    for start in range(0, X.shape[0], step):
-        yield slice(start, start + step)

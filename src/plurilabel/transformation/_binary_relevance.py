@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
-from plurilabel.transformation._base import ESTIMATOR, PARALLEL, TransformationClassifier
-from plurilabel.transformation._models import NO_PARAMS, Params, fit_each, score_each
+from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.transformation._models import fit_each, score_each
 
 
 class BinaryRelevance(TransformationClassifier):
@@ -25,7 +25,7 @@ class BinaryRelevance(TransformationClassifier):
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     nonempty : bool, default=False
-        The T-criterion: where no label is predicted, the one with the highest score is.
+        The T-criterion: where no label would be predicted, the one with the highest score is.
     n_jobs : int, default=None
         Labels that are learned at the same time, in threads. The result does not depend on it.
     verbose : int, default=0
@@ -33,9 +33,10 @@ class BinaryRelevance(TransformationClassifier):
 
     Attributes
     ----------
-    models_ : list of q fitted clones of ``estimator``, or one of all labels (see the notes)
-        A label that is in no training instance, or in all of them, is never given to
-        ``estimator``: it has a stand-in here, and its probability is 0 or 1.
+    estimators_ : list of q fitted clones of ``estimator``
+        Labels may share one (see the notes). A label that is in no training instance, or in all
+        of them, is never given to ``estimator``: it has a ``DummyClassifier`` here, and its
+        probability is 0 or 1.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -46,7 +47,7 @@ class BinaryRelevance(TransformationClassifier):
 
     Notes
     -----
-    Beside X, memory holds the models and, while training, one dense label per worker.
+    Besides X, memory holds the models and, during training, one dense label per worker.
 
     ``KNeighborsClassifier``, ``RadiusNeighborsClassifier`` and ``RidgeClassifier`` (without class
     weights) are fitted once to all labels if y is dense: one neighbour search, one factorised
@@ -74,8 +75,7 @@ class BinaryRelevance(TransformationClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ESTIMATOR,
-        **PARALLEL,
+        **MANY_MODELS,
         "nonempty": ["boolean"],
     }
 
@@ -92,15 +92,15 @@ class BinaryRelevance(TransformationClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Any, Y: LabelMatrix, params: Params = NO_PARAMS) -> None:
-        self.models_ = fit_each(
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.estimators_ = fit_each(
             self.estimator, X, Y, params, n_jobs=self.n_jobs, verbose=self.verbose
         )
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        return score_each(self.models_, X, self._score_method(), n_jobs=self.n_jobs)
+        return score_each(self.estimators_, X, self._score_method(), n_jobs=self.n_jobs)
 
-    def _sets(self, X: Any) -> NDArray[np.bool_]:
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = self._scores(X)
         sets = scores > self._cut
         return never_empty(sets, scores) == 1 if self.nonempty else sets

@@ -39,21 +39,6 @@ def test_prediction_for_prediction(name, base):
 
 
 @pytest.mark.usefixtures("data_folder")
-def test_sparse_chain_prediction_for_prediction():
-    X, X_test, Y, _ = datasets.load("medical").holdout()
-    counts = np.asarray(Y.sum(axis=0)).ravel()
-    Y = Y[:, np.flatnonzero(counts >= 5)].toarray()  # scikit-learn's refuses constant labels
-    order = np.random.default_rng(0).permutation(Y.shape[1])
-    base = LinearSVC(random_state=0)
-    ours = ClassifierChain(base, order=order).fit(X, Y)
-    theirs = ScikitChain(base, order=order).fit(sparse.csr_matrix(X), Y)
-    assert_array_equal(ours.predict(X_test), theirs.predict(sparse.csr_matrix(X_test)))
-    crossed = ClassifierChain(base, order=order[:6].argsort(), chain_input="cross-validated")
-    theirs = ScikitChain(base, order=order[:6].argsort(), cv=5).fit(X.toarray(), Y[:, :6])
-    assert_array_equal(crossed.fit(X, Y[:, :6]).predict(X_test), theirs.predict(X_test.toarray()))
-
-
-@pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize("name", ["emotions", "scene", "yeast", "medical"])
 def test_the_known_order_of_methods(name):
     X, X_test, Y, Y_test = datasets.load(name).holdout()
