@@ -32,8 +32,8 @@ class Entry:
 
 
 SEARCH = (
-    "plurilabel.neighbors._exact:ExactIndex.fit",
-    "plurilabel.neighbors._exact:ExactIndex.kneighbors",
+    "plurilabel.neighbors:ExactIndex.fit",
+    "plurilabel.neighbors:ExactIndex.kneighbors",
 )
 REGRESSION = ("sklearn.linear_model._logistic:LogisticRegression.fit",)
 TREE = tuple(
