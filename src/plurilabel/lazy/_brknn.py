@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
-from plurilabel.lazy._base import LazyClassifier
-from plurilabel.lazy._counting import CountingClassifier
+from plurilabel.lazy._base import LazyClassifier, Rows
+from plurilabel.lazy._counts import CountingClassifier, label_frequencies
 
 
 class BRkNN(CountingClassifier):
@@ -80,16 +80,11 @@ class BRkNN(CountingClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    _uses_graph = False
-
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         super()._fit(X, Y)
         k, s = self.n_neighbors, self.smoothing
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
-
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
-        """Nothing is learned."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
         """Predict label sets, by the rule of ``variant``.
@@ -110,14 +105,12 @@ class BRkNN(CountingClassifier):
         else:
             rows = np.repeat(np.arange(n), np.diff(votes.indptr))
             sizes = np.maximum(np.bincount(rows[votes.data > k / 2], minlength=n), 1)
-        frequency = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
-        chosen = _first(votes, sizes, np.argsort(-frequency, kind="stable"))
+        usual = np.argsort(-label_frequencies(self.Y_), kind="stable")
+        chosen = _first(votes, sizes, usual)
         return chosen if self.sparse_output_ else chosen.toarray()
 
 
-def _first(
-    votes: sparse.csr_array, sizes: NDArray[np.intp], usual: NDArray[np.intp]
-) -> sparse.csr_array:
+def _first(votes: sparse.csr_array, sizes: Rows, usual: Rows) -> sparse.csr_array:
     """0/1 matrix of the labels with the most votes, ``sizes[i]`` of them in row i.
 
     ``usual`` lists all labels, the most frequent first: that order decides between equal votes.

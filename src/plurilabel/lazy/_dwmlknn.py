@@ -6,14 +6,14 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._compat import Interval, StrOptions
-from plurilabel.lazy._counting import CountingClassifier
+from plurilabel.lazy._base import Floats, Rows, graph_blocks
 from plurilabel.lazy._counts import (
-    graph_blocks,
+    CountingClassifier,
     label_counts,
+    label_frequencies,
     label_shares,
     likelihoods,
     posterior,
@@ -101,7 +101,7 @@ class DWMLkNN(CountingClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+    def _learn(self, distances: Floats, neighbors: Rows) -> None:
         K, s, Y = self.n_neighbors, self.smoothing, self.Y_
         near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
         p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)  # equations 4 and 5
@@ -114,16 +114,15 @@ class DWMLkNN(CountingClassifier):
             v = _complement(w)
             lacking, unseen = (v, 1.0) if self.reading == "table" else (w, 0.0)
             c += tally(delta, Y[rows], K + 1, weights=(lacking, w), background=(unseen, 0.0))
-            # K - delta neighbours lack the label: the same arrays, read from the other end
+            # K - delta neighbours lack the label: the same arrays, read from the other end.
             c_without += tally(delta, Y[rows], K + 1, weights=(v, v))[:, :, ::-1]
-        have = np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
-        self.prior_ = (s + have) / (2 * s + Y.shape[0])
+        self.prior_ = (s + label_frequencies(Y)) / (2 * s + Y.shape[0])
         self.likelihood_ = likelihoods(c, s)
         self.likelihood_without_ = likelihoods(c_without, s)
         blended = (
             self.blend * self.likelihood_ + (1 - self.blend) * self.likelihood_without_[:, :, ::-1]
         )
-        self.table_ = posterior(self.prior_, *blended)  # equation 8
+        self.table_ = posterior(self.prior_[:, None], *blended)  # equation 8
 
 
 def _complement(w: Any) -> Any:

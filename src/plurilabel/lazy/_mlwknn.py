@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel.lazy._base import Floats, Rows
 from plurilabel.lazy._counts import label_shares
 from plurilabel.lazy._mlknn import MLkNN
 
@@ -52,7 +52,7 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
-    def _events(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> Any:
+    def _events(self, distances: Floats, neighbors: Rows) -> Any:
         k = self.n_neighbors
         share = label_shares(_inverse_square(distances), neighbors, self.Y_)
         if not sparse.issparse(share):
@@ -61,12 +61,12 @@ class MLWkNN(MLkNN):
         return sparse.csr_array((events, share.indices, share.indptr), share.shape)
 
 
-def _whole(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _whole(weight: Floats) -> Floats:
     """Rounded to whole numbers, halves to even; the last bits of a sum do not decide."""
     return np.rint(np.round(weight, 9))
 
 
-def _inverse_square(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse_square(distances: Floats) -> Floats:
     """Weights 1/d^2 scaled to sum to one per row; zero distances share all the weight."""
     nearest = distances.min(axis=1, keepdims=True)
     safe = np.where(distances > 0, distances, 1.0)
