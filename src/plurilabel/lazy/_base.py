@@ -25,7 +25,6 @@ Rows: TypeAlias = NDArray[np.signedinteger[Any]]
 Graph: TypeAlias = tuple[Floats, Rows]
 """Distances and row numbers of the k nearest training instances, each (n, k)."""
 
-
 CELLS = 1 << 18
 """Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
 
@@ -54,11 +53,12 @@ class LazyClassifier(ProbabilisticClassifier):
         The training graph: distances and row numbers. Only where it is searched.
     n_neighbors_ : int
         How many neighbours a query has.
-    X_, Y_ : training instances and labels
+    X_, Y_ : matrices of shape (n, d) and (n, q)
+        Training instances and labels.
 
     Examples
     --------
-    A learner that takes over the labels of the nearest neighbour:
+    A learner that predicts the labels of the nearest neighbour:
 
     >>> from plurilabel.lazy import LazyClassifier
     >>> class Nearest(LazyClassifier):
@@ -262,7 +262,7 @@ class LazyClassifier(ProbabilisticClassifier):
         return best, np.take_along_axis(scores, best, axis=1)
 
     def explain(self, X: Any) -> list[Explanation]:
-        """Say for each instance which neighbours speak for and against each label.
+        """List the neighbours with and without each label, instance by instance.
 
         Returns
         -------

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import row_blocks, stack_rows
+from plurilabel._blocks import stack_rows
 from plurilabel.base import LabelMatrix
-from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows, graph_blocks
+from plurilabel.lazy._base import Floats, LazyClassifier, Rows, graph_blocks
 
 
 def label_frequencies(Y: LabelMatrix) -> NDArray[np.int64]:
@@ -27,7 +27,7 @@ def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:
     """How many of the neighbours have each label: delta of shape (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, np.ones(n * k, dtype=np.int32), Y.shape[0]) @ _as(Y, np.int32)
+        return _sparse_sums(np.ones(n * k, dtype=np.int32), neighbors, Y)
     delta = np.zeros((n, Y.shape[1]), dtype=np.min_scalar_type(k))
     for column in neighbors.T:  # (n, k, q) would be k times as large
         delta += Y.take(column, axis=0).view(np.uint8)
@@ -38,22 +38,19 @@ def label_shares(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, weights.ravel(), Y.shape[0]) @ _as(Y, np.float64)
+        return _sparse_sums(weights.ravel(), neighbors, Y)
     shares = np.zeros((n, Y.shape[1]))
-    for rows in row_blocks(n, Y.shape[1], CELLS):
-        for j in range(k):
-            shares[rows] += weights[rows, j, None] * Y.take(neighbors[rows, j], axis=0)
+    for j in range(k):
+        shares += weights[:, j, None] * Y.take(neighbors[:, j], axis=0)
     return shares
 
 
-def _as(Y: sparse.csr_array, dtype: Any) -> sparse.csr_array:
-    """Labels with another type of number; their places are not copied."""
-    return sparse.csr_array((Y.data.astype(dtype), Y.indices, Y.indptr), Y.shape)
-
-
-def _graph(neighbors: Rows, values: NDArray[Any], m: int) -> sparse.csr_array:
+def _sparse_sums(values: NDArray[Any], neighbors: Rows, Y: sparse.csr_array) -> sparse.csr_array:
+    """The graph, with a value for each neighbour, times the labels."""
     n, k = neighbors.shape
-    return sparse.csr_array((values, neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
+    pointers = np.arange(0, n * k + 1, k)
+    graph = sparse.csr_array((values, neighbors.ravel(), pointers), (n, Y.shape[0]))
+    return graph @ sparse.csr_array((Y.data.astype(values.dtype), Y.indices, Y.indptr), Y.shape)
 
 
 def tally(
@@ -128,13 +125,8 @@ def posterior(prior: Any, against: Any, for_: Any) -> Floats:
 
 def look_up(table: NDArray[Any], delta: NDArray[Any]) -> NDArray[Any]:
     """``table[l, delta[i, l]]`` for all i and l: shape (n, q)."""
-    n, q = delta.shape
-    scores = np.empty((n, q), dtype=table.dtype)
-    offset = table.shape[1] * np.arange(q)
-    flat = np.ascontiguousarray(table).ravel()
-    for rows in row_blocks(n, q, CELLS):
-        np.take(flat, delta[rows] + offset, out=scores[rows])
-    return scores
+    offset = table.shape[1] * np.arange(len(table))
+    return table.ravel().take(delta + offset)
 
 
 class CountingClassifier(LazyClassifier):
@@ -153,12 +145,15 @@ class CountingClassifier(LazyClassifier):
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X
-        delta = self._events(distances, neighbors)
-        if not sparse.issparse(delta):
-            return look_up(self.table_, delta)
-        scores = np.tile(self.table_[:, 0], (delta.shape[0], 1))
-        rows = np.repeat(np.arange(delta.shape[0]), np.diff(delta.indptr))
-        scores[rows, delta.indices] = self.table_[delta.indices, delta.data]
+        scores = np.empty((len(neighbors), self.n_labels_))
+        for rows in graph_blocks(neighbors, self.Y_):
+            delta = self._events(distances[rows], neighbors[rows])
+            if sparse.issparse(delta):
+                scores[rows] = self.table_[:, 0]
+                row = np.repeat(np.arange(rows.start, rows.stop), np.diff(delta.indptr))
+                scores[row, delta.indices] = self.table_[delta.indices, delta.data]
+            else:
+                scores[rows] = look_up(self.table_, delta)
         return scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:

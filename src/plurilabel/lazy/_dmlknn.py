@@ -44,7 +44,7 @@ class DMLkNN(LazyClassifier):
     Notes
     -----
     A prediction compares its counts with those of every training instance: n times m times q
-    steps, and dense counts (m, q) also for sparse labels.
+    steps. The counts (m, q) are dense, also for sparse labels.
 
     References
     ----------
@@ -114,5 +114,5 @@ class DMLkNN(LazyClassifier):
 
 
 def _in_columns(true: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """How many are true in each column; as bytes they are added faster."""
+    """How many are true in each column; adding them as bytes is faster."""
     return np.add.reduce(true.view(np.uint8), axis=0, dtype=np.int32)

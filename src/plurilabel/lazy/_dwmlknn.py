@@ -28,7 +28,7 @@ TINY = 1e-12
 class DWMLkNN(CountingClassifier):
     """Dual weighted ML-kNN.
 
-    As :class:`MLkNN`, but a training instance x adds to the frequency arrays of label l not one
+    Like :class:`MLkNN`, but a training instance x adds to the frequency arrays of label l not one
     but a weight: ``w`` is the share of its neighbours that have l, each neighbour weighted by a
     Gaussian of its distance (equations 4 to 6), and ``v = 1 - w`` the share of those that lack l.
     A second pair of arrays counts the neighbours without l. The two likelihoods are blended
@@ -44,10 +44,10 @@ class DWMLkNN(CountingClassifier):
         Weight of the likelihood of the neighbours that have the label (lambda); the rest goes to
         that of the neighbours that lack it.
     reading : {"table", "figure"}, default="table"
-        What an instance that lacks the label adds to its first array, c'. Figure 1 of the paper,
-        line 14, prints ``w``; with it the published results do not come out: mean recall over
-        K = 5..15 on Scene is .25 instead of .76. With ``v`` instead they do, on Yeast, Scene and
-        Emotions, and that is "table". "figure" is the literal one.
+        What an instance that lacks the label adds to its first array, c'. Line 14 of figure 1 in
+        the paper has ``w``, which does not give the published results: mean recall over
+        K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them on
+        Yeast, Scene and Emotions; "figure" follows the figure literally.
     metric, index, n_jobs :
         As in :class:`MLkNN`.
 

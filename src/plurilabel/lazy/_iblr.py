@@ -24,21 +24,21 @@ class IBLRML(LazyClassifier):
 
     The features of an instance are, for each label, the sum over its k nearest neighbours of +1
     for those that have the label and -1 for those that lack it. A logistic regression for each
-    label is learned on the features of all labels, so that one label may speak for another. With
-    ``own_features=True`` the instance's own features are added (IBLR-ML+).
+    label is learned on the features of all labels, so that one label can be evidence for another.
+    With ``own_features=True`` the instance's own features are added (IBLR-ML+).
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Neighbours that are counted.
     own_features : bool, default=False
-        Whether the regression sees the instance's own features, too. They should be scaled.
+        Whether the regression also uses the instance's own features. They should be scaled.
     C : float, default=1.0
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
-        Limit of its solver's steps.
+        Maximum number of iterations of its solver.
     metric, index, n_jobs :
-        As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions learned at a time.
+        As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class IBLRML(LazyClassifier):
         the labels. Zero for labels that all or no training instances have.
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
-        Steps that the slowest of the regressions took.
+        Iterations of the slowest of the regressions.
 
     Notes
     -----
-    Memory is that of dense matrices (n, q), also for sparse labels.
+    Uses dense matrices (n, q), also for sparse labels.
 
     References
     ----------

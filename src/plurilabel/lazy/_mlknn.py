@@ -15,12 +15,12 @@ from plurilabel.lazy._counts import CountingClassifier, likelihoods, posterior, 
 
 
 class MLkNN(CountingClassifier):
-    """ML-kNN: a lazy learner for several labels.
+    """ML-kNN, the multi-label k-nearest-neighbour learner.
 
     For each label l, H1 is the event that an instance has l, and E_j that exactly j of its k
     nearest neighbours have it. Priors P(H) and likelihoods P(E_j | H) are counted on the training
     set, where no instance is its own neighbour; the score is the posterior P(H1 | E_j), and l is
-    predicted if it exceeds that of H0, strictly.
+    predicted if this is strictly above that of H0.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ class MLkNN(CountingClassifier):
     metric : str or callable, default="euclidean"
         Distance, as in :class:`~plurilabel.neighbors.ExactIndex`.
     index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from, if not from an exact search with ``metric``.
+        Where the neighbours come from, if not from an exact search with ``metric``; its answers
+        are checked. See :class:`~plurilabel.neighbors.NeighborsIndex`.
     n_jobs : int, default=None
         Threads of the search. The result does not depend on it.
 

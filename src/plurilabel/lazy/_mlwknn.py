@@ -21,11 +21,12 @@ class MLWkNN(MLkNN):
     and posterior are those of :class:`MLkNN`. Neighbours at distance zero share all the weight.
 
     The paper leaves open how the learned weight ratios of steps 9 and 10 enter the posterior.
-    This reading learns, as they ask, from the training set how the weight of the neighbours with
-    the label, against that of those without, goes with the label. On the Yeast hold-out data,
-    k = 7, it gives average precision .7631, coverage 6.310, Hamming loss .1948, one-error .2312
-    and ranking loss .1678, where the paper reports .7599, 6.362, .1972, .2366 and .1701; a
-    constant factor for each label, the mode of the ratio, gives .7558, 6.382, .2001, .2454, .1702.
+    This interpretation learns from the training set, as those steps ask, how the weight of the
+    neighbours with the label, relative to that of those without, goes with the label. On the Yeast
+    hold-out data with k = 7 it gives average precision .7631, coverage 6.310, Hamming loss .1948,
+    one-error .2312 and ranking loss .1678, where the paper reports .7599, 6.362, .1972, .2366 and
+    .1701; a constant factor for each label, the mode of the ratio, gives .7558, 6.382, .2001,
+    .2454 and .1702.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class MLWkNN(MLkNN):
 
 
 def _whole(weight: Floats) -> Floats:
-    """Rounded to whole numbers, halves to even; the last bits of a sum do not decide."""
+    """Rounded to whole numbers, halves to even; the last bits of a sum do not matter."""
     return np.rint(np.round(weight, 9))
 
 

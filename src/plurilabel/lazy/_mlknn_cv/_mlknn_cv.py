@@ -33,9 +33,9 @@ class MLkNNCV(MLkNN):
         smoothing that comes first.
     leave_out : {"entry", "instance"}, default="entry"
         What is taken out for the prediction of a training instance. "entry": its own entry in the
-        prior and in the frequency arrays. "instance": its role as a neighbour of others, too, so
-        that the scores are those of as many separate fits as there are instances, exactly. That
-        costs more, and the choice may be another one: on the training parts of Yeast, Scene and
+        prior and in the frequency arrays. "instance": also its role as a neighbour of others, so
+        that the scores are exactly those of as many separate fits as there are instances. That
+        takes longer, and the choice may differ: on the training parts of Yeast, Scene and
         Emotions, k from 1 to 30, "entry" and "instance" chose 11 and 11, 14 and 14, 27 and 6 by
         Hamming loss, and 12 and 26, 14 and 14, 7 and 12 by average precision.
     metric, index, n_jobs :
@@ -54,7 +54,7 @@ class MLkNNCV(MLkNN):
 
     Notes
     -----
-    Leave-one-out scores are a dense matrix (n, q), also for sparse labels.
+    Leave-one-out uses dense matrices (n, q), also for sparse labels.
 
     Examples
     --------

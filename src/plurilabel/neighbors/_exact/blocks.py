@@ -77,7 +77,7 @@ class Blocks(CertifiedEngine):
         if Q is not None and self.rounded.is_far(Q):
             return Blocks(self.formula, self.X, self.rounded.scaled_to(Q))
         if self.rounded.dtype == np.float32:
-            return Blocks(self.formula, self.X, self.rounded.with_type(np.float64))
+            return Blocks(self.formula, self.X, replace(self.rounded, dtype=np.float64))
         return self
 
     def within(self, Q: Points, radius: Floats) -> Pairs:
@@ -167,12 +167,24 @@ class Rounded(Frame):
     @classmethod
     def for_points(cls, X: Points) -> Rounded:
         """In float32 where that tells neighbours apart."""
-        rounded = cls(_middle(X), np.inf, np.float64).scaled_to(X)
-        single = rounded.with_type(np.float32)
-        return single if _tells_apart(single, X, rounded) else rounded
+        double = cls(_middle(X), np.inf, np.float64).scaled_to(X)
+        single = replace(double, dtype=np.float32)
+        return single if single._tells_apart(X, double) else double
 
-    def with_type(self, dtype: Any) -> Rounded:
-        return replace(self, dtype=dtype)
+    def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
+        """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
+        n, d = X.shape
+        if n <= 1024:
+            return False  # so few that float64 costs less than finding out
+        sample = double.operand(X[np.linspace(0, n - 1, 1024).astype(int)])
+        asked = sample.take(np.arange(0, 1024, 32))
+        with threads(1):  # BLAS on several threads is slow to start for one small product
+            D = np.sort(all_products(asked, slice(None), sample), axis=1)
+        gap = D[:, k + spare] - D[:, k]
+        relative, absolute = self.errors(d)
+        h = dense(asked.rows[:, [-1]]).ravel()
+        # A point and its neighbours have about the same length.
+        return bool(np.mean(gap > 4 * relative * h + 2 * absolute) > 0.75)
 
     def scaled_to(self, Q: Points) -> Rounded:
         """In float64, and with room for these points as well."""
@@ -220,22 +232,6 @@ class Rounded(Frame):
 def _underflow(d: int) -> float:
     """What squares below the smallest number, which become 0, may take from a distance."""
     return float(np.sqrt(4 * (d + 1) * np.finfo(np.float64).tiny))
-
-
-def _tells_apart(single: Rounded, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
-    """Whether float32 tells neighbour k from neighbour k + spare, for most of a sample."""
-    n, d = X.shape
-    if n <= 1024:
-        return False  # so few that float64 costs less than finding out
-    sample = double.operand(X[np.linspace(0, n - 1, 1024).astype(int)])
-    asked = sample.take(np.arange(0, 1024, 32))
-    with threads(1):  # BLAS on several threads is slow to start for one small product
-        D = np.sort(all_products(asked, slice(None), sample), axis=1)
-    gap = D[:, k + spare] - D[:, k]
-    relative, absolute = single.errors(d)
-    h = dense(asked.rows[:, [-1]]).ravel()
-    # A point and its neighbours have about the same length.
-    return bool(np.mean(gap > 4 * relative * h + 2 * absolute) > 0.75)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ Candidates: TypeAlias = tuple[NDArray[np.int64], Floats]
 Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
+# Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
+_pools = cache(ThreadpoolController)
+
+
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[Run]:
     """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each.
@@ -49,12 +53,6 @@ def threads(n_jobs: int | None) -> Iterator[Run]:
             return
         with ThreadPoolExecutor(n_threads) as pool:
             yield lambda work, tasks: list(pool.map(work, tasks))
-
-
-@cache
-def _pools() -> ThreadpoolController:
-    # Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
-    return ThreadpoolController()
 
 
 class Engine(ABC):

@@ -40,11 +40,10 @@ def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
             algorithm = "blocks" if products else "brute"
     if algorithm == "tree":
         return Tree(formula, X)
+    if algorithm == "brute" and (dense or formula.p == 1):
+        return Brute(formula, X)
     if algorithm == "brute":
-        # On sparse points scikit-learn compares pairs directly for the Manhattan distance only.
-        return (
-            Brute(formula, X) if dense or formula.p == 1 else AllPairs(formula, X, formula.table)
-        )
+        return AllPairs(formula, X, formula.table)
     whole = None if formula.cosine else Whole.for_points(X)
     return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
 
