@@ -102,7 +102,7 @@ class CertifiedEngine(Engine):
         points = X if Q is None else Q
         n, m = X.shape[0], points.shape[0]
         others = n - (Q is None)
-        K = min(k + max(3, k // 8), others)
+        K = min(k + max(3, k // 8), others)  # a few to spare, so that few rows are uncertain
         zero = formula.zero_rows(points)
         candidates, floor = self.candidates(Q, K, run)
         distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
@@ -116,7 +116,7 @@ class CertifiedEngine(Engine):
         if others == K:
             uncertain &= (candidates < 0).any(axis=1)
         uncertain &= ~zero
-        if Q is None:
+        if Q is None:  # duplicates by the hundred would all be compared with each other below
             same = np.flatnonzero((distances[:, -1] == 0) & ~zero)
             if uncertain[same].any() and formula.zero_means_equal(X):
                 indices[same] = _first_equal(X, same, k)
@@ -135,10 +135,10 @@ class CertifiedEngine(Engine):
 
             some = max(1, min(256, (1 << 22) // n))
             run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
-        for row in np.flatnonzero(zero):  # at distance 1 from all others
-            first = np.arange(k + 1)
-            indices[row] = first[first != row][:k] if Q is None else first[:k]
-            distances[row] = 1.0
+        if zero.any():  # at distance 1 from all others: the first are the nearest
+            rows, distances[zero] = np.flatnonzero(zero), 1.0
+            first = np.tile(np.arange(k + 1), (len(rows), 1))
+            indices[rows] = without_self(first, first, rows)[1] if Q is None else first[:, :k]
         return distances, indices
 
 
