@@ -28,6 +28,9 @@ class LeftOut:
     Y: NDArray[np.int8]  # (n, q)
     moved: NDArray[np.int32] | None  # (2, n, q): how many others came to the instance's entry
 
+    def __post_init__(self) -> None:
+        self.have = self.table[1].sum(axis=1)  # instances with each label, (q,)
+
     def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
         """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
         size = self.table.shape[2]
@@ -35,9 +38,9 @@ class LeftOut:
         column = self.event + size * self.Y.astype(np.int64)
         scores = look_up(usual if cut is None else usual > cut, column)
         if self.moved is not None:
-            i, l = np.nonzero(self.moved.any(axis=0))
+            i, l = np.divmod(np.flatnonzero(self.moved.any(axis=0)), len(self.have))
             entries = self.table[:, l, self.event[i, l]] + self.moved[:, i, l]
-            mended = self._posterior(self.Y[i, l], entries, self.table[1, l].sum(axis=1), s)
+            mended = self._posterior(self.Y[i, l], entries, self.have[l], s)
             scores[i, l] = mended if cut is None else mended > cut
         return scores
 
@@ -52,7 +55,7 @@ class LeftOut:
     def _usual(self, s: float) -> Floats:
         """Posterior by the instance's own y, label and event, (2, q, size), without moves."""
         y = np.array([0, 1])[:, None, None]
-        return self._posterior(y, self.table, self.table[1].sum(axis=1)[:, None], s)
+        return self._posterior(y, self.table, self.have[:, None], s)
 
     def _posterior(
         self, y: NDArray[Any], entries: NDArray[Any], have: NDArray[Any], s: float
