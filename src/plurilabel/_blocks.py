@@ -36,6 +36,24 @@ def stack_rows(parts: Sequence[Any]) -> Any:
     return np.vstack([dense(part) for part in parts])
 
 
+def rows_without(n: int, indices: Any) -> NDArray[np.intp]:
+    """The row numbers from 0 to n - 1 that are not among ``indices``.
+
+    Examples
+    --------
+    >>> rows_without(5, [1, 3])
+    array([0, 2, 4])
+    >>> rows_without(5, [5])
+    Traceback (most recent call last):
+    ...
+    ValueError: indices must be row numbers from 0 to 4, got [5]
+    """
+    gone = np.atleast_1d(np.asarray(indices))
+    if gone.size and (gone.dtype.kind not in "iu" or gone.min() < 0 or gone.max() >= n):
+        raise ValueError(f"indices must be row numbers from 0 to {n - 1}, got {gone}")
+    return np.setdiff1d(np.arange(n), gone)
+
+
 def has_missing(X: Any) -> bool:
     """Whether there is a NaN in a matrix of numbers."""
     return bool(np.isnan(X.data if sparse.issparse(X) else np.asarray(X)).any())

@@ -1,18 +1,12 @@
 """Real data, with many ties: the neighbours of the slow twin."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from plurilabel.datasets import load
 from plurilabel.neighbors import ExactIndex
-
-_spec = importlib.util.spec_from_file_location("twin", Path(__file__).with_name("twin.py"))
-twin = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(twin)
+from tests.neighbors import twin
 
 
 def test_yeast(data_folder):

@@ -13,7 +13,7 @@ from plurilabel import MLkNN
 from plurilabel.compare import compare
 from plurilabel.persistence import Model, save_model
 
-MOVED = {"lazy/_mlknn": "lazy/_elsewhere", "neighbors/_exact": "neighbors/_somewhere"}
+MOVED = {"lazy/_mlknn": "lazy/_elsewhere", "neighbors/_index": "neighbors/_somewhere"}
 
 LOADS = """
 import sys

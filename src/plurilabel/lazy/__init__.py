@@ -9,7 +9,7 @@ from plurilabel.lazy._dwmlknn import DWMLkNN
 from plurilabel.lazy._explain import Explanation, Vote
 from plurilabel.lazy._iblr import IBLRML
 from plurilabel.lazy._mlknn import MLkNN
-from plurilabel.lazy._mlknn_cv import MLkNNCV
+from plurilabel.lazy._mlknn_cv._mlknn_cv import MLkNNCV
 from plurilabel.lazy._mlwknn import MLWkNN
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,22 +12,70 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._blocks import dense, row_blocks, rows_without, stack_rows
 from plurilabel._compat import HasMethods, Interval
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
-from plurilabel.lazy._counts import graph_blocks
 from plurilabel.lazy._explain import Explanation
-from plurilabel.neighbors import ExactIndex
+from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
 
-Graph = tuple[NDArray[np.float64], NDArray[np.intp]]
+Floats: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.signedinteger[Any]]
+"""Numbers of training instances."""
+
+Graph: TypeAlias = tuple[Floats, Rows]
 """Distances and row numbers of the k nearest training instances, each (n, k)."""
+
+CELLS = 1 << 18
+"""Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
 
 
 class LazyClassifier(ProbabilisticClassifier):
-    """A learner that keeps the training set and asks the neighbours.
+    """Base class of learners that keep the training set and ask the neighbours.
 
-    Hooks: ``_learn(distances, neighbors)`` sees the training graph, in which no instance is its
-    own neighbour; ``_from_neighbors(distances, neighbors)`` turns a query's neighbours into
-    scores (n, q).
+    A learner of your own has the parameters ``n_neighbors``, ``metric``, ``index`` and ``n_jobs``
+    of :class:`MLkNN`, and one or two hooks:
+
+    ``_from_neighbors(X, distances, neighbors)``
+        Scores (n, q) of n queries, from the distances and row numbers (n, k) of their neighbours.
+    ``_learn(distances, neighbors)``, optional
+        Learns from the training graph: the same for the training instances, none of which is its
+        own neighbour. Without this hook the graph is not searched.
+
+    Both find the training data in ``X_`` and ``Y_``, checked, dense or CSR. Search, growth
+    (``partial_fit``) and shrinkage (``forget``) with the exact result of a fresh fit,
+    ``predict_top`` and ``explain`` come with the base class.
+
+    Attributes
+    ----------
+    index_ : index
+        The index, fitted.
+    graph_ : tuple of ndarrays of shape (n, k)
+        The training graph: distances and row numbers. Only where it is searched.
+    n_neighbors_ : int
+        How many neighbours a query has.
+    X_, Y_ : matrices of shape (n, d) and (n, q)
+        Training instances and labels.
+
+    Examples
+    --------
+    A learner that predicts the labels of the nearest neighbour:
+
+    >>> from plurilabel.lazy import LazyClassifier
+    >>> class Nearest(LazyClassifier):
+    ...     def __init__(self, n_neighbors=1, *, metric="euclidean", index=None, n_jobs=None):
+    ...         self.n_neighbors = n_neighbors
+    ...         self.metric = metric
+    ...         self.index = index
+    ...         self.n_jobs = n_jobs
+    ...
+    ...     def _from_neighbors(self, X, distances, neighbors):
+    ...         return self.Y_[neighbors[:, 0]].astype(float)
+    >>> learner = Nearest().fit([[0.0], [1.0], [5.0]], [[1, 0], [1, 1], [0, 1]])
+    >>> learner.predict([[0.9], [7.0]])
+    array([[1, 1],
+           [0, 1]])
+    >>> learner.forget([1]).predict([[0.9]])
+    array([[1, 0]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -37,50 +85,45 @@ class LazyClassifier(ProbabilisticClassifier):
         "n_jobs": [None, Integral],
     }
 
-    _uses_graph: ClassVar[bool] = True
-    """Whether anything is learned from the training graph; if not, it is not searched."""
-
-    n_neighbors: int
+    n_neighbors: Any
     metric: Any
     index: Any
     n_jobs: int | None
 
-    @abstractmethod
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None: ...
+    _learn: Any = None  # a hook that subclasses may define
 
     @abstractmethod
-    def _from_neighbors(
-        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp]
-    ) -> NDArray[np.float64]: ...
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats: ...
+
+    def _n_searched(self) -> int:
+        """How many neighbours each training instance has in the graph."""
+        return self.n_neighbors
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self._check_size(X.shape[0])
-        self.index_ = self._new_index().fit(X)
-        self.X_, self.Y_ = X, Y
-        if self._uses_graph:
-            self.graph_ = self.index_.kneighbors(None, n_neighbors=self.n_neighbors)
+        self.n_neighbors_ = self._n_searched()
+        default = self.index is None
+        index = ExactIndex(self.metric, n_jobs=self.n_jobs) if default else clone(self.index)
+        self.index_, self.X_, self.Y_ = index.fit(X), X, Y
+        if self._learn is not None:
+            self.graph_ = training_neighbors(self.index_, X, self.n_neighbors_)
             self._learn(*self.graph_)
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Floats:
         return self._from_neighbors(X, *self._neighbors(X))
 
     def _neighbors(self, X: Any) -> Graph:
-        return self.index_.kneighbors(X, n_neighbors=self.n_neighbors)
-
-    def _new_index(self) -> Any:
-        if self.index is None:
-            return ExactIndex(metric=self.metric, n_jobs=self.n_jobs)
-        return clone(self.index)
+        return query_neighbors(self.index_, X, self.n_neighbors_, self.Y_.shape[0])
 
     def _check_size(self, n: int) -> None:
         if n < 2:
             raise ValueError(
                 f"at least two training instances are needed to find neighbours, got n_samples={n}"
             )
-        if self.n_neighbors >= n:
+        if self._n_searched() >= n:
             raise ValueError(
                 f"n_neighbors must be smaller than the {n} training instances, "
-                f"got {self.n_neighbors}"
+                f"got {self._n_searched()}"
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -93,8 +136,7 @@ class LazyClassifier(ProbabilisticClassifier):
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Add instances; the result is exactly that of ``fit`` on all instances so far.
 
-        The new instances are searched, and the old ones are shown the new; nothing else is
-        searched again.
+        Only the new instances are searched among all, and the old ones among the new.
 
         Parameters
         ----------
@@ -110,27 +152,30 @@ class LazyClassifier(ProbabilisticClassifier):
             self._fit(*self._validate_fit(X, y, classes))
             return self
         X, Y = self._validate_more(X, y)
-        self._check_metric("partial_fit")
-        old = self.Y_.shape[0]
-        # old instances look at the new ones only
-        k_new = min(self.n_neighbors, X.shape[0])
-        among_new = self._uses_graph and self._new_index().fit(X).kneighbors(self.X_, k_new)
-        self.X_, self.Y_ = _stack(self.X_, X), _stack(self.Y_, Y)
-        self.index_ = self._new_index().fit(self.X_)
-        if among_new:
-            self._grow(old, *among_new)
+        self._check_features("partial_fit")
+        among_new = None
+        if self._learn is not None:
+            k_new = min(self.graph_[1].shape[1], X.shape[0])
+            new_index = clone(self.index_).fit(X)
+            among_new = query_neighbors(new_index, self.X_, k_new, X.shape[0])
+        self._change_points("partial_fit", X, stack_rows([self.X_, X]))
+        self.Y_ = stack_rows([self.Y_, Y])
+        if among_new is not None:
+            self._grow(*among_new)
         return self
 
-    def _grow(self, old: int, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+    def _grow(self, distances: Floats, neighbors: Rows) -> None:
         """Merge new neighbours into the graph; on equal distance the old neighbour stays."""
+        before, (old, k) = self.graph_, self.graph_[1].shape
         new = np.arange(old, self.Y_.shape[0])
-        distances = np.hstack([self.graph_[0], distances])
-        neighbors = np.hstack([self.graph_[1], neighbors + old])
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
-        kept = tuple(np.take_along_axis(a, nearest, axis=1) for a in (distances, neighbors))
-        changed = np.flatnonzero((kept[1] >= old).any(axis=1))
-        before = self.graph_
-        self.graph_ = tuple(np.vstack(pair) for pair in zip(kept, self._without_self(new)))
+        distances = np.hstack([before[0], distances])
+        neighbors = np.hstack([before[1], neighbors + old])
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        distances = np.take_along_axis(distances, nearest, axis=1)
+        neighbors = np.take_along_axis(neighbors, nearest, axis=1)
+        changed = np.flatnonzero((neighbors >= old).any(axis=1))
+        added = training_neighbors(self.index_, self.X_, k, rows=new)
+        self.graph_ = np.vstack([distances, added[0]]), np.vstack([neighbors, added[1]])
         self._relearn(before, np.concatenate([changed, new]), added=len(new))
 
     def forget(self, indices: ArrayLike) -> Self:
@@ -141,50 +186,46 @@ class LazyClassifier(ProbabilisticClassifier):
         Parameters
         ----------
         indices : array of int
-            Row numbers, in the order in which the instances were given. The remaining ones
-            close ranks.
+            Row numbers, in the order in which the instances were given. The remaining instances
+            are renumbered.
 
         Returns
         -------
         self
         """
         check_is_fitted(self)
-        self._check_metric("forget")
-        m = self.Y_.shape[0]
-        gone = np.zeros(m, dtype=bool)
-        rows = np.atleast_1d(np.asarray(indices))
-        if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= m):
-            raise ValueError(f"indices must be row numbers from 0 to {m - 1}, got {rows}")
-        gone[rows.astype(np.intp)] = True
-        stay = np.flatnonzero(~gone)
+        self._check_features("forget")
+        stay = rows_without(self.Y_.shape[0], indices)
         self._check_size(len(stay))
-        self.X_, self.Y_ = self.X_[stay], self.Y_[stay]
-        self.index_ = self._new_index().fit(self.X_)
-        if self._uses_graph:
-            number = np.cumsum(~gone) - 1  # old row number -> new row number
-            lost = np.flatnonzero(gone[self.graph_[1][stay]].any(axis=1))
+        number = np.full(self.Y_.shape[0], -1)  # old row number -> new one, -1 for none
+        number[stay] = np.arange(len(stay))
+        self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
+        self.Y_ = self.Y_[stay]
+        if self._learn is not None:
             distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
+            lost = np.flatnonzero((neighbors < 0).any(axis=1))
             if len(lost):
-                distances[lost], neighbors[lost] = self._without_self(lost)
+                found = training_neighbors(self.index_, self.X_, neighbors.shape[1], rows=lost)
+                distances[lost], neighbors[lost] = found
             self.graph_ = distances, neighbors
             self._learn(*self.graph_)
         return self
 
-    def _check_metric(self, method: str) -> None:
-        if self.index is None and self.metric == "precomputed":
+    def _check_features(self, method: str) -> None:
+        if getattr(self.index_, "metric", None) == "precomputed":
             raise ValueError(f"{method} needs features, but metric is 'precomputed'")
 
-    def _without_self(self, rows: NDArray[np.intp]) -> Graph:
-        """Neighbours of some training instances, each without itself."""
-        k = self.n_neighbors
-        distances, neighbors = self.index_.kneighbors(self.X_[rows], n_neighbors=k + 1)
-        own = neighbors == rows[:, None]
-        own[~own.any(axis=1), -1] = True  # k + 1 duplicates came before the instance itself
-        shape = (len(rows), k)
-        return distances[~own].reshape(shape), neighbors[~own].reshape(shape)
+    def _change_points(self, method: str, change: Any, X: Any) -> None:
+        """Grow or shrink the index to points X by its own method, or fit a new one."""
+        if hasattr(self.index_, method):
+            getattr(self.index_, method)(change)
+        else:
+            self.index_ = clone(self.index_).fit(X)
+        # An ExactIndex has made the same points: one copy of them is enough.
+        self.X_ = getattr(self.index_, "points_", X)
 
-    def _relearn(self, before: Graph, changed: NDArray[np.intp], added: int) -> None:
-        """Learn anew after growth; overridden where the change alone is enough."""
+    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
+        """Learn again after growth; overridden where the change alone is enough."""
         del before, changed, added
         self._learn(*self.graph_)
 
@@ -214,18 +255,14 @@ class LazyClassifier(ProbabilisticClassifier):
         pointers = np.arange(0, labels.size + 1, k)
         return sparse.csr_array((scores.ravel(), labels.ravel(), pointers), (len(labels), q))
 
-    def _top(
-        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp], k: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
         """Labels and scores of the k best, each (n, k)."""
         scores = self._from_neighbors(X, distances, neighbors)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(scores, best, axis=1)
 
-    # explanation ---------------------------------------------------------------------------
-
     def explain(self, X: Any) -> list[Explanation]:
-        """Say for each instance which neighbours speak for and against each label.
+        """List the neighbours with and without each label, instance by instance.
 
         Returns
         -------
@@ -240,7 +277,7 @@ class LazyClassifier(ProbabilisticClassifier):
             Explanation(
                 neighbors=neighbors[i],
                 distances=distances[i],
-                labels=_dense(self.Y_[neighbors[i]]).astype(bool),
+                labels=dense(self.Y_[neighbors[i]]).astype(bool),
                 posterior=scores[i],
                 label_names=tuple(self.label_names_),
             )
@@ -248,11 +285,10 @@ class LazyClassifier(ProbabilisticClassifier):
         ]
 
 
-def _stack(first: Any, second: Any) -> Any:
-    if sparse.issparse(first):
-        return sparse.csr_array(sparse.vstack([first, sparse.csr_array(second)], format="csr"))
-    return np.vstack([first, _dense(second)])
-
-
-def _dense(matrix: Any) -> NDArray[Any]:
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
+def graph_blocks(neighbors: Rows, Y: LabelMatrix) -> list[slice]:
+    """Slices of the rows of a graph such that the labels of their neighbours take little room."""
+    width = Y.shape[1]
+    if sparse.issparse(Y):
+        # A table (2, q, k + 1) is made for each block: not too many of them.
+        width = Y.nnz * neighbors.shape[1] / max(Y.shape[0], 1) / 4
+    return row_blocks(len(neighbors), width, CELLS)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import LazyClassifier
-from plurilabel.lazy._counting import CountingClassifier
+from plurilabel.lazy._counts import CountingClassifier, label_frequencies
 
 
 class BRkNN(CountingClassifier):
@@ -28,12 +28,12 @@ class BRkNN(CountingClassifier):
         Neighbours that vote.
     variant : {None, "a", "b"}, default=None
         What is predicted. None: the labels that more than half of the neighbours have. "a": the
-        same, and the label with the highest score where there is none. "b": the labels with the
+        same, or the label with the highest score if there are none. "b": the labels with the
         highest scores, as many as the neighbours have on average (rounded). Between equal scores
         the label that is more frequent in training comes first.
     smoothing : float, default=0.5
         Votes for and against that are added to each label (s); 0 gives the plain share. It
-        changes no prediction.
+        does not change predictions.
     metric, index, n_jobs :
         As in :class:`MLkNN`.
 
@@ -80,16 +80,11 @@ class BRkNN(CountingClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    _uses_graph = False
-
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         super()._fit(X, Y)
         k, s = self.n_neighbors, self.smoothing
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
-
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
-        """Nothing is learned."""
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
         """Predict label sets, by the rule of ``variant``.
@@ -105,33 +100,20 @@ class BRkNN(CountingClassifier):
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
         votes = sparse.csr_array(self._events(distances, neighbors))
         n, k = neighbors.shape
+        stored = np.diff(votes.indptr)
+        row = np.repeat(np.arange(n), stored)
         if self.variant == "b":
-            sizes = np.rint(np.asarray(votes.sum(axis=1)) / k).astype(np.intp)
+            size = np.rint(np.asarray(votes.sum(axis=1)) / k).astype(np.intp)
         else:
-            rows = np.repeat(np.arange(n), np.diff(votes.indptr))
-            sizes = np.maximum(np.bincount(rows[votes.data > k / 2], minlength=n), 1)
-        frequency = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
-        chosen = _first(votes, sizes, np.argsort(-frequency, kind="stable"))
+            size = np.maximum(np.bincount(row[votes.data > k / 2], minlength=n), 1)
+        usual = np.argsort(-label_frequencies(self.Y_), kind="stable")
+        rank = np.argsort(usual)
+        order = np.lexsort((rank[votes.indices], -votes.data.astype(np.intp), row))
+        first = np.arange(len(row)) - votes.indptr[row] < size[row]
+        # Labels without votes are predicted only by "a", where no neighbour has any label: the
+        # mean size of "b" is at most the number of labels that have votes.
+        silent = np.flatnonzero(stored < size)
+        row = np.concatenate([row[first], silent])
+        label = np.concatenate([votes.indices[order][first], np.full(len(silent), usual[0])])
+        chosen = sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, label)), votes.shape)
         return chosen if self.sparse_output_ else chosen.toarray()
-
-
-def _first(
-    votes: sparse.csr_array, sizes: NDArray[np.intp], usual: NDArray[np.intp]
-) -> sparse.csr_array:
-    """0/1 matrix of the labels with the most votes, ``sizes[i]`` of them in row i.
-
-    ``usual`` lists all labels, the most frequent first: that order decides between equal votes.
-    """
-    rank = np.argsort(usual)
-    indices = []
-    for i, size in enumerate(sizes):
-        entry = slice(votes.indptr[i], votes.indptr[i + 1])
-        order = np.lexsort((rank[votes.indices[entry]], -votes.data[entry].astype(int)))
-        best = votes.indices[entry][order][:size]
-        if len(best) < size:  # labels without a vote
-            rest = usual[: size + len(best)]
-            best = np.concatenate([best, rest[~np.isin(rest, best)][: size - len(best)]])
-        indices.append(np.sort(best))
-    pointers = np.concatenate([[0], np.cumsum(sizes)])
-    flat = np.concatenate(indices)
-    return sparse.csr_array((np.ones(len(flat), dtype=np.int64), flat, pointers), votes.shape)

@@ -6,66 +6,51 @@ that no neighbour has needs no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._blocks import stack_rows
 from plurilabel.base import LabelMatrix
-
-CELLS = 1 << 18
-"""Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
+from plurilabel.lazy._base import Floats, LazyClassifier, Rows, graph_blocks
 
 
-def row_blocks(n: int, q: int) -> Iterator[slice]:
-    """Slices of rows of about ``CELLS`` cells each."""
-    step = max(1, CELLS // max(q, 1))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+def label_frequencies(Y: LabelMatrix) -> NDArray[np.int64]:
+    """How many instances have each label, (q,)."""
+    return np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
 
 
-def graph_blocks(neighbors: NDArray[np.intp], Y: LabelMatrix) -> Iterator[slice]:
-    """Slices of the rows of a graph such that the labels of their neighbours take little room."""
-    if not sparse.issparse(Y):
-        return row_blocks(len(neighbors), Y.shape[1])
-    each = 1 + Y.nnz * neighbors.shape[1] // max(Y.shape[0], 1)
-    # a table (2, q, k + 1) is made for each block: not too many of them
-    return row_blocks(len(neighbors), max(1, each // 4))
-
-
-def label_counts(neighbors: NDArray[np.intp], Y: LabelMatrix) -> Any:
+def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:
     """How many of the neighbours have each label: delta of shape (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, np.ones(n * k, dtype=np.int32), Y.shape[0]) @ _as(Y, np.int32)
+        return _sparse_sums(np.ones(n * k, dtype=np.int32), neighbors, Y)
     delta = np.zeros((n, Y.shape[1]), dtype=np.min_scalar_type(k))
     for column in neighbors.T:  # (n, k, q) would be k times as large
         delta += Y.take(column, axis=0).view(np.uint8)
     return delta
 
 
-def label_shares(weights: NDArray[np.float64], neighbors: NDArray[np.intp], Y: LabelMatrix) -> Any:
+def label_shares(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
     if sparse.issparse(Y):
-        return _graph(neighbors, weights.ravel(), Y.shape[0]) @ _as(Y, np.float64)
+        return _sparse_sums(weights.ravel(), neighbors, Y)
     shares = np.zeros((n, Y.shape[1]))
-    for rows in row_blocks(n, Y.shape[1]):
-        for j in range(k):
-            shares[rows] += weights[rows, j, None] * Y.take(neighbors[rows, j], axis=0)
+    for j in range(k):
+        shares += weights[:, j, None] * Y.take(neighbors[:, j], axis=0)
     return shares
 
 
-def _as(Y: sparse.csr_array, dtype: Any) -> sparse.csr_array:
-    """Labels with another type of number; their places are not copied."""
-    return sparse.csr_array((Y.data.astype(dtype), Y.indices, Y.indptr), Y.shape)
-
-
-def _graph(neighbors: NDArray[np.intp], values: NDArray[Any], m: int) -> sparse.csr_array:
+def _sparse_sums(values: NDArray[Any], neighbors: Rows, Y: sparse.csr_array) -> sparse.csr_array:
+    """The graph, with a value for each neighbour, times the labels."""
     n, k = neighbors.shape
-    return sparse.csr_array((values, neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, m))
+    pointers = np.arange(0, n * k + 1, k)
+    graph = sparse.csr_array((values, neighbors.ravel(), pointers), (n, Y.shape[0]))
+    return graph @ sparse.csr_array((Y.data.astype(values.dtype), Y.indices, Y.indptr), Y.shape)
 
 
 def tally(
@@ -94,70 +79,45 @@ def tally(
         ``[1, l, j]`` sums over the instances that have label l and delta j, ``[0, l, j]`` over
         those that lack l. Integers if there are no weights.
     """
-    if sparse.issparse(delta):
-        return _tally_sparse(delta, Y, size, weights, background)
     n, q = delta.shape
-    flat = np.zeros(2 * q * size, dtype=np.int64 if weights is None else np.float64)
-    offset = size * np.arange(q)
-    for rows in row_blocks(n, q):
-        has = Y[rows].astype(bool)
-        cell = delta[rows] + offset + q * size * has
-        w = None if weights is None else np.where(has, weights[1][rows], weights[0][rows]).ravel()
-        flat += np.bincount(cell.ravel(), w, minlength=flat.size)
-    return flat.reshape(2, q, size)
-
-
-def _tally_sparse(
-    delta: sparse.csr_array,
-    Y: sparse.csr_array,
-    size: int,
-    weights: Any,
-    background: tuple[float, float],
-) -> NDArray[Any]:
-    n, q = delta.shape
-    has = entries_of(Y, delta).astype(bool)  # for each stored delta: does the row have the label?
-    cell = delta.data + size * delta.indices.astype(np.int64) + q * size * has
-    w = None if weights is None else np.where(has, weights[1].data, weights[0].data)
     dtype = np.int64 if weights is None else np.float64
-    table = np.bincount(cell, w, minlength=2 * q * size).astype(dtype).reshape(2, q, size)
-    stored = np.bincount(delta.indices + q * has, minlength=2 * q).reshape(2, q)
-    present = np.bincount(Y.indices, minlength=q)
-    absent = np.stack([n - present, present]) - stored  # rows whose delta is 0, unstored
-    table[:, :, 0] += (absent.T * np.asarray(background, dtype=dtype)).T.astype(dtype)
-    return table
+    offset = size * np.arange(q)  # of label l in the flat table
+    if sparse.issparse(delta):
+        has = _values_at(Y, delta).astype(bool)
+        cell = delta.data + offset[delta.indices] + q * size * has
+        w = None if weights is None else np.where(has, weights[1].data, weights[0].data)
+        table = np.bincount(cell, w, minlength=2 * q * size).astype(dtype).reshape(2, q, size)
+        stored = np.bincount(delta.indices + q * has, minlength=2 * q).reshape(2, q)
+        present = label_frequencies(Y)
+        unstored = np.stack([n - present, present]) - stored  # rows whose delta is 0
+        table[:, :, 0] += (unstored * np.array(background)[:, None]).astype(dtype)
+        return table
+    has = Y.astype(bool)
+    cell = delta + offset + q * size * has
+    w = None if weights is None else np.where(has, weights[1], weights[0]).ravel()
+    table = np.bincount(cell.ravel(), w, minlength=2 * q * size)
+    return table.astype(dtype, copy=False).reshape(2, q, size)
 
 
-def entries_of(matrix: sparse.csr_array, pattern: sparse.csr_array) -> NDArray[Any]:
+def _values_at(matrix: sparse.csr_array, pattern: sparse.csr_array) -> NDArray[Any]:
     """Values of a matrix at the stored places of another of the same shape."""
-    rows = np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr))
-    wanted = rows * pattern.shape[1] + pattern.indices
-    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
-    there = rows * matrix.shape[1] + matrix.indices
-    if there.size == 0:
-        return np.zeros(wanted.size, dtype=matrix.dtype)
-    place = np.searchsorted(there, wanted)
-    place[place == there.size] = 0
-    return np.where(there[place] == wanted, matrix.data[place], 0)
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    return np.asarray(sparse.csr_matrix(matrix)[rows, pattern.indices]).ravel()
 
 
-def likelihoods(table: NDArray[Any], s: float) -> NDArray[np.float64]:
-    """P(E_j | H_b) from frequency arrays (2, q, k+1), smoothed by s.
-
-    A label with nothing to count and no smoothing has the likelihood 0 everywhere.
-    """
-    size = table.shape[-1]
-    total = s * size + table.sum(axis=-1, keepdims=True)
-    return np.divide(s + table, total, out=np.zeros(table.shape), where=total > 0)
+def likelihoods(table: NDArray[Any], s: float) -> Floats:
+    """P(E_j | H_b) from frequency arrays (2, q, k+1), smoothed by s."""
+    return ratio(s + table, s * table.shape[-1] + table.sum(axis=-1, keepdims=True))
 
 
-def posterior(
-    prior: NDArray[np.float64], against: NDArray[np.float64], for_: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """P(H1 | E) by Bayes' rule; the prior where no event of that kind has been seen at all.
+def ratio(part: Any, total: Any) -> Floats:
+    """``part / total``, 0 where there is nothing to count and no smoothing."""
+    part, total = np.broadcast_arrays(part, total)
+    return np.divide(part, total, out=np.zeros(part.shape), where=total > 0)
 
-    ``prior`` has shape (q,), the likelihoods (q, size).
-    """
-    prior = prior[:, None]
+
+def posterior(prior: Any, against: Any, for_: Any) -> Floats:
+    """P(H1 | E) by Bayes' rule; the prior where no event of that kind has been seen at all."""
     yes, no = prior * for_, (1 - prior) * against
     total = yes + no
     return np.where(total > 0, yes / np.where(total > 0, total, 1.0), prior)
@@ -165,10 +125,78 @@ def posterior(
 
 def look_up(table: NDArray[Any], delta: NDArray[Any]) -> NDArray[Any]:
     """``table[l, delta[i, l]]`` for all i and l: shape (n, q)."""
-    n, q = delta.shape
-    scores = np.empty((n, q), dtype=table.dtype)
-    offset = table.shape[1] * np.arange(q)
-    flat = np.ascontiguousarray(table).ravel()
-    for rows in row_blocks(n, q):
-        np.take(flat, delta[rows] + offset, out=scores[rows])
-    return scores
+    offset = table.shape[1] * np.arange(len(table))
+    return table.ravel().take(delta + offset)
+
+
+class CountingClassifier(LazyClassifier):
+    """Score of label l is ``table_[l, j]``, where j counts the neighbours that have l.
+
+    For sparse labels nothing of size (n, q) is built in ``predict`` and ``predict_top``: a label
+    that no neighbour has scores ``table_[l, 0]`` for every instance.
+    """
+
+    table_: Floats  # (q, k + 1)
+
+    def _events(self, distances: Floats, neighbors: Rows) -> Any:
+        """The event j of each instance and label, (n, q); 0 where no neighbour has the label."""
+        del distances
+        return label_counts(neighbors, self.Y_)
+
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
+        del X
+        scores = np.empty((len(neighbors), self.n_labels_))
+        for rows in graph_blocks(neighbors, self.Y_):
+            delta = self._events(distances[rows], neighbors[rows])
+            if sparse.issparse(delta):
+                scores[rows] = self.table_[:, 0]
+                row = np.repeat(np.arange(rows.start, rows.stop), np.diff(delta.indptr))
+                scores[row, delta.indices] = self.table_[delta.indices, delta.data]
+            else:
+                scores[rows] = look_up(self.table_, delta)
+        return scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets: scores strictly above 0.5.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        check_is_fitted(self)
+        if not self.sparse_output_:
+            return super().predict(X)
+        distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
+        usual = np.flatnonzero(self.table_[:, 0] > self._cut)  # predicted unless neighbours object
+        parts = []
+        for rows in graph_blocks(neighbors, self.Y_):
+            delta = self._events(distances[rows], neighbors[rows])
+            chosen = self.table_[delta.indices, delta.data] > self._cut
+            above = sparse.csr_array((chosen, delta.indices, delta.indptr), delta.shape)
+            if len(usual):
+                row, column = np.nonzero(delta[:, usual].toarray() == 0)
+                unasked = (np.ones(len(row), dtype=bool), (row, usual[column]))
+                above = above + sparse.csr_array(unasked, delta.shape)
+            above.eliminate_zeros()
+            parts.append(above.astype(np.int64))
+        return stack_rows(parts)
+
+    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
+        if not self.sparse_output_:
+            return super()._top(X, distances, neighbors, k)
+        delta = self._events(distances, neighbors)
+        n = delta.shape[0]
+        stored = np.diff(delta.indptr)
+        # The best labels that no neighbour has are the same everywhere; enough of them for all.
+        spare = np.argsort(-self.table_[:, 0], kind="stable")[: k + stored.max(initial=0)]
+        free_row, free = np.nonzero(delta[:, spare].toarray() == 0)
+        row = np.concatenate([np.repeat(np.arange(n), stored), free_row])
+        label = np.concatenate([delta.indices, spare[free]])
+        score = np.concatenate(
+            [self.table_[delta.indices, delta.data], self.table_[spare[free], 0]]
+        )
+        order = np.lexsort((label, -score, row))
+        first = np.searchsorted(row[order], np.arange(n))
+        best = order[first[:, None] + np.arange(k)]
+        return label[best], score[best]

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
-from plurilabel.lazy._base import LazyClassifier
-from plurilabel.lazy._counts import label_counts, row_blocks
+from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows
+from plurilabel.lazy._counts import label_counts, label_frequencies
 
 
 class DMLkNN(LazyClassifier):
@@ -44,7 +44,7 @@ class DMLkNN(LazyClassifier):
     Notes
     -----
     A prediction compares its counts with those of every training instance: n times m times q
-    steps, and dense counts (m, q) also for sparse labels.
+    steps. The counts (m, q) are dense, also for sparse labels.
 
     References
     ----------
@@ -85,33 +85,24 @@ class DMLkNN(LazyClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+    def _learn(self, distances: Floats, neighbors: Rows) -> None:
         del distances
         s = self.smoothing
-        self.counts_ = self._counts(neighbors)
-        have = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
-        self.prior_ = (s + have) / (2 * s + self.Y_.shape[0])
+        self.counts_ = dense(label_counts(neighbors, self.Y_))
+        self.prior_ = (s + label_frequencies(self.Y_)) / (2 * s + self.Y_.shape[0])
 
-    def _counts(self, neighbors: NDArray[np.intp]) -> NDArray[Any]:
-        counts = label_counts(neighbors, self.Y_)
-        return counts.toarray() if sparse.issparse(counts) else counts
-
-    def _from_neighbors(
-        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X, distances
         k, s = self.n_neighbors, self.smoothing
-        Y = self.Y_.toarray() if sparse.issparse(self.Y_) else self.Y_
-        m, _ = Y.shape
-        have = Y.sum(axis=0, dtype=np.int64)
-        C = self._counts(neighbors)  # (n, q)
-        # a count and whether the instance has the label, in one small number: less to go through
+        m, Y, have = self.Y_.shape[0], dense(self.Y_), label_frequencies(self.Y_)
+        C = dense(label_counts(neighbors, self.Y_))  # (n, q)
+        # A count and whether the instance has the label, in one small number: less to go through.
         small = np.min_scalar_type(2 * k + 1)
         code = 2 * self.counts_.astype(small) + Y.astype(small)
         asked = 2 * C.astype(small)
         scores = np.empty(C.shape)
-        for rows in row_blocks(len(C), m):
-            # equal counts of l are within any width, so one comparison serves all labels
+        for rows in row_blocks(len(C), m, CELLS):
+            # Equal counts of l are within any width, so one comparison serves all labels.
             similar = cdist(C[rows], self.counts_, "chebyshev") <= self.width  # (rows, m)
             for t, near in zip(range(rows.start, rows.stop), similar):
                 found = code.take(np.flatnonzero(near), axis=0)
@@ -123,5 +114,5 @@ class DMLkNN(LazyClassifier):
 
 
 def _in_columns(true: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """How many are true in each column; as bytes they are added faster."""
+    """How many are true in each column; adding them as bytes is faster."""
     return np.add.reduce(true.view(np.uint8), axis=0, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Why this label: the neighbours that speak for it and against it."""
+"""Why this label: the neighbours that have it and those that lack it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Vote:
-    """The case of one label: training rows for and against it, and what follows.
+    """The neighbours that vote for and against one label, and the score that results.
 
     ``odds`` is P(label) / P(no label).
     """
@@ -26,7 +26,7 @@ class Vote:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The neighbours of one instance and the scores that follow from their labels.
+    """The neighbours of one instance and the scores that result from their labels.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Explanation:
     label_names: tuple[str, ...]
 
     def __getitem__(self, label: str | int) -> Vote:
-        """The case of one label, by its name or number."""
+        """The votes on one label, given by its name or number."""
         j = self.label_names.index(label) if isinstance(label, str) else label
         has, p = self.labels[:, j], float(self.posterior[j])
         return Vote(
@@ -63,10 +63,10 @@ class Explanation:
         lines = [f"{'label':{width}}  score      odds  neighbours for (distance)"]
         for j in np.argsort(-self.posterior, kind="stable"):
             vote = self[int(j)]
-            speak = ", ".join(
+            voters = ", ".join(
                 f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
             )
             lines.append(
-                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:8.3g}  {speak or '-'}"
+                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:8.3g}  {voters or '-'}"
             )
         return "\n".join(lines)

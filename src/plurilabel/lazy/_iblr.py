@@ -7,15 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from plurilabel._blocks import dense
 from plurilabel._compat import Interval
-from plurilabel.lazy._base import LazyClassifier
-from plurilabel.lazy._counts import label_counts
+from plurilabel.lazy._base import Floats, LazyClassifier, Rows
+from plurilabel.lazy._counts import label_counts, label_frequencies
 
 
 class IBLRML(LazyClassifier):
@@ -23,21 +24,21 @@ class IBLRML(LazyClassifier):
 
     The features of an instance are, for each label, the sum over its k nearest neighbours of +1
     for those that have the label and -1 for those that lack it. A logistic regression for each
-    label is learned on the features of all labels, so that one label may speak for another. With
-    ``own_features=True`` the instance's own features are added (IBLR-ML+).
+    label is learned on the features of all labels, so that one label can be evidence for another.
+    With ``own_features=True`` the instance's own features are added (IBLR-ML+).
 
     Parameters
     ----------
     n_neighbors : int, default=10
         Neighbours that are counted.
     own_features : bool, default=False
-        Whether the regression sees the instance's own features, too. They should be scaled.
+        Whether the regression also uses the instance's own features. They should be scaled.
     C : float, default=1.0
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
-        Limit of its solver's steps.
+        Maximum number of iterations of its solver.
     metric, index, n_jobs :
-        As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions learned at a time.
+        As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
     Attributes
     ----------
@@ -46,11 +47,11 @@ class IBLRML(LazyClassifier):
         the labels. Zero for labels that all or no training instances have.
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
-        Steps that the slowest of the regressions took.
+        Iterations of the slowest of the regressions.
 
     Notes
     -----
-    Memory is that of dense matrices (n, q), also for sparse labels.
+    Uses dense matrices (n, q), also for sparse labels.
 
     References
     ----------
@@ -93,41 +94,31 @@ class IBLRML(LazyClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
+    def _learn(self, distances: Floats, neighbors: Rows) -> None:
         del distances
         F = self._features(neighbors, self.X_)
-        m, q = self.Y_.shape
-        have = np.asarray(self.Y_.sum(axis=0, dtype=np.int64)).ravel()
+        (m, q), have = self.Y_.shape, label_frequencies(self.Y_)
         self.coef_ = np.zeros((q, F.shape[1]))
-        # a constant label keeps the odds of its smoothed frequency
+        # A constant label keeps the odds of its smoothed frequency.
         self.intercept_ = np.log((1 + have) / (1 + m - have))
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
+        regression = LogisticRegression(C=self.C, max_iter=self.max_iter)
         with threadpool_limits(1, user_api="blas"):  # many small problems, not one large
             models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._regress)(F, _column(columns, int(l))) for l in varying
+                delayed(clone(regression).fit)(F, dense(columns[:, [l]]).ravel()) for l in varying
             )
         for l, model in zip(varying, models):
             self.coef_[l], self.intercept_[l] = model.coef_[0], model.intercept_[0]
         self.n_iter_ = max((int(model.n_iter_[0]) for model in models), default=0)
 
-    def _regress(self, F: Any, y: NDArray[np.int8]) -> LogisticRegression:
-        return LogisticRegression(C=self.C, max_iter=self.max_iter).fit(F, y)
-
-    def _features(self, neighbors: NDArray[np.intp], X: Any) -> Any:
-        delta = label_counts(neighbors, self.Y_)
-        delta = delta.toarray() if sparse.issparse(delta) else delta
-        F = 2.0 * delta - self.n_neighbors  # votes for minus votes against, (n, q)
+    def _features(self, neighbors: Rows, X: Any) -> Any:
+        # votes for minus votes against, (n, q)
+        F = 2.0 * dense(label_counts(neighbors, self.Y_)) - self.n_neighbors
         if not self.own_features:
             return F
         return sparse.hstack([F, X], format="csr") if sparse.issparse(X) else np.hstack([F, X])
 
-    def _from_neighbors(
-        self, X: Any, distances: NDArray[np.float64], neighbors: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del distances
         return expit(self._features(neighbors, X) @ self.coef_.T + self.intercept_)
-
-
-def _column(Y: Any, l: int) -> NDArray[np.int8]:
-    return Y[:, [l]].toarray().ravel() if sparse.issparse(Y) else Y[:, l]

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._compat import Interval
-from plurilabel.lazy._base import Graph, LazyClassifier
-from plurilabel.lazy._counting import CountingClassifier
-from plurilabel.lazy._counts import graph_blocks, likelihoods, posterior, tally
+from plurilabel.base import LabelMatrix
+from plurilabel.lazy._base import Floats, Graph, LazyClassifier, Rows, graph_blocks
+from plurilabel.lazy._counts import CountingClassifier, likelihoods, posterior, tally
 
 
 class MLkNN(CountingClassifier):
-    """ML-kNN: a lazy learner for several labels.
+    """ML-kNN, the multi-label k-nearest-neighbour learner.
 
     For each label l, H1 is the event that an instance has l, and E_j that exactly j of its k
     nearest neighbours have it. Priors P(H) and likelihoods P(E_j | H) are counted on the training
     set, where no instance is its own neighbour; the score is the posterior P(H1 | E_j), and l is
-    predicted if it exceeds that of H0, strictly.
+    predicted if this is strictly above that of H0.
 
     Parameters
     ----------
@@ -31,7 +31,8 @@ class MLkNN(CountingClassifier):
     metric : str or callable, default="euclidean"
         Distance, as in :class:`~plurilabel.neighbors.ExactIndex`.
     index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from, if not from an exact search with ``metric``.
+        Where the neighbours come from, if not from an exact search with ``metric``; its answers
+        are checked. See :class:`~plurilabel.neighbors.NeighborsIndex`.
     n_jobs : int, default=None
         Threads of the search. The result does not depend on it.
 
@@ -68,6 +69,8 @@ class MLkNN(CountingClassifier):
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
+    smoothing: Any  # MLkNNCV has several
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -83,25 +86,28 @@ class MLkNN(CountingClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
-    def _learn(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> None:
-        size, Y = self.n_neighbors + 1, self.Y_
-        self.counts_ = np.zeros((2, self.n_labels_, size), dtype=np.int64)
+    def _learn(self, distances: Floats, neighbors: Rows) -> None:
+        self.counts_ = self._count(distances, neighbors, self.Y_)
+        self._estimate(self.smoothing)
+
+    def _count(self, distances: Floats, neighbors: Rows, Y: LabelMatrix) -> NDArray[np.int64]:
+        """The arrays c' and c, (2, q, k + 1), of instances with these neighbours and labels."""
+        size = neighbors.shape[1] + 1
+        c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
         for rows in graph_blocks(neighbors, Y):
             delta = self._events(distances[rows], neighbors[rows])  # step 9
-            self.counts_ += tally(delta, Y[rows], size)  # steps 10 and 11
-        self._estimate()
+            c += tally(delta, Y[rows], size)  # steps 10 and 11
+        return c
 
-    def _estimate(self) -> None:
-        s, m = self.smoothing, self.Y_.shape[0]
-        have = self.counts_[1].sum(axis=1)
+    def _estimate(self, s: float) -> None:
+        m, have = self.Y_.shape[0], self.counts_[1].sum(axis=1)
         self.prior_ = (s + have) / (2 * s + m)  # step 2
         self.likelihood_ = likelihoods(self.counts_, s)  # steps 13 and 14
-        self.table_ = posterior(self.prior_, *self.likelihood_)  # step 19
+        self.table_ = posterior(self.prior_[:, None], *self.likelihood_)  # step 19
 
-    def _relearn(self, before: Graph, changed: NDArray[np.intp], added: int) -> None:
-        """Only the rows whose neighbours are new move to other cells of the tables."""
-        old, size = changed[: len(changed) - added], self.n_neighbors + 1
-        was = self._events(before[0][old], before[1][old])
-        now = self._events(self.graph_[0][changed], self.graph_[1][changed])
-        self.counts_ += tally(now, self.Y_[changed], size) - tally(was, self.Y_[old], size)
-        self._estimate()
+    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
+        """Only the rows whose neighbours are new move to other cells of the arrays."""
+        old, graph = changed[: len(changed) - added], self.graph_
+        self.counts_ -= self._count(before[0][old], before[1][old], self.Y_[old])
+        self.counts_ += self._count(graph[0][changed], graph[1][changed], self.Y_[changed])
+        self._estimate(self.smoothing)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel.lazy._base import Floats, Rows
 from plurilabel.lazy._counts import label_shares
 from plurilabel.lazy._mlknn import MLkNN
 
@@ -21,11 +21,12 @@ class MLWkNN(MLkNN):
     and posterior are those of :class:`MLkNN`. Neighbours at distance zero share all the weight.
 
     The paper leaves open how the learned weight ratios of steps 9 and 10 enter the posterior.
-    This reading learns, as they ask, from the training set how the weight of the neighbours with
-    the label, against that of those without, goes with the label. On the Yeast hold-out data,
-    k = 7, it gives average precision .7631, coverage 6.310, Hamming loss .1948, one-error .2312
-    and ranking loss .1678, where the paper reports .7599, 6.362, .1972, .2366 and .1701; a
-    constant factor for each label, the mode of the ratio, gives .7558, 6.382, .2001, .2454, .1702.
+    This interpretation learns from the training set, as those steps ask, how the weight of the
+    neighbours with the label, relative to that of those without, goes with the label. On the Yeast
+    hold-out data with k = 7 it gives average precision .7631, coverage 6.310, Hamming loss .1948,
+    one-error .2312 and ranking loss .1678, where the paper reports .7599, 6.362, .1972, .2366 and
+    .1701; a constant factor for each label, the mode of the ratio, gives .7558, 6.382, .2001,
+    .2454 and .1702.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
-    def _events(self, distances: NDArray[np.float64], neighbors: NDArray[np.intp]) -> Any:
+    def _events(self, distances: Floats, neighbors: Rows) -> Any:
         k = self.n_neighbors
         share = label_shares(_inverse_square(distances), neighbors, self.Y_)
         if not sparse.issparse(share):
@@ -61,12 +62,12 @@ class MLWkNN(MLkNN):
         return sparse.csr_array((events, share.indices, share.indptr), share.shape)
 
 
-def _whole(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounded to whole numbers, halves to even; the last bits of a sum do not decide."""
+def _whole(weight: Floats) -> Floats:
+    """Rounded to whole numbers, halves to even; the last bits of a sum do not matter."""
     return np.rint(np.round(weight, 9))
 
 
-def _inverse_square(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse_square(distances: Floats) -> Floats:
     """Weights 1/d^2 scaled to sum to one per row; zero distances share all the weight."""
     nearest = distances.min(axis=1, keepdims=True)
     safe = np.where(distances > 0, distances, 1.0)

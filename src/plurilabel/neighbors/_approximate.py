@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,14 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.neighbors._canonical import Formula, Integers, Points
-from plurilabel.neighbors._choice import validate_points
-
-_FORMULAS = {
-    "euclidean": Formula(),
-    "cosine": Formula(cosine=True),
-    "manhattan": Formula(p=1.0),
-}
+from plurilabel.neighbors._exact.certify import ranked
+from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
+from plurilabel.neighbors._index import validate_points
 
 
 class ApproximateIndex(BaseEstimator):
@@ -28,8 +23,8 @@ class ApproximateIndex(BaseEstimator):
 
     Wraps `pynndescent <https://pynndescent.readthedocs.io>`_ (``pip install plurilabel[ann]``).
     It proposes candidates; their distances are computed as in :class:`ExactIndex`, and the
-    nearest are returned, equal distances in the order of the index. What it may miss is a
-    neighbour, never the order of those it found: see :func:`recall`.
+    nearest are returned, equal distances in the order of the index. It may miss a neighbour, but
+    the order of those found is right; :func:`recall` measures how many it finds.
 
     Parameters
     ----------
@@ -44,22 +39,21 @@ class ApproximateIndex(BaseEstimator):
 
     Notes
     -----
-    Compiling takes pynndescent more than half a minute, once in each process: up to some 100,000
-    points :class:`ExactIndex` has answered before that.
+    pynndescent compiles for more than half a minute, once in each process: up to about 100,000
+    points :class:`ExactIndex` is done before that.
 
     Examples
     --------
-    To be passed wherever an index is taken, and measured with :func:`recall`:
+    Pass it to any learner with neighbours:
 
-    >>> from plurilabel.neighbors import ApproximateIndex, check_index
-    >>> index = ApproximateIndex(n_candidates=50, random_state=0)
-    >>> check_index(index)
-    >>> index
-    ApproximateIndex(n_candidates=50, random_state=0)
+    >>> from plurilabel import MLkNN
+    >>> from plurilabel.neighbors import ApproximateIndex
+    >>> MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
+    MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [StrOptions(set(_FORMULAS))],
+        "metric": [StrOptions({"euclidean", "cosine", "manhattan"})],
         "n_candidates": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -99,12 +93,12 @@ class ApproximateIndex(BaseEstimator):
             raise ImportError(
                 "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
             ) from error
-        self._points = _FORMULAS[self.metric].prepare(validate_points(self, X, reset=True))
+        self._points = self._formula().prepare(validate_points(self, X, reset=True))
         self.n_samples_fit_ = self._points.shape[0]
         if self.n_samples_fit_ <= self.n_candidates:
             raise ValueError(
                 f"n_candidates must be smaller than the {self.n_samples_fit_} training "
-                f"instances, got {self.n_candidates}; ExactIndex is the one for so few"
+                f"instances, got {self.n_candidates}; use ExactIndex for so few"
             )
         # A cosine between rows of length one is a Euclidean distance.
         self._graph = NNDescent(
@@ -122,7 +116,7 @@ class ApproximateIndex(BaseEstimator):
         X: ArrayLike | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | NDArray[np.int64]:
+    ) -> Neighbors | NDArray[np.int64]:
         """Find near training points.
 
         Parameters
@@ -148,31 +142,22 @@ class ApproximateIndex(BaseEstimator):
             points, near = self._points, self._graph.neighbor_graph[0]
             near = np.where(near == np.arange(len(near))[:, None], -1, near)
         else:
-            points = _FORMULAS[self.metric].prepare(validate_points(self, X, reset=False))
+            points = self._formula().prepare(validate_points(self, X, reset=False))
+            if isinstance(self._points, np.ndarray) != isinstance(points, np.ndarray):
+                raise TypeError("X must be sparse if it was in fit, and dense if it was dense")
             near = self._graph.query(_single(points), k=self.n_candidates)[0]
-        distances, indices = self._rank(points, near.astype(np.int64), k)
+        rows, near = np.arange(len(near)), near.astype(np.int64)
+        distances, indices = ranked(self._formula(), points, rows, self._points, near, k)
+        missing = np.isinf(distances).any(axis=1)
+        if missing.any():
+            raise RuntimeError(
+                f"fewer than {k} neighbours were found for row {int(np.argmax(missing))}: "
+                f"increase n_candidates, now {self.n_candidates}"
+            )
         return (distances, indices) if return_distance else indices
 
-    def _rank(
-        self, points: Points, near: Integers, k: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        rows = np.repeat(np.arange(len(near)), near.shape[1])
-        if isinstance(self._points, np.ndarray) != isinstance(points, np.ndarray):
-            raise TypeError("X must be sparse if it was in fit, and dense if it was dense")
-        exact = _FORMULAS[self.metric].pairs(
-            points, rows, self._points, np.maximum(near, 0).ravel()
-        )
-        exact = exact.reshape(near.shape)
-        exact[near < 0] = np.inf
-        order = np.lexsort((near, exact))[:, :k]
-        distances = np.take_along_axis(exact, order, axis=1)
-        if np.isinf(distances).any():
-            row = int(np.argmax(np.isinf(distances).any(axis=1)))
-            raise RuntimeError(
-                f"fewer than {k} neighbours were found for row {row}: "
-                f"raise n_candidates, now {self.n_candidates}"
-            )
-        return distances, np.take_along_axis(near, order, axis=1)
+    def _formula(self) -> Formula:
+        return cast(Formula, Formula.of(self.metric))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""What an index must answer, and what can be asked of any index that does."""
+"""What an index must answer, and the one check that its answers go through."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurilabel.neighbors._exact.certify import without_self
+from plurilabel.neighbors._exact.distance import Neighbors
+
 
 @runtime_checkable
 class NeighborsIndex(Protocol):
-    """An index: :class:`ExactIndex`, scikit-learn's ``NearestNeighbors``, or one of your own.
+    """An index: :class:`ExactIndex`, scikit-learn's ``NearestNeighbors``, or your own.
 
-    ``kneighbors`` with ``X=None`` is about the training points, each without itself.
+    ``kneighbors`` returns distances, ascending, and indices of training points, both of shape
+    (m, n_neighbors). With ``X=None`` it is about the training points, each without itself. Every
+    answer is checked by :func:`query_neighbors` or :func:`training_neighbors` before a learner
+    sees it.
+
+    Your own index derives from :class:`sklearn.base.BaseEstimator`, so that learners can clone
+    it. Where it has ``partial_fit(X)`` and ``remove(indices)``, as :class:`ExactIndex` has,
+    learners that grow and shrink use them; otherwise they fit a new index.
     """
 
     def fit(self, X: Any, y: Any = None) -> Any: ...
@@ -20,79 +30,115 @@ class NeighborsIndex(Protocol):
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Any: ...
 
 
-def training_graph(
-    index: NeighborsIndex, n_neighbors: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Neighbours of all training points of a fitted index, checked.
+def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: int) -> Neighbors:
+    """Nearest training points of some queries, checked.
 
     Parameters
     ----------
     index : fitted index
+    X : array or CSR matrix of shape (m, d)
     n_neighbors : int
+    n_points : int
+        How many training points the index was fitted on.
 
     Returns
     -------
-    distances, indices : ndarrays of shape (n, n_neighbors)
+    distances, indices : ndarrays of shape (m, n_neighbors)
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.neighbors import NearestNeighbors
-    >>> from plurilabel.neighbors import training_graph
+    >>> from plurilabel.neighbors import query_neighbors
     >>> index = NearestNeighbors().fit([[0.0], [1.0], [3.0]])
-    >>> training_graph(index, n_neighbors=1)
+    >>> query_neighbors(index, np.array([[2.5]]), n_neighbors=2, n_points=3)
+    (array([[0.5, 1.5]]), array([[2, 1]]))
+    """
+    answer = index.kneighbors(X, n_neighbors=n_neighbors)
+    return _checked(index, answer, (X.shape[0], n_neighbors), n_points)
+
+
+def training_neighbors(
+    index: NeighborsIndex, X: Any, n_neighbors: int, rows: NDArray[np.intp] | None = None
+) -> Neighbors:
+    """Neighbours of training points, each without itself, checked.
+
+    Parameters
+    ----------
+    index : fitted index
+    X : array or CSR matrix of shape (n, d)
+        The points that it was fitted on.
+    n_neighbors : int
+    rows : array of int, optional
+        Which training points to ask for; None for all.
+
+    Returns
+    -------
+    distances, indices : ndarrays of shape (n, n_neighbors), or (len(rows), n_neighbors)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.neighbors import ExactIndex, training_neighbors
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> training_neighbors(ExactIndex().fit(X), X, n_neighbors=1)
     (array([[1.],
            [1.],
            [2.]]), array([[1],
            [0],
            [1]]))
     """
+    n = X.shape[0]
+    if rows is not None:
+        found = query_neighbors(index, X[rows], n_neighbors + 1, n)
+        return without_self(*found, rows)
     answer = index.kneighbors(None, n_neighbors=n_neighbors)
-    return check_neighbors(answer, n_neighbors, name=type(index).__name__, without_self=True)
+    return _checked(index, answer, (n, n_neighbors), n, own=np.arange(n))
 
 
-def check_index(index: Any) -> None:
-    """Raise an error that says what is missing if this cannot serve as an index.
+def _checked(
+    index: Any,
+    answer: Any,
+    shape: tuple[int, int],
+    n_points: float,
+    own: NDArray[np.intp] | None = None,
+) -> Neighbors:
+    """An index's answer, or an error that says what is wrong with it.
 
-    Examples
-    --------
-    >>> from plurilabel.neighbors import check_index
-    >>> check_index("faiss")
-    Traceback (most recent call last):
-    ...
-    TypeError: index must have fit(X) and kneighbors(X=None, n_neighbors=None), got 'faiss'
+    ``own`` has the index of each row's own point, which must not be among its neighbours.
     """
-    if isinstance(index, type) or not isinstance(index, NeighborsIndex):
-        raise TypeError(
-            f"index must have fit(X) and kneighbors(X=None, n_neighbors=None), got {index!r}"
-        )
-
-
-def check_neighbors(
-    answer: Any, n_neighbors: int, *, name: str = "index", without_self: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Distances and indices as an index returned them, checked for shape, type and self."""
+    who = f"kneighbors of {type(index).__name__}"
     try:
         distances, indices = (np.asarray(part) for part in answer)
     except (TypeError, ValueError):
         raise TypeError(
-            f"kneighbors of {name} must return (distances, indices), got {type(answer).__name__}"
+            f"{who} must return (distances, indices), got {type(answer).__name__}"
         ) from None
-    if indices.ndim != 2 or indices.shape[1] != n_neighbors or distances.shape != indices.shape:
+    if distances.shape != shape or indices.shape != shape:
         raise ValueError(
-            f"kneighbors of {name} must return two arrays of shape (n, {n_neighbors}), "
+            f"{who} must return two arrays of shape {shape}, "
             f"got {distances.shape} and {indices.shape}"
         )
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"indices from {name} must be integers, got {indices.dtype}")
-    if indices.size and indices.min() < 0:
-        row = int(np.argmax((indices < 0).any(axis=1)))
-        raise ValueError(f"{name} found fewer than {n_neighbors} neighbours for row {row}")
-    if without_self and (indices == np.arange(len(indices))[:, None]).any():
-        raise ValueError(
-            f"{name} counts a training point as its own neighbour; kneighbors(X=None) "
-            "must leave it out"
-        )
-    return distances.astype(np.float64, copy=False), indices.astype(np.int64, copy=False)
+        raise TypeError(f"{who} must return integers as indices, got {indices.dtype}")
+    distances = distances.astype(np.float64, copy=False)
+    indices = indices.astype(np.int64, copy=False)
+    ordered = np.sort(indices, axis=1)
+    mistakes = {
+        f"found fewer than {shape[1]} neighbours (index -1)": indices == -1,
+        f"returned an index that is not below {n_points}": indices >= n_points,
+        "returned a negative index": indices < 0,
+        "returned a training point twice": ordered[:, 1:] == ordered[:, :-1],
+        "returned NaN as a distance": np.isnan(distances),
+        "returned distances that do not ascend": distances[:, 1:] < distances[:, :-1],
+    }
+    if own is not None:
+        mistakes["returned a training point as its own neighbour"] = indices == own[:, None]
+    for mistake, places in mistakes.items():
+        if places.any():
+            row = int(np.argmax(places.any(axis=1)))
+            raise ValueError(f"{who} {mistake}, first in row {row}")
+    return distances, indices
 
 
 def recall(
@@ -107,7 +153,7 @@ def recall(
     Parameters
     ----------
     index, exact : indexes fitted on the same points
-        The one in question, and one that is right.
+        The one to be judged, and one that is right.
     X : array-like or sparse matrix of shape (m, d), optional
         Points to search for; None for the training points, each without itself.
     n_neighbors : int, default=10
@@ -127,8 +173,10 @@ def recall(
     >>> recall(NearestNeighbors().fit(X), ExactIndex().fit(X), n_neighbors=5)
     1.0
     """
-    distances, found = check_neighbors(index.kneighbors(X, n_neighbors=n_neighbors), n_neighbors)
-    limits, true = check_neighbors(exact.kneighbors(X, n_neighbors=n_neighbors), n_neighbors)
+    limits, true = exact.kneighbors(X, n_neighbors=n_neighbors)
+    answer = index.kneighbors(X, n_neighbors=n_neighbors)
+    own = np.arange(len(true)) if X is None else None
+    distances, found = _checked(index, answer, true.shape, np.inf, own)
     # One range of numbers for each row: then all rows are compared in one call.
     shift = np.arange(len(true))[:, None] * (max(found.max(), true.max()) + 1)
     right = np.isin(found + shift, true + shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,19 +13,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plurilabel._blocks import rows_without, stack_rows
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.neighbors._canonical import Formula, Points
-from plurilabel.neighbors._certified import Neighbors, Run, by_blocks, certified
-from plurilabel.neighbors._choice import (
-    check_reach,
-    choose_engine,
-    formula_of,
-    validate_points,
-)
-from plurilabel.neighbors._engines import AllPairs, Blocks, WholeBlocks
-from plurilabel.neighbors._threads import threads
+from plurilabel.neighbors._exact.certify import Engine, Run, threads
+from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
+from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -41,7 +36,7 @@ class ExactIndex(BaseEstimator):
     blocks, or on whether the same values are stored as float32, float64 or sparse: distances are
     what a plain loop over the features gives, added in the order of the columns, bit for bit.
     Faster, rounded arithmetic only proposes candidates. It comes with an error bound, and rows
-    for which the bound leaves a doubt are searched again more widely.
+    for which the bound leaves a doubt are searched again, more widely.
 
     Parameters
     ----------
@@ -66,6 +61,8 @@ class ExactIndex(BaseEstimator):
     n_features_in_ : int
     n_samples_fit_ : int
         Number of training points.
+    points_ : ndarray or csr_array of shape (n, d)
+        The training points.
 
     Notes
     -----
@@ -114,7 +111,7 @@ class ExactIndex(BaseEstimator):
         self.algorithm = algorithm
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
-        """Take the training points.
+        """Store the training points and prepare the search.
 
         Parameters
         ----------
@@ -128,30 +125,19 @@ class ExactIndex(BaseEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        points = self._validate(X, reset=True)
-        self.n_samples_fit_ = points.shape[0]
+        points = validate_points(self, X, reset=True)
         if self.metric == "precomputed" and points.shape[0] != points.shape[1]:
             raise ValueError(
                 "X must be a square matrix of distances for metric='precomputed', "
                 f"got shape {points.shape}"
             )
-        formula = self._formula()
-        check_reach(formula, points)
-        self._points = points if formula is None else formula.prepare(points)
-        self._engine: Any = None
-        if formula is not None:
-            self._engine = self._choose(formula, self._points)
-        return self
-
-    def _choose(self, formula: Formula, points: Points) -> Any:
-        with threads(1):  # BLAS on several threads is slow to start for the small tests here
-            return choose_engine(self.algorithm, formula, points)
+        return self._take(points)
 
     @available_if(_has_features)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Add training points after those that are there; the first call is ``fit``.
+        """Add training points after the existing ones; the first call is ``fit``.
 
-        Answers are then those of ``fit`` on all points, without most of its work.
+        The answers are then those of ``fit`` on all points, without most of its work.
 
         Parameters
         ----------
@@ -162,25 +148,16 @@ class ExactIndex(BaseEstimator):
         -------
         self
         """
-        if not hasattr(self, "_points"):
+        if not hasattr(self, "points_"):
             return self.fit(X, y)
-        formula = self._formula()
-        new = self._validate(X, reset=False)
-        check_reach(formula, new)
-        if isinstance(self._points, np.ndarray):
-            new = new if isinstance(new, np.ndarray) else new.toarray()
-            new = new if formula is None else formula.prepare(new)
-            points = np.vstack([self._points, new])
-        else:
-            new = sparse.csr_array(new)
-            new = new if formula is None else formula.prepare(new)
-            points = sparse.csr_array(sparse.vstack([self._points, new], format="csr"))
-        grown = self._engine.grown(points, new) if isinstance(self._engine, Blocks) else None
-        return self._replace(formula, points, grown)
+        new = validate_points(self, X, reset=False)
+        points = stack_rows([self.points_, new])
+        new = points[self.n_samples_fit_ :]  # dense or sparse, as the others are
+        return self._take(points, self._engine.grown(points, new))
 
     @available_if(_has_features)
     def remove(self, indices: ArrayLike) -> Self:
-        """Remove training points by index; those that stay close ranks.
+        """Remove training points by index; the remaining points are renumbered.
 
         Parameters
         ----------
@@ -191,24 +168,37 @@ class ExactIndex(BaseEstimator):
         self
         """
         check_is_fitted(self)
-        formula = self._formula()
-        n, gone = self.n_samples_fit_, np.atleast_1d(np.asarray(indices))
-        if gone.size and (gone.dtype.kind not in "iu" or gone.min() < 0 or gone.max() >= n):
-            raise ValueError(f"indices must be integers from 0 to {n - 1}, got {indices!r}")
-        stay = np.setdiff1d(np.arange(n), gone)
+        n = self.n_samples_fit_
+        stay = rows_without(n, indices)
         if not len(stay):
             raise ValueError(f"indices must leave at least one of the {n} training instances")
-        points = self._points[stay]
-        reduced = self._engine.reduced(points, stay) if isinstance(self._engine, Blocks) else None
-        return self._replace(formula, points, reduced)
+        points = self.points_[stay]
+        return self._take(points, self._engine.reduced(points, stay))
 
-    def _replace(self, formula: Formula | None, points: Points, engine: Blocks | None) -> Self:
-        self._points, self.n_samples_fit_ = points, points.shape[0]
-        if engine is None and formula is not None:
-            self._engine = self._choose(formula, points)
-        else:
-            self._engine = engine
+    def _take(self, points: Points, engine: Engine | None = None) -> Self:
+        self._engine = engine or self._new_engine(points)
+        self.points_, self.n_samples_fit_ = points, points.shape[0]
         return self
+
+    def _new_engine(self, points: Points) -> Engine:
+        formula = None if self.metric_params else Formula.of(self.metric, self.p)
+        if formula is not None:
+            return choose_engine(self.algorithm, formula, formula.prepare(points))
+        if self.metric == "precomputed":
+            return AllPairs(None, points, lambda distances, _: distances)
+        more = self.metric_params or {}
+        return AllPairs(None, points, partial(pairwise_distances, metric=self.metric, **more))
+
+    # The engine is left out of pickles and model files, which keep parameters and points only. It
+    # is built again on loading, not in ``kneighbors``: that may be called from several threads.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: v for name, v in super().__getstate__().items() if name != "_engine"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "points_"):
+            self._engine = self._new_engine(self.points_)
 
     def kneighbors(
         self,
@@ -222,7 +212,7 @@ class ExactIndex(BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (m, d), optional
             Points to search for. None for the training points themselves: then each is left
-            out of its own neighbours, and a duplicate of it is not.
+            out of its own neighbours; duplicates of it are not.
         n_neighbors : int, optional
             How many; None for 5.
         return_distance : bool, default=True
@@ -234,73 +224,51 @@ class ExactIndex(BaseEstimator):
         indices : ndarray of int64, shape (m, n_neighbors)
         """
         check_is_fitted(self)
-        k = self._check_n_neighbors(5 if n_neighbors is None else n_neighbors, X is None)
-        Q = None if X is None else self._validate(X, reset=False)
-        with threads(self.n_jobs) as run:
-            distances, indices = self._search(Q, k, run)
-        return (distances, indices) if return_distance else indices
-
-    def _search(self, Q: Points | None, k: int, run: Run) -> Neighbors:
-        formula, X = self._formula(), self._points
-        if formula is None:
-            return self._compare_all(Q, k, run)
-        check_reach(formula, Q)
-        if Q is not None:
-            if isinstance(X, np.ndarray) and not isinstance(Q, np.ndarray):
-                # Training points are dense: queries are made so too, some rows at a time.
-                parts = [slice(i, i + 1024) for i in range(0, Q.shape[0], 1024)]
-                found = [self._search(Q[part].toarray(), k, run) for part in parts]
-                return np.vstack([d for d, _ in found]), np.vstack([i for _, i in found])
-            Q = formula.prepare(Q if isinstance(X, np.ndarray) else sparse.csr_array(Q))
-        engine = self._engine
-        if isinstance(engine, WholeBlocks) and not (Q is None or engine.fits(Q)):
-            engine = Blocks.for_points(formula, X)
-        if isinstance(engine, WholeBlocks | AllPairs):
-            return engine.neighbors(Q, k, run)
-        return certified(engine, formula, X, Q, k, run)
-
-    def _compare_all(self, Q: Points | None, k: int, run: Run) -> Neighbors:
-        """All distances as scikit-learn or the user gives them, in blocks of rows."""
-        X, asked = self._points, self._points if Q is None else Q
-
-        def block(part: slice) -> Any:
-            if self.metric == "precomputed":
-                return asked[part]
-            return pairwise_distances(
-                asked[part], X, metric=self.metric, **(self.metric_params or {})
-            )
-
-        return by_blocks(block, asked.shape[0], X.shape[0], k, run, without_self=Q is None)
-
-    def _formula(self) -> Formula | None:
-        """The canonical formula of the metric; None where scikit-learn's value is taken."""
-        return None if self.metric_params else formula_of(self.metric, self.p)
-
-    def _validate(self, X: Any, *, reset: bool) -> Points:
-        return validate_points(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=self.metric != "precomputed",
-            accept_nan=self.metric == "nan_euclidean",
-        )
-
-    def _check_n_neighbors(self, k: Any, without_self: bool) -> int:
-        n = self.n_samples_fit_
+        k, n = 5 if n_neighbors is None else n_neighbors, self.n_samples_fit_
         if not isinstance(k, int | np.integer) or isinstance(k, bool):
             raise TypeError(f"n_neighbors must be an integer, got {k!r}")
         if k < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {k}")
-        if without_self and k >= n:
-            raise ValueError(
-                f"n_neighbors must be smaller than the {n} training instances, got {k}"
-            )
-        if k > n:
-            raise ValueError(f"n_neighbors must be at most the {n} training instances, got {k}")
-        return int(k)
+        if k > n - (X is None):
+            limit = "smaller than" if X is None else "at most"
+            raise ValueError(f"n_neighbors must be {limit} the {n} training instances, got {k}")
+        Q = None if X is None else validate_points(self, X, reset=False)
+        with threads(self.n_jobs) as run:
+            search = self._engine.neighbors if Q is None else self._search
+            distances, indices = search(Q, int(k), run)
+        return (distances, indices) if return_distance else indices
+
+    def _search(self, Q: Points, k: int, run: Run) -> Neighbors:
+        if not isinstance(self.points_, np.ndarray):
+            Q = sparse.csr_array(Q)
+        elif not isinstance(Q, np.ndarray):
+            # The training points are dense: queries are made dense too, some rows at a time.
+            parts = (Q[i : i + 1024].toarray() for i in range(0, Q.shape[0], 1024))
+            found = [self._search(part, k, run) for part in parts]
+            return np.vstack([d for d, _ in found]), np.vstack([i for _, i in found])
+        formula = self._engine.formula
+        return self._engine.neighbors(Q if formula is None else formula.prepare(Q), k, run)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.metric != "precomputed"
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
+    """Points as the searches need them: float, C order or CSR in canonical form."""
+    checked = validate_data(
+        index,
+        X,
+        reset=reset,
+        accept_sparse=False if index.metric == "precomputed" else "csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite="allow-nan" if index.metric == "nan_euclidean" else True,
+    )
+    if not sparse.issparse(checked):
+        return checked
+    points = sparse.csr_array(checked, copy=not checked.has_canonical_format)
+    points.sum_duplicates()
+    return points

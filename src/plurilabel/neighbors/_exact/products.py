@@ -1,5 +1,12 @@
 """Nearest neighbours by blocks of products.
 
+For points x and y with squared lengths h, one product of rows with two columns added gives
+
+    (-2 x, h_x, 1) · (y, 1, h_y)  =  h_x + h_y - 2 x·y  =  ‖x - y‖²
+
+:mod:`~plurilabel.neighbors._exact.blocks` chooses x and h such that rounding is harmless. Here the
+smallest products of each row are found.
+
 Nothing of size (n, n) is kept. An upper bound of each row's K-th smallest value comes from a
 sample first. Then block after block is multiplied, and one comparison with the largest bound in
 the block leaves few numbers to look at. They go to a table of the K smallest so far, which lowers
@@ -9,13 +16,20 @@ the bounds. Between the training points themselves one block serves its rows and
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from plurilabel.neighbors._operand import Operand, product
+from plurilabel._blocks import stack_rows
+from plurilabel.neighbors._exact.certify import Pairs, Run
+from plurilabel.neighbors._exact.distance import Points
+
+DENSE_ABOVE = 0.08
+"""Share of stored values above which BLAS on dense blocks is faster than a sparse product."""
 
 DIRECT_BELOW = 2048
 """With fewer training points a full selection is faster than a sample and a filter."""
@@ -23,18 +37,73 @@ DIRECT_BELOW = 2048
 SAMPLE = 1024
 
 BLOCK = 512
-"""Edge of a block: 512 x 512 numbers in float32 stay in the cache of a core."""
+"""Edge of a block, at most 65,536: 512 x 512 numbers in float32 stay in the cache of a core."""
 
 _CACHE = 1 << 20  # bytes
 _FEW = 1 << 22  # products that may be kept at once
 
-Run = Callable[..., list]
-Best = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]
+Best: TypeAlias = tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]
 
 
-def smallest(
-    rows: Operand | None, columns: Operand, K: int, run: Run, *, block: int = BLOCK
-) -> Best:
+@dataclass(frozen=True)
+class Operand:
+    """Rows ``(x, 1, h)`` of a product; its left side ``(factor x, h, 1)`` comes from the same."""
+
+    rows: Points  # (n, d + 2)
+    factor: float
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.rows.dtype
+
+    def take(self, order: NDArray[np.intp]) -> Operand:
+        return Operand(self.rows[order], self.factor)
+
+    def stack(self, other: Operand) -> Operand:
+        return Operand(stack_rows([self.rows, other.rows]), self.factor)
+
+    def width(self, wanted: int) -> int:
+        """How many rows may be made dense at once."""
+        if isinstance(self.rows, np.ndarray):
+            return wanted
+        return max(16, min(wanted, (1 << 25) // (self.dtype.itemsize * self.rows.shape[1])))
+
+    def left(self, part: slice) -> Points:
+        """Dense, or CSR where few values are stored."""
+        d = self.rows.shape[1] - 2
+        if isinstance(self.rows, np.ndarray):
+            rows = self.rows[part]
+            left = rows * self.dtype.type(self.factor)
+            left[:, d], left[:, d + 1] = rows[:, d + 1], 1
+            return left
+        left = self._sparse_left[part]
+        crowded = self.rows.nnz > DENSE_ABOVE * self.n * (d + 2)
+        return left.toarray() if crowded else left
+
+    @cached_property
+    def _sparse_left(self) -> sparse.csr_array:
+        rows: Any = self.rows
+        data, indices, d = rows.data, rows.indices, rows.shape[1] - 2
+        data = np.where(indices < d, data * self.dtype.type(self.factor), data)
+        swapped = np.where(indices < d, indices, 2 * d + 1 - indices)  # the last two columns
+        return sparse.csr_array((data, swapped, rows.indptr), rows.shape)
+
+    def right(self, part: slice) -> NDArray[Any]:
+        """Dense (d + 2, width): a scratch block, the points stay as they are."""
+        rows = self.rows[part].T
+        return rows if isinstance(rows, np.ndarray) else rows.toarray(order="C")
+
+
+def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Products (rows, width) of all pairs; ``out`` is used where BLAS does the work."""
+    return np.matmul(left, right, out=out) if isinstance(left, np.ndarray) else left @ right
+
+
+def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
     """The K columns with the smallest products, for each row; unordered.
 
     Parameters
@@ -45,8 +114,6 @@ def smallest(
     K : int
     run : callable
         ``map`` of a pool of threads.
-    block : int
-        Edge of a block; at most 65,536.
 
     Returns
     -------
@@ -54,30 +121,26 @@ def smallest(
     values : (m, K) products
     bounds : (m,) no column left out has a product below this
     """
-    m = columns.n if rows is None else rows.n
-    if columns.n <= DIRECT_BELOW or columns.n < 8 * K or m * columns.n <= _FEW:
+    asked = columns if rows is None else rows
+    if columns.n <= DIRECT_BELOW or columns.n < 8 * K or asked.n * columns.n <= _FEW:
         return _direct(rows, columns, K, run)
-    block = columns.width(block)
     bounds = _bounds_from_sample(rows, columns, K, run)
     # Rows with similar bounds go together: one number then serves a whole block.
     order = np.argsort(bounds, kind="stable")
-    search: _Search
+    asked, bounds = asked.take(order), bounds[order]
     if rows is None:
-        search = _Symmetric(columns.take(order), K, bounds[order], block)
+        search: _Search = _Symmetric(asked, asked, K, bounds)
     else:
-        search = _Search(rows.take(order), columns, K, bounds[order], block)
+        search = _Search(asked, columns, K, bounds)
     search.go(run)
-    indices, values, final = (np.empty_like(a) for a in search.best())
-    for out, found in zip((indices, values, final), search.best()):
-        out[order] = found
+    back = np.argsort(order)
+    indices = search.indices[back].astype(np.int64)
     if rows is None:
         indices = np.where(indices >= 0, order[indices], -1)
-    return indices.astype(np.int64), values, final
+    return indices, search.values[back], search.bounds[back]
 
 
-def below(
-    rows: Operand, columns: Operand, limits: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def below(rows: Operand, columns: Operand, limits: NDArray[Any]) -> Pairs:
     """All pairs (row, column) whose product is at most the limit of the row."""
     found = []
     for part in _slices(rows.n, columns.width(256)):
@@ -103,11 +166,7 @@ def _direct(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
         L = all_products(asked, part, columns)
         if rows is None:
             np.put_along_axis(L, np.arange(m)[part, None], np.inf, axis=1)
-        if n > K:
-            chosen = np.argpartition(L, K - 1, axis=1)[:, :K]
-        else:
-            chosen = np.broadcast_to(np.arange(n), L.shape)
-        indices[part] = chosen
+        indices[part] = chosen = np.argpartition(L, K - 1, axis=1)[:, :K]
         values[part] = np.take_along_axis(L, chosen, axis=1)
 
     run(some, _slices(m, max(1, min(columns.width(256), _FEW // n))))
@@ -138,17 +197,15 @@ def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run
 class _Search:
     """Tables of the K smallest for rows in blocks, filled from blocks of columns."""
 
-    def __init__(self, rows: Operand, columns: Operand, K: int, bounds: Any, block: int):
+    def __init__(self, rows: Operand, columns: Operand, K: int, bounds: Any):
         self.rows, self.columns, self.K, self.bounds = rows, columns, K, bounds
+        block = columns.width(BLOCK)
         self.parts = _slices(rows.n, block)
         self.enough = K * block
         self.values = np.full((rows.n, K), np.inf, dtype=columns.dtype)
         self.indices = np.full((rows.n, K), -1, dtype=np.int32)
         self.pending: list[list[tuple[Any, Any, Any]]] = [[] for _ in self.parts]
         self.scratch = threading.local()
-
-    def best(self) -> tuple[Any, Any, Any]:
-        return self.indices, self.values, self.bounds
 
     def go(self, run: Run) -> None:
         def one(i: int) -> None:
@@ -188,7 +245,7 @@ class _Search:
                 self.add(other, of_block, row[keep] + self.parts[i].start, value[keep])
 
     def workspace(self, height: int, width: int) -> tuple[Any, Any]:
-        """Memory for a block, used again: to get it fresh costs as much as to fill it."""
+        """Memory for a block, used again: allocating it costs as much as filling it."""
         size = height * width
         if not hasattr(self.scratch, "floats") or len(self.scratch.floats) < size:
             self.scratch.floats = np.empty(size, dtype=self.columns.dtype)
@@ -223,9 +280,6 @@ class _Search:
 class _Symmetric(_Search):
     """The training points among themselves: in step r, block i meets block i + r."""
 
-    def __init__(self, points: Operand, K: int, bounds: Any, block: int):
-        super().__init__(points, points, K, bounds, block)
-
     def go(self, run: Run) -> None:
         n_blocks = len(self.parts)
         # Rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first and slowly later.
@@ -236,7 +290,7 @@ class _Symmetric(_Search):
             def one(i: int, steps: range = steps) -> None:
                 right = self.rows.right(self.parts[i])
                 for r in steps:
-                    # With an even number of blocks, half way round each pair would meet twice.
+                    # With an even number of blocks, halfway round each pair would meet twice.
                     if 2 * r != n_blocks or i < n_blocks // 2:
                         j = (i + r) % n_blocks
                         self.compare(self.parts[j], i, right, other=j if r else None)

@@ -1,7 +1,8 @@
 """Every engine, storage and number of threads gives the answer of the slow twin, bit for bit."""
 
-import importlib.util
-from pathlib import Path
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,18 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import check_estimator
 
 from plurilabel.neighbors import ExactIndex
-from plurilabel.neighbors import _products as products
-from plurilabel.neighbors._canonical import Formula
-from plurilabel.neighbors._engines import Blocks, Brute, Tree, WholeBlocks
-
-_spec = importlib.util.spec_from_file_location("twin", Path(__file__).with_name("twin.py"))
-twin = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(twin)
+from plurilabel.neighbors._exact import products
+from plurilabel.neighbors._exact.blocks import Blocks, WholeBlocks
+from plurilabel.neighbors._exact.engines import AllPairs, Brute, Tree
+from tests.neighbors import twin
 
 
 def _cases():
@@ -43,6 +42,7 @@ def _cases():
         "offset": 1e8 + rng.normal(size=(120, 6)),
         "tiny": 1e-30 * rng.normal(size=(120, 6)),
         "huge": 1e30 * rng.normal(size=(120, 6)),
+        "least": np.array([[0.0], [5e-324], [1e-323]]),
         "vanishing": 1e-170 * rng.normal(size=(60, 4)),
         "far apart": far_apart,
         "outlier": outlier,
@@ -82,14 +82,14 @@ def test_training_graph_and_queries_are_those_of_the_twin(name, algorithm):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("block", [16, 37, 64])
-def test_blocks_of_any_size(name, block, small_blocks):
+def test_blocks_of_any_size(name, block, small_blocks, monkeypatch):
+    monkeypatch.setattr(products, "BLOCK", block)
     X = CASES[name]
     k = min(4, len(X) - 1)
     graph = twin.nearest(twin.table(X, X), k, without_self=True)
     near = twin.nearest(twin.table(X[::3], X), k, without_self=False)
     for stored in (X, sparse.csr_array(X)):
         index = ExactIndex(algorithm="blocks", n_jobs=2).fit(stored)
-        index._engine.block = block
         twin.same(index.kneighbors(n_neighbors=k), graph)
         twin.same(index.kneighbors(X[::3], k), near)
 
@@ -211,7 +211,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     X=hnp.arrays(np.float64, st.tuples(st.integers(2, 24), st.integers(1, 4)), elements=values),
     data=st.data(),
@@ -226,41 +226,6 @@ def test_any_small_data(X, data):
     twin.same(sparsely.kneighbors(X, k), twin.nearest(twin.table(X, X), k, without_self=False))
 
 
-@settings(max_examples=20, deadline=None)
-@given(
-    X=hnp.arrays(
-        np.float64,
-        st.tuples(st.integers(1, 5), st.integers(1, 300)),
-        elements=st.floats(-1e3, 1e3, width=32),
-        fill=st.just(0.0),
-    ),
-    p=st.sampled_from([1.0, 2.0, np.inf]),
-)
-def test_pairs_add_in_the_order_of_the_columns(X, p):
-    rows, cols = (a.ravel() for a in np.indices((len(X), len(X))))
-    expected = [twin.distance(X[i], X[j], p) for i, j in zip(rows, cols)]
-    formula = Formula(p=p)
-    for stored in (X, X.astype(np.float32), sparse.csr_array(X)):
-        np.testing.assert_array_equal(formula.pairs(stored, rows, stored, cols), expected)
-        one = [
-            formula.pairs(stored, rows[m:][:1], stored, cols[m:][:1])[0] for m in range(len(rows))
-        ]
-        np.testing.assert_array_equal(one, expected)
-
-
-def test_pairs_do_not_depend_on_how_many_there_are():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 700))
-    rows, cols = rng.integers(0, 50, (2, 1000))
-    whole = Formula().pairs(X, rows, X, cols)
-    np.testing.assert_array_equal(
-        whole,
-        np.hstack(
-            [Formula().pairs(X, rows[i : i + 3], X, cols[i : i + 3]) for i in range(0, 1000, 3)]
-        ),
-    )
-
-
 def test_each_engine_is_the_one_asked_for():
     rng = np.random.default_rng(0)
     wide, low = rng.normal(size=(3000, 20)), rng.normal(size=(3000, 2))
@@ -269,6 +234,8 @@ def test_each_engine_is_the_one_asked_for():
     assert isinstance(ExactIndex().fit(low)._engine, Tree)
     assert isinstance(ExactIndex().fit(whole)._engine, WholeBlocks)
     assert isinstance(ExactIndex("manhattan").fit(wide)._engine, Brute)
+    assert isinstance(ExactIndex("chebyshev").fit(sparse.csr_array(whole))._engine, AllPairs)
+    assert isinstance(ExactIndex("canberra").fit(wide)._engine, AllPairs)
     assert isinstance(ExactIndex().fit(np.repeat(low[:30], 100, axis=0))._engine, Blocks)
     assert ExactIndex().fit(wide)._engine.rounded.dtype == np.float32
     assert ExactIndex().fit(wide + 1e6 * (np.arange(3000) % 2)[:, None])._engine.rounded.dtype == (
@@ -336,6 +303,77 @@ def test_a_point_far_away_is_added():
     )
 
 
+STORED = {
+    "blocks": (ExactIndex(algorithm="blocks"), CASES["normal"]),
+    "whole numbers": (ExactIndex(), CASES["bits"]),
+    "sparse": (ExactIndex(), sparse.csr_array(CASES["bits"])),
+    "tree": (ExactIndex(algorithm="tree"), CASES["normal"]),
+    "brute": (ExactIndex("manhattan", algorithm="brute"), CASES["normal"]),
+    "cosine": (ExactIndex("cosine"), CASES["normal"]),
+    "precomputed": (ExactIndex("precomputed"), twin.table(CASES["grid"], CASES["grid"])),
+    "canberra": (ExactIndex("canberra"), CASES["normal"]),
+    "far": (ExactIndex(algorithm="blocks"), CASES["outlier"]),
+}
+
+
+@pytest.mark.parametrize("restored", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("name", STORED)
+def test_a_restored_index_gives_the_same_bits(name, restored):
+    index, X = clone(STORED[name][0]), STORED[name][1]
+    index.fit(X)
+    other = restored(index)
+    twin.same(other.kneighbors(None, 5), index.kneighbors(None, 5))
+    twin.same(other.kneighbors(X[:30], 5), index.kneighbors(X[:30], 5))
+
+
+def classes_in(value):
+    """Names of the classes of all that an object's state consists of."""
+    if isinstance(value, dict):
+        return {kind for entry in value.values() for kind in classes_in(entry)}
+    if isinstance(value, list | tuple):
+        return {kind for entry in value for kind in classes_in(entry)}
+    return {type(value).__module__.partition(".")[0]}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_saved_is_plain(name):
+    """Parameters and points: no class of ours, no tree, nothing that a pickle would name."""
+    index, X = clone(STORED[name][0]), STORED[name][1]
+    state = (
+        index.fit(X).partial_fit(X).__getstate__()
+        if name != "precomputed"
+        else (index.fit(X).__getstate__())
+    )
+    assert classes_in(state) <= {"builtins", "numpy", "scipy"}
+    assert set(state) <= {*index.get_params(), "n_features_in_", "n_samples_fit_", "points_"}
+
+
+def test_a_restored_index_answers_many_threads_at_once():
+    X = CASES["normal"]
+    index = pickle.loads(pickle.dumps(ExactIndex(algorithm="blocks", n_jobs=1).fit(X)))
+    expected = twin.nearest(twin.table(X, X), 5, without_self=True)
+    with ThreadPoolExecutor(4) as pool:
+        for answer in pool.map(lambda _: index.kneighbors(None, 5), range(20)):
+            twin.same(answer, expected)
+
+
+def test_an_unfitted_index_can_be_copied():
+    other = pickle.loads(pickle.dumps(ExactIndex("cosine")))
+    with pytest.raises(NotFittedError):
+        other.kneighbors(None, 1)
+
+
+def test_points_that_cannot_be_added_change_nothing():
+    X = CASES["normal"]
+    for algorithm in ("blocks", "tree", "brute"):
+        index = ExactIndex(algorithm=algorithm).fit(X)
+        with pytest.raises(ValueError, match=r"values up to 1e\+150 in magnitude"):
+            index.partial_fit(X[:1] * 1e200)
+        assert index.n_samples_fit_ == len(X)
+        expected = twin.nearest(twin.table(X, X), 5, without_self=True)
+        twin.same(index.kneighbors(None, 5), expected)
+
+
 def test_all_neighbours_at_once():
     for name in ("normal", "grid", "duplicates"):
         X = CASES[name][:50]
@@ -377,7 +415,7 @@ def test_errors_say_what_is_wrong():
         ExactIndex(algorithm="ball").fit(X)
     with pytest.raises(ValueError, match="12 features"):
         index.kneighbors(X[:, :3])
-    with pytest.raises(ValueError, match=r"indices must be integers from 0 to 49, got \[50\]"):
+    with pytest.raises(ValueError, match=r"indices must be row numbers from 0 to 49, got \[50\]"):
         index.remove([50])
     with pytest.raises(ValueError, match="must leave at least one of the 50"):
         index.remove(np.arange(50))

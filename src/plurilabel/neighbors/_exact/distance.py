@@ -13,7 +13,6 @@ changes nothing, so a loop over the stored values of two sparse rows gives the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,12 +23,25 @@ from scipy import sparse
 Points: TypeAlias = NDArray[Any] | sparse.csr_array
 """Points as rows: float32 or float64, dense or CSR with sorted indices."""
 
+Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.signedinteger[Any]]
+
+Neighbors: TypeAlias = tuple[Floats, NDArray[np.int64]]
+"""Distances and indices, each (m, k)."""
 
 UNIT = 2.0**-53
 """Largest relative rounding error of one float64 operation."""
 
 _CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
+
+_NORMS = {
+    "euclidean": 2.0,
+    "l2": 2.0,
+    "manhattan": 1.0,
+    "cityblock": 1.0,
+    "l1": 1.0,
+    "chebyshev": np.inf,
+}
 
 
 @dataclass(frozen=True)
@@ -44,15 +56,36 @@ class Formula:
     p: float = 2.0
     cosine: bool = False
 
+    @classmethod
+    def of(cls, metric: Any, p: float = 2.0) -> Formula | None:
+        """The formula of a metric; None for metrics that are left to scikit-learn."""
+        if metric == "cosine":
+            return cls(cosine=True)
+        if metric == "minkowski":
+            return cls(float(p))
+        known = isinstance(metric, str) and metric in _NORMS
+        return cls(_NORMS[metric]) if known else None
+
     def prepare(self, X: Points) -> Points:
-        """Points as the formula wants them: the input itself, or rows of length one."""
+        """Points as the engines need them: the input itself, or rows of length one.
+
+        Raises an error for values so large that distances would overflow.
+        """
+        limit = 1e300 if np.isinf(self.p) else 10.0 ** (300 / max(self.p, 2.0))
+        values = X if isinstance(X, np.ndarray) else X.data
+        largest = float(max(np.max(values, initial=0), -np.min(values, initial=0)))
+        if largest > limit:
+            raise ValueError(
+                f"X must hold values up to {limit:g} in magnitude, so that distances "
+                f"are finite, got {largest:g}"
+            )
         if not self.cosine:
             return X
         norms = np.sqrt(row_sums(X, 2.0))
         zero = norms == 0
         scale = np.where(zero, 1.0, norms)
         # The last column marks rows of zeros. It puts them at distance 1 from all others also
-        # for the engines, that know nothing but Euclidean distances.
+        # for the engines, which compute Euclidean distances only.
         if isinstance(X, np.ndarray):
             return np.hstack([X / scale[:, None], zero[:, None]])
         data = X.data / np.repeat(scale, np.diff(X.indptr))
@@ -61,30 +94,32 @@ class Formula:
             sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
         )
 
-    def limit(self) -> float:
-        """Largest magnitude of a value whose distances do not overflow."""
-        return 1e300 if np.isinf(self.p) else 10.0 ** (300 / max(self.p, 2.0))
-
     def zero_means_equal(self, X: Points) -> bool:
-        """Whether points at distance 0 are equal: no difference vanishes in its power.
+        """Whether points at distance 0 are equal, because no difference underflows to zero.
 
-        Two numbers that differ do so by 1e-16 of their magnitude or more.
+        Two different numbers differ by at least 1e-16 of their magnitude.
         """
         values = np.abs(X if isinstance(X, np.ndarray) else X.data)
         least = values.min(initial=np.inf, where=values > 0)
         p = self.p if np.isfinite(self.p) else 1.0
         return bool(least > 10.0 ** (17 - 300 / p))
 
-    def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> NDArray[np.float64]:
-        """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; points as :meth:`prepare` gives them."""
+    def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
+        """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; both prepared."""
         out = np.empty(len(rows))
-        for part in _parts(len(rows), _row_length(A) + _row_length(B)):
+        step = max(1, int(_CHUNK / max(_row_length(A) + _row_length(B), 1)))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
             out[part] = self._some_pairs(A, rows[part], B, cols[part])
         return out
 
-    def _some_pairs(
-        self, A: Points, rows: Integers, B: Points, cols: Integers
-    ) -> NDArray[np.float64]:
+    def table(self, A: Points, B: Points) -> Floats:
+        """Distances of all rows of A and B; both prepared."""
+        shape = (A.shape[0], B.shape[0])
+        rows, cols = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
+        return self.pairs(A, rows, B, cols).reshape(shape)
+
+    def _some_pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
         if isinstance(A, np.ndarray):
             difference = np.subtract(A.take(rows, 0), B.take(cols, 0), dtype=np.float64)
         else:
@@ -92,36 +127,35 @@ class Formula:
         total = row_sums(difference, self.p)
         if self.cosine:
             distance = total / 2
-            blank = _last_column(A, rows) + _last_column(B, cols)
-            distance[blank > 0] = 1.0
+            distance[_is_zero(A, rows) | _is_zero(B, cols)] = 1.0
             return distance
         if self.p == 2:
             return np.sqrt(total)
         return total if self.p == 1 or np.isinf(self.p) else total ** (1 / self.p)
 
-    def of_euclidean(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_norm(self, distance: Floats) -> Floats:
         """A lower bound of this distance, from one of the p-norm of prepared points."""
         return distance * distance / 2 * (1 - 8 * UNIT) if self.cosine else distance
 
-    def to_euclidean(self, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+    def to_norm(self, distance: Floats) -> Floats:
         """An upper bound of the p-norm of prepared points, from one of this distance."""
         return np.sqrt(2 * distance) * (1 + 8 * UNIT) if self.cosine else distance
 
-    def blank(self, X: Points) -> NDArray[np.bool_]:
+    def zero_rows(self, X: Points) -> NDArray[np.bool_]:
         """Which prepared rows have no direction (cosine only)."""
         if not self.cosine:
             return np.zeros(X.shape[0], dtype=bool)
-        return _last_column(X, np.arange(X.shape[0])) > 0
+        return _is_zero(X, np.arange(X.shape[0]))
 
 
-def row_sums(X: Points, p: float) -> NDArray[np.float64]:
+def row_sums(X: Points, p: float) -> Floats:
     """Sum of ``abs(value) ** p`` over each row, added from the first column to the last.
 
     The largest absolute value for an infinite p.
     """
     if isinstance(X, np.ndarray):
-        # One feature after the other: contiguous columns, added into the total in turn. Plain
-        # ``sum`` along a row adds in pairs, and so does ``reduce`` if there is but one row.
+        # Contiguous columns, added to the total one after the other. Plain ``sum`` along a row
+        # adds in pairs, and so does ``reduce`` if there is only one row.
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
         powers = _powers(columns, p, out=None if columns.base is X else columns)
         if np.isinf(p):
@@ -139,26 +173,20 @@ def row_sums(X: Points, p: float) -> NDArray[np.float64]:
     return sums.astype(np.float64, copy=False)
 
 
-def _powers(
-    values: NDArray[np.float64], p: float, out: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def _powers(values: Floats, p: float, out: Floats | None = None) -> Floats:
     if p == 2:
         return np.multiply(values, values, out=out)
     magnitudes = np.abs(values, out=out)
     return magnitudes if p == 1 or np.isinf(p) else np.power(magnitudes, p, out=magnitudes)
 
 
-def _last_column(X: Points, rows: Integers) -> NDArray[np.float64]:
+def _is_zero(X: Points, rows: Integers) -> NDArray[np.bool_]:
+    """Which rows, as prepared for the cosine distance, have the mark of zeros."""
     if isinstance(X, np.ndarray):
-        return X[rows, -1]
-    # Sorted indices, and no prepared row is empty: the mark is the last value stored, if any.
-    return (X.indices[X.indptr[1:][rows] - 1] == X.shape[1] - 1).astype(np.float64)
+        return X[rows, -1] > 0
+    # Indices are sorted and no prepared row is empty: a mark is the last value stored.
+    return X.indices[X.indptr[1:][rows] - 1] == X.shape[1] - 1
 
 
 def _row_length(X: Points) -> float:
     return X.shape[1] if isinstance(X, np.ndarray) else X.nnz / max(X.shape[0], 1)
-
-
-def _parts(n: int, width: float) -> Iterator[slice]:
-    step = max(1, int(_CHUNK / max(width, 1)))
-    return (slice(i, i + step) for i in range(0, n, step))

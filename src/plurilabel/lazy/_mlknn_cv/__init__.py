@@ -1,0 +1,1 @@
+"""ML-kNN that chooses its own parameters by leave-one-out."""

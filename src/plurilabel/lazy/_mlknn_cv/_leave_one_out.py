@@ -1,0 +1,110 @@
+"""Leave-one-out for ML-kNN, for every k, from one neighbour graph.
+
+Leaving instance i out does two things to the frequency arrays. Its own entry goes; and every
+instance j of which i was one of the k neighbours has the next one in its place, which may move j
+to another entry. The first is the same for all instances with the same label and event, so it is
+a table; the second is counted for each instance and label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.lazy._base import Floats, Rows, graph_blocks
+from plurilabel.lazy._counts import look_up, posterior, ratio, tally
+
+
+@dataclass
+class LeftOut:
+    """The frequency arrays of one k, as each instance would see them without itself."""
+
+    table: NDArray[np.int64]  # (2, q, k + 1)
+    event: NDArray[Any]  # (n, q)
+    Y: NDArray[np.int8]  # (n, q)
+    moved: NDArray[np.int32] | None  # (2, n, q): how many others came to the instance's entry
+
+    def __post_init__(self) -> None:
+        self.have = self.table[1].sum(axis=1)  # instances with each label, (q,)
+
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
+        size = self.table.shape[2]
+        usual = np.concatenate(self._usual(s), axis=1)  # (q, 2 * size): by y, then by event
+        column = self.event + size * self.Y.astype(np.int64)
+        scores = look_up(usual if cut is None else usual > cut, column)
+        if self.moved is not None:
+            i, l = np.divmod(np.flatnonzero(self.moved.any(axis=0)), len(self.have))
+            entries = self.table[:, l, self.event[i, l]] + self.moved[:, i, l]
+            mended = self._posterior(self.Y[i, l], entries, self.have[l], s)
+            scores[i, l] = mended if cut is None else mended > cut
+        return scores
+
+    def hamming_loss(self, s: float, cut: float) -> float:
+        """Hamming loss of the scores cut there; without moves the frequency arrays tell it."""
+        if self.moved is not None:
+            return float((self.scores(s, cut) != self.Y).mean())
+        predicted = self._usual(s) > cut
+        wrong = self.table[0][predicted[0]].sum() + self.table[1][~predicted[1]].sum()
+        return float(wrong / self.Y.size)
+
+    def _usual(self, s: float) -> Floats:
+        """Posterior by the instance's own y, label and event, (2, q, size), without moves."""
+        y = np.array([0, 1])[:, None, None]
+        return self._posterior(y, self.table, self.have[:, None], s)
+
+    def _posterior(
+        self, y: NDArray[Any], entries: NDArray[Any], have: NDArray[Any], s: float
+    ) -> Floats:
+        """P(H1 | E) of an instance with label value y that is left out."""
+        others, size = len(self.Y) - 1, self.table.shape[2]
+        have = have - y  # other instances that have the label
+        against = ratio(s + entries[0] - (y == 0), s * size + others - have)
+        for_ = ratio(s + entries[1] - (y == 1), s * size + have)
+        return posterior((s + have) / (2 * s + others), against, for_)
+
+
+def leave_one_out(
+    neighbors: Rows, Y: NDArray[np.int8], ks: set[int], *, replace: bool
+) -> Iterator[tuple[int, LeftOut]]:
+    """For each k, in increasing order, the arrays with each instance left out.
+
+    With ``replace`` the next neighbour takes the place of the instance that is left out, for
+    which ``neighbors`` has one column more than the largest k.
+    """
+    # event[j, l]: how many of the k nearest neighbours of j have label l
+    event = np.zeros(Y.shape, dtype=np.min_scalar_type(max(ks) + 1))
+    for k in range(1, max(ks) + 1):
+        event += Y[neighbors[:, k - 1]].view(np.uint8)
+        if k in ks:
+            table = np.zeros((2, Y.shape[1], k + 1), dtype=np.int64)
+            for rows in graph_blocks(neighbors, Y):
+                table += tally(event[rows], Y[rows], k + 1)
+            moved = _moves(neighbors[:, : k + 1], event, Y) if replace else None
+            yield k, LeftOut(table, event, Y, moved)
+
+
+def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray[np.int32]:
+    """How many instances come to the event of i, less those that leave it, if i is left out.
+
+    ``[b, i, l]`` is about the instances whose label l is b. Without i, the k nearest neighbours of
+    j are its k + 1 nearest but for i. So the event of j becomes that of k + 1 neighbours, less one
+    if i has the label.
+    """
+    (n, q), k = Y.shape, neighbors.shape[1] - 1
+    wider = event + Y[neighbors[:, k]].view(np.uint8)  # event of k + 1 neighbours
+    wanted = event + Y.view(np.uint8)  # what ``wider`` of j must be, to come to the event of i
+    moved = np.zeros((2, n, q), dtype=np.int32)
+    for rows in graph_blocks(neighbors, Y):  # of j
+        for i in neighbors[rows, :k].T:
+            comes = wider[rows] == wanted.take(i, axis=0)
+            was_there = event[rows] == event.take(i, axis=0)
+            j, l = np.divmod(np.flatnonzero(comes != was_there), q)
+            # Flat cells [b, i, l]: adding at one index array is much faster than at three.
+            cell = (n * Y[rows][j, l].astype(np.int64) + i[j]) * q + l
+            np.add.at(moved.reshape(-1), cell, np.where(comes[j, l], 1, -1).astype(np.int32))
+    return moved

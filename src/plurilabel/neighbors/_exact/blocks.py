@@ -1,0 +1,301 @@
+"""Engines that multiply matrices, such that rounding cannot change a neighbour.
+
+BLAS rounds the products of :mod:`~plurilabel.neighbors._exact.products`. There are two ways to
+rule out that this changes a neighbour:
+
+:class:`Rounded` shrinks the h by the largest error that any order of the sum can make. What comes
+out is then never above the true squared distance.
+
+:class:`Whole`, for whole numbers, leaves no rounding at all: with a factor M > 2 n and the index
+of each point added to its h, the product is ``M ‖x - y‖² + i + j``, all whole numbers below
+2**53. For each i that sorts by distance and equal distances by index: no ties are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._blocks import dense
+from plurilabel.neighbors._exact.certify import (
+    Candidates,
+    CertifiedEngine,
+    Engine,
+    Pairs,
+    Run,
+    threads,
+    without_self,
+)
+from plurilabel.neighbors._exact.distance import (
+    UNIT,
+    Floats,
+    Formula,
+    Integers,
+    Neighbors,
+    Points,
+    row_sums,
+)
+from plurilabel.neighbors._exact.products import Operand, all_products, below, smallest
+
+
+class Blocks(CertifiedEngine):
+    """Products in blocks, in float32 where that tells neighbours apart, else in float64."""
+
+    def __init__(self, formula: Formula, X: Points, rounded: Rounded | None = None):
+        self.formula, self.X = formula, X
+        self.rounded = Rounded.for_points(X) if rounded is None else rounded
+        self.operand = self.rounded.operand(X)
+
+    def grown(self, X: Points, new: Points) -> Blocks | None:
+        new = self.formula.prepare(new)
+        if self.rounded.is_far(new):
+            return None
+        return self._with(X, self.operand.stack(self.rounded.operand(new)))
+
+    def reduced(self, X: Points, stay: Integers) -> Blocks:
+        return self._with(X, self.operand.take(stay))
+
+    def _with(self, X: Points, operand: Operand) -> Blocks:
+        other = copy(self)
+        other.X, other.operand = self.formula.prepare(X), operand
+        return other
+
+    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:
+        if Q is not None and self.rounded.is_far(Q):
+            return self.precise(Q).candidates(Q, K, run)
+        rows = None if Q is None else self.rounded.operand(Q)
+        near, _, bounds = smallest(rows, self.operand, K, run)
+        return near, self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
+
+    def precise(self, Q: Points | None) -> Blocks:
+        if Q is not None and self.rounded.is_far(Q):
+            return Blocks(self.formula, self.X, self.rounded.scaled_to(Q))
+        if self.rounded.dtype == np.float32:
+            return Blocks(self.formula, self.X, replace(self.rounded, dtype=np.float64))
+        return self
+
+    def within(self, Q: Points, radius: Floats) -> Pairs:
+        limits = self.rounded.ceiling(self.formula.to_norm(radius), self.X.shape[1])
+        return below(self.rounded.operand(Q), self.operand, limits)
+
+
+class WholeBlocks(Engine):
+    """Products in blocks for whole numbers: exact, nothing to certify."""
+
+    formula = Formula()
+
+    def __init__(self, X: Points, whole: Whole):
+        self.X = X
+        self.whole, self.operand = whole, whole.operand(X, index=True)
+
+    def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
+        if Q is not None and not self.whole.fits(Q):
+            return Blocks(self.formula, self.X).neighbors(Q, k, run)
+        whole, n = self.whole, self.X.shape[0]
+        others = n - (Q is None)
+        K = k if whole.grain == 1 else min(k + max(4, k // 4), others)
+        rows = None if Q is None else whole.operand(Q, index=False)
+        near, keys, bounds = smallest(rows, self.operand, K, run)
+        # A key is M ‖x - y‖² plus the indices of both, in units of ``grain``.
+        own = np.arange(n)[:, None] // whole.grain if Q is None else 0
+        squared = (keys.astype(np.float64) - own - near // whole.grain) / whole.factor
+        order = np.lexsort((near, squared))[:, :k]
+        indices = np.take_along_axis(near, order, axis=1)
+        squared = np.take_along_axis(squared, order, axis=1)
+        distances = np.sqrt(squared) / whole.scale
+        if whole.grain > 1 and others > K:
+            last = squared[:, -1] * whole.factor + (own + indices[:, [-1]] // whole.grain)[:, 0]
+            again = np.flatnonzero(last >= bounds)
+            if len(again):
+                distances[again], indices[again] = self._finely(Q, again, k, run)
+        return distances, indices
+
+    def _finely(self, Q: Points | None, again: Integers, k: int, run: Run) -> Neighbors:
+        """The same with a key for each single index."""
+        whole = Whole.for_points(self.X, np.float64)
+        assert whole is not None
+        fine = WholeBlocks(self.X, whole)
+        if Q is not None:
+            return fine.neighbors(Q[again], k, run)
+        return without_self(*fine.neighbors(self.X[again], k + 1, run), again)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where points are moved, by which power of two they are scaled, and how they are stored."""
+
+    centre: Floats | None  # None for sparse points, which stay where they are
+    scale: float  # a power of two: multiplies without rounding
+    dtype: Any
+
+    def moved(self, X: Points) -> Points:
+        shifted = X.astype(np.float64) if self.centre is None else X - self.centre
+        shifted *= self.scale
+        return shifted
+
+    def longest(self, X: Points) -> float:
+        """Largest squared length of a moved row."""
+        return max(float(row_sums(self.moved(X[part]), 2.0).max()) for part in _parts(X))
+
+    def rows(self, X: Points, heights: Callable[[Floats, int], Any]) -> Points:
+        """``(x, 1, h)`` for all points; h is a function of squared lengths and the first row."""
+        n, d = X.shape
+        if isinstance(X, np.ndarray):
+            full = np.empty((n, d + 2), dtype=self.dtype)
+            for part in _parts(X):
+                x = self.moved(X[part]).astype(self.dtype, copy=False)
+                full[part, :d], full[part, d + 1] = x, heights(row_sums(x, 2.0), part.start)
+            full[:, d] = 1
+            return full
+        x = self.moved(X).astype(self.dtype, copy=False)
+        last = np.column_stack([np.ones(n), heights(row_sums(x, 2.0), 0)]).astype(self.dtype)
+        return sparse.csr_array(sparse.hstack([x, sparse.csr_array(last)], format="csr"))
+
+
+class Rounded(Frame):
+    """For any finite points: products are lower bounds.
+
+    What a product gives, divided by ``scale**2``, is at most the true squared distance.
+    """
+
+    @classmethod
+    def for_points(cls, X: Points) -> Rounded:
+        """In float32 where that tells neighbours apart."""
+        double = cls(_middle(X), np.inf, np.float64).scaled_to(X)
+        single = replace(double, dtype=np.float32)
+        return single if single._tells_apart(X, double) else double
+
+    def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
+        """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
+        n, d = X.shape
+        if n <= 1024:
+            return False  # so few that float64 costs less than finding out
+        sample = double.operand(X[np.linspace(0, n - 1, 1024).astype(int)])
+        asked = sample.take(np.arange(0, 1024, 32))
+        with threads(1):  # BLAS on several threads is slow to start for one small product
+            D = np.sort(all_products(asked, slice(None), sample), axis=1)
+        gap = D[:, k + spare] - D[:, k]
+        relative, absolute = self.errors(d)
+        h = dense(asked.rows[:, [-1]]).ravel()
+        # A point and its neighbours have about the same length.
+        return bool(np.mean(gap > 4 * relative * h + 2 * absolute) > 0.75)
+
+    def scaled_to(self, Q: Points) -> Rounded:
+        """In float64, and with room for these points as well."""
+        exponent = float(np.frexp(self._reach(Q))[1])
+        return replace(
+            self, scale=min(self.scale, 2.0 ** min(-exponent, 1023.0)), dtype=np.float64
+        )
+
+    def is_far(self, Q: Points) -> bool:
+        """Whether squares of these points could overflow at this scale."""
+        return self._reach(Q) * self.scale > 2.0**20
+
+    def _reach(self, X: Points) -> float:
+        """Largest magnitude of a value, seen from the centre."""
+        if not isinstance(X, np.ndarray):
+            return float(np.abs(X.data).max(initial=0.0))
+        return max(float(np.abs(X[part] - self.centre).max(initial=0.0)) for part in _parts(X))
+
+    def operand(self, X: Points) -> Operand:
+        relative, absolute = self.errors(X.shape[1])
+        return Operand(self.rows(X, lambda h, _: h * (1 - relative) - absolute), -2.0)
+
+    def errors(self, d: int) -> tuple[float, float]:
+        """Largest relative (of h_x + h_y) and absolute error of a product, in any order.
+
+        Rounding of a sum of d + 2 products is at most (d + 2) u times the sum of magnitudes,
+        itself at most 2 (h_x + h_y); rounding the points to the type adds 4 u, centre and h in
+        float64 (d + 4) u of float64. 4 (d + 8) u covers all of it. Magnitudes below the
+        smallest normal number may be lost in each term.
+        """
+        kind = np.finfo(self.dtype)
+        return 4 * (d + 8) * float(kind.eps) / 2, 4 * (d + 8) * float(kind.tiny)
+
+    def floor(self, bound: NDArray[Any], d: int) -> Floats:
+        """Least canonical distance that a point with at least this bound can have."""
+        true = np.sqrt(np.maximum(bound.astype(np.float64), 0)) / self.scale
+        return true * (1 - (d + 16) * UNIT) - _underflow(d)
+
+    def ceiling(self, distance: Floats, d: int) -> Floats:
+        """Largest bound that a point within this canonical distance can have."""
+        true = (distance + _underflow(d)) * (1 + (d + 16) * UNIT) * self.scale
+        return true * true * (1 + 4 * UNIT)
+
+
+def _underflow(d: int) -> float:
+    """What squares below the smallest number, which become 0, may take from a distance."""
+    return float(np.sqrt(4 * (d + 1) * np.finfo(np.float64).tiny))
+
+
+@dataclass(frozen=True)
+class Whole(Frame):
+    """For whole numbers (times a power of two): products are exact.
+
+    ``grain`` > 1 keeps the numbers within 2**24 for float32: ``grain`` neighbouring indices
+    share one key, and the few rows where that matters are searched again.
+    """
+
+    factor: float  # M
+    grain: int
+
+    @classmethod
+    def for_points(cls, X: Points, dtype: Any = None) -> Whole | None:
+        """None if the values are not whole numbers, or too large to stay exact."""
+        for scale in (1.0, 16.0, 256.0):
+            if _are_whole(X[:64], scale) and _are_whole(X, scale):
+                break
+        else:
+            return None
+        centre, n = _middle(X), X.shape[0]
+        if centre is not None:
+            centre = np.rint(centre * scale) / scale
+        longest = Frame(centre, scale, np.float64).longest(X)
+        for kind, grain in ((np.float32, 1), (np.float32, 2), (np.float32, 4), (np.float64, 1)):
+            if dtype in (None, kind):
+                factor = 2.0 ** np.ceil(np.log2(2 * (n // grain + 1)))
+                whole = cls(centre, scale, kind, factor, grain)
+                if whole._has_room(longest):
+                    return whole
+        return None
+
+    def operand(self, X: Points, *, index: bool) -> Operand:
+        """Rows with their index in h, or without (queries)."""
+
+        def heights(squared: Floats, first: int) -> Floats:
+            h = self.factor * squared
+            return h + np.arange(first, first + len(h)) // self.grain if index else h
+
+        return Operand(self.rows(X, heights), -2 * self.factor)
+
+    def fits(self, Q: Points) -> bool:
+        """Whether products with these queries stay exact as well."""
+        return _are_whole(Q, self.scale) and self._has_room(self.longest(Q))
+
+    def _has_room(self, longest: float) -> bool:
+        return bool(4 * self.factor * (longest + 1) <= 2.0 ** (np.finfo(self.dtype).nmant + 1))
+
+
+def _are_whole(X: Points, scale: float) -> bool:
+    values = X if isinstance(X, np.ndarray) else X.data
+    return bool((np.rint(values * scale) == values * scale).all())
+
+
+def _middle(X: Points) -> Floats | None:
+    """The median of some rows: near the bulk, whatever single rows do. None for sparse points."""
+    if not isinstance(X, np.ndarray):
+        return None
+    some = np.linspace(0, len(X) - 1, min(len(X), 257)).astype(int)
+    return np.median(X[some].astype(np.float64), axis=0)
+
+
+def _parts(X: Points) -> list[slice]:
+    """Rows of about a million numbers: little memory, many at a time."""
+    step = max(1, (1 << 20) // max(X.shape[1], 1))
+    return [slice(i, i + step) for i in range(0, X.shape[0], step)]

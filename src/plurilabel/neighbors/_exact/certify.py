@@ -1,0 +1,196 @@
+"""From candidates to certain neighbours, on several threads.
+
+An engine proposes candidates by whatever arithmetic is fast, and guarantees a floor: no point it
+left out is nearer than that. The canonical distances of the candidates decide their order; where
+the k-th of them is below the floor, nothing can change it. The other rows (ties, near ties) ask
+the engine for everything within their k-th distance, which includes the true neighbours.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from plurilabel.neighbors._exact.distance import Floats, Formula, Integers, Neighbors, Points
+
+Run: TypeAlias = Callable[..., list]
+"""``run(work, tasks)`` calls ``work(task)`` for each task and returns the results in order."""
+
+Candidates: TypeAlias = tuple[NDArray[np.int64], Floats]
+Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+# Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
+_pools = cache(ThreadpoolController)
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[Run]:
+    """A ``map`` over ``n_jobs`` threads, with BLAS limited to one thread in each.
+
+    numpy and BLAS release the interpreter lock while they compute. None means as many threads as
+    BLAS would use. That follows the limits that joblib sets in its workers and that a user sets
+    with ``threadpoolctl``.
+    """
+    pools = _pools()
+    if n_jobs is None:
+        n_threads = max((pool["num_threads"] for pool in pools.info()), default=1)
+    else:
+        n_threads = joblib.effective_n_jobs(n_jobs)
+    with pools.limit(limits=1, user_api="blas"):
+        if n_threads == 1:
+            yield lambda work, tasks: [work(task) for task in tasks]
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield lambda work, tasks: list(pool.map(work, tasks))
+
+
+class Engine(ABC):
+    """A way to search points X, which are as the formula prepares them, and so are queries Q."""
+
+    formula: Formula | None  # None where distances are scikit-learn's or the user's
+    X: Points
+
+    @abstractmethod
+    def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
+        """The k nearest rows of X for each row of Q, or for each row of X without itself."""
+
+    def grown(self, X: Points, new: Points) -> Engine | None:  # noqa: ARG002
+        """The engine of points X, the last of which are new; None if it must be built anew."""
+        return None
+
+    def reduced(self, X: Points, stay: Integers) -> Engine | None:  # noqa: ARG002
+        """The engine of points X, those that stay; None if it must be built anew."""
+        return None
+
+
+class CertifiedEngine(Engine):
+    """An engine that proposes candidates, which are then certified."""
+
+    formula: Formula
+
+    @abstractmethod
+    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:
+        """K indices for each row of Q (None: each training point, without itself), -1 for none.
+
+        With them, for each row, a distance that no point left out can be below.
+        """
+
+    @abstractmethod
+    def within(self, Q: Points, radius: Floats) -> Pairs:
+        """Pairs (row of Q, index): all training points within the radius of each row, or more.
+
+        A training point is not left out of its own.
+        """
+
+    def precise(self, Q: Points | None) -> CertifiedEngine:  # noqa: ARG002
+        """The engine to ask with ``within``: itself, unless it is too rough for that."""
+        return self
+
+    def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
+        X, formula = self.X, self.formula
+        points = X if Q is None else Q
+        n, m = X.shape[0], points.shape[0]
+        others = n - (Q is None)
+        K = min(k + max(3, k // 8), others)  # a few to spare, so that few rows are uncertain
+        zero = formula.zero_rows(points)
+        candidates, floor = self.candidates(Q, K, run)
+        distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
+
+        def rank(part: slice) -> None:
+            found = ranked(formula, points, np.arange(m)[part], X, candidates[part], k)
+            distances[part], indices[part] = found
+
+        run(rank, [slice(i, i + 1024) for i in range(0, m, 1024)])
+        uncertain = ~(distances[:, -1] < floor)
+        if others == K:
+            uncertain &= (candidates < 0).any(axis=1)
+        uncertain &= ~zero
+        if Q is None:  # duplicates by the hundred would all be compared with each other below
+            same = np.flatnonzero((distances[:, -1] == 0) & ~zero)
+            if uncertain[same].any() and formula.zero_means_equal(X):
+                indices[same] = _first_equal(X, same, k)
+                uncertain[same] = False
+        again = np.flatnonzero(uncertain)
+        if len(again):
+            precise = self.precise(Q)
+
+            def search_wider(rows: Integers) -> None:
+                i, j = precise.within(points[rows], distances[rows, -1])
+                if Q is None:
+                    other = rows[i] != j
+                    i, j = i[other], j[other]
+                exact = formula.pairs(points, rows[i], X, j)
+                distances[rows], indices[rows] = first_of_each(i, j, exact, len(rows), k)
+
+            some = max(1, min(256, (1 << 22) // n))
+            run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
+        if zero.any():  # at distance 1 from all others: the first are the nearest
+            rows, distances[zero] = np.flatnonzero(zero), 1.0
+            first = np.tile(np.arange(k + 1), (len(rows), 1))
+            indices[rows] = without_self(first, first, rows)[1] if Q is None else first[:, :k]
+        return distances, indices
+
+
+def ranked(
+    formula: Formula, A: Points, rows: Integers, B: Points, near: Integers, k: int
+) -> Neighbors:
+    """The first k of the candidates ``near`` in B, (m, K) with -1 for none, of rows of A."""
+    every = np.repeat(rows, near.shape[1])
+    exact = formula.pairs(A, every, B, np.maximum(near, 0).ravel()).reshape(near.shape)
+    exact[near < 0] = np.inf
+    order = np.lexsort((near, exact))[:, :k]
+    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(near, order, axis=1)
+
+
+def first_of_each(row: Integers, index: Integers, distance: Floats, m: int, k: int) -> Neighbors:
+    """The first k pairs of each row by distance, then index; every row has at least k."""
+    order = np.lexsort((index, distance, row))
+    start = np.searchsorted(row[order], np.arange(m))
+    chosen = order[start[:, None] + np.arange(k)]
+    return distance[chosen], index[chosen].astype(np.int64)
+
+
+def without_self(distances: NDArray[Any], indices: NDArray[Any], own: Integers) -> Neighbors:
+    """Lists without the row's own index; without their last entry where that is not in them."""
+    keep = indices != own[:, None]
+    keep[keep.all(axis=1), -1] = False
+    shape = (len(indices), indices.shape[1] - 1)
+    return distances[keep].reshape(shape), indices[keep].reshape(shape)
+
+
+def _first_equal(X: Points, rows: Integers, k: int) -> NDArray[np.int64]:
+    """For rows that have k duplicates or more: the first k of them.
+
+    Comparing all pairs within large groups of duplicates would take long. All rows of a group
+    are among ``rows``, because each of them has k others at distance 0.
+    """
+    groups: dict[bytes, list[int]] = {}
+    of_row = []
+    for row, key in zip(rows.tolist(), _keys(X, rows)):
+        group = groups.setdefault(key, [])
+        group.append(row)
+        of_row.append(group)
+    # Rows ascend, and so do groups. One more than k, because a row may be in the list itself.
+    first = np.array([group[: k + 1] for group in of_row], dtype=np.int64).reshape(-1, k + 1)
+    return without_self(first, first, rows)[1]
+
+
+def _keys(X: Points, rows: Integers) -> Iterator[bytes]:
+    """Equal for equal rows: 0.0 and -0.0 are, and so are a stored zero and none."""
+    if isinstance(X, np.ndarray):
+        return ((X[row] + 0.0).tobytes() for row in rows)
+    clean = X[rows]
+    clean.eliminate_zeros()
+    ends = clean.indptr
+    return (clean.indices[a:b].tobytes() + clean.data[a:b].tobytes() for a, b in pairwise(ends))

@@ -1,0 +1,36 @@
+"""BRkNN against its twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from plurilabel import BRkNN
+from plurilabel._blocks import dense
+from plurilabel.neighbors import ExactIndex
+from tests.lazy import twins
+from tests.lazy.problems import made, problems
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("variant", [None, "a", "b"])
+@settings(max_examples=20)
+@given(problem=problems())
+def test_against_the_twin(variant, form, problem):
+    X, Y, queries, k = problem
+    wanted = [twins.br_knn(X, Y, x, k, variant) for x in queries.tolist()]
+    found = BRkNN(k, variant=variant).fit(X, form(Y)).predict(queries)
+    assert_array_equal(dense(found), wanted)
+
+
+def test_nothing_is_searched_in_fit(monkeypatch):
+    def search(*_, **__):
+        raise AssertionError("searched")
+
+    X, Y, _ = made(30, 2, 3)
+    monkeypatch.setattr(ExactIndex, "kneighbors", search)
+    learner = BRkNN(3).fit(X, Y).partial_fit(X[:5], Y[:5]).forget([0, 1])
+    assert not hasattr(learner, "graph_")
+    with pytest.raises(AssertionError, match="searched"):
+        learner.predict(X)
