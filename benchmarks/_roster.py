@@ -118,8 +118,8 @@ def learners() -> dict[str, Entry]:
                 lambda kind=kind: kind(10),
                 "search of the best rule",
                 (
-                    "plurilabel.boosting._weak:best_condition",
-                    "plurilabel.boosting._adtree:best_condition",
+                    "plurilabel.boosting._adaboost:best_condition",
+                    "plurilabel.boosting._adtboost_mh:best_condition",
                 ),
             )
             for name, kind in (

@@ -81,21 +81,21 @@ def learners(name: str) -> dict[str, Any]:
     if name == "yeast":
         return {
             "AdaBoostMH, 50 stumps, real": AdaBoostMH(50),
-            "AdaBoostMH, 50 stumps, discrete": AdaBoostMH(50, variant="discrete"),
-            "AdaBoostMH, 50 stumps, abstain": AdaBoostMH(50, variant="abstain"),
+            "AdaBoostMH, 50 stumps, discrete": AdaBoostMH(50, algorithm="discrete"),
+            "AdaBoostMH, 50 stumps, abstain": AdaBoostMH(50, algorithm="abstain"),
             "AdaBoostMH, 20 trees of depth 2, real": AdaBoostMH(20, weak="tree", max_depth=2),
             "AdaBoostMR, 50 stumps, real": AdaBoostMR(50),
-            "AdaBoostMR, 50 stumps, discrete": AdaBoostMR(50, variant="discrete"),
+            "AdaBoostMR, 50 stumps, discrete": AdaBoostMR(50, algorithm="discrete"),
             "ADTBoostMH, 30 rounds (16 bins)": ADTBoostMH(30),
             "ADTBoostMH, 30 rounds, every cut": ADTBoostMH(30, max_bins=None),
         }
     rounds = 200
     return {
         f"AdaBoostMH, {rounds} words, real": AdaBoostMH(rounds),
-        f"AdaBoostMH, {rounds} words, discrete": AdaBoostMH(rounds, variant="discrete"),
-        f"AdaBoostMH, {rounds} words, abstain": AdaBoostMH(rounds, variant="abstain"),
+        f"AdaBoostMH, {rounds} words, discrete": AdaBoostMH(rounds, algorithm="discrete"),
+        f"AdaBoostMH, {rounds} words, abstain": AdaBoostMH(rounds, algorithm="abstain"),
         f"AdaBoostMR, {rounds} words, real": AdaBoostMR(rounds),
-        f"AdaBoostMR, {rounds} words, discrete": AdaBoostMR(rounds, variant="discrete"),
+        f"AdaBoostMR, {rounds} words, discrete": AdaBoostMR(rounds, algorithm="discrete"),
         "ADTBoostMH, 30 rounds": ADTBoostMH(30),
     }
 

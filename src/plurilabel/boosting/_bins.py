@@ -3,59 +3,57 @@
 Every feature is sorted once, when the bins are made. A round of boosting then multiplies the 0/1
 matrix (bins, instances) by the weights (instances, 2q); what lies below each cut is a cumulative
 sum over the bins of a feature. For sparse X the bin of the zeros is not stored: its sum is the
-total less the other bins, so a round costs as much as there are non-zeros.
+total minus the other bins, so the cost of a round is proportional to the number of non-zeros.
 
-Where every cut is wanted and a feature has many values, its bins hold several of them. The search
-looks into a bin only if a cut in there could be better than the best so far; see ``_search``.
+If every cut is wanted and a feature has many values, its bins hold several of them. The search
+looks into a bin only if a cut inside it could be better than the best so far; see ``_search``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import row_blocks
+
 ENTRIES = 2**17
-"""Sums that are held at once: 1 MB, small enough for the cache."""
+"""Sums in memory at once: 1 MB, small enough for the cache."""
 
 ROUNDING = 1e-13
-"""Share of a total below which a difference from that total is taken for rounding."""
+"""A difference of two sums below this share of their size counts as rounding."""
 
 COARSE = 128
-"""Bins of a feature with more values where every cut is wanted."""
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One feature's cuts and, for each bin, the instances in it."""
-
-    index: int
-    cuts: NDArray[np.float64]  # (b - 1,), empty for presence
-    counts: NDArray[np.intp]  # (b,) or (b + 1,) with the missing values last
-    members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
-    values: NDArray[np.float64] | None  # theirs, where there are cuts inside the bins
-    zeros: int  # the bin that is not stored, -1 if all are
+"""Bins of a feature with more values if every cut is wanted."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Features with equally many bins, as rows of one 0/1 matrix (g * slots, n)."""
+    """Features with equally many bins: a 0/1 matrix with a row for each bin, in CSR.
+
+    Where values of the features are missing, each has one more bin for them, its last.
+    """
 
     features: NDArray[np.intp]  # (g,)
     n_bins: int
-    slots: int  # n_bins, or one more for the missing values
-    zeros: NDArray[np.intp]  # (g,)
-    indptr: NDArray[np.int64]
-    members: NDArray[np.int32]
-    values: NDArray[np.float64] | None
+    counts: NDArray[np.intp]  # (g, n_bins), or one more for the missing values
+    zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 if all are
+    members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
+    values: NDArray[np.float64] | None  # theirs, where there are cuts inside the bins
 
-    def sizes(self) -> NDArray[np.int64]:
+    @cached_property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where the members of each bin begin."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def sizes(self) -> NDArray[np.intp]:
         """Instances in each bin, (g, n_bins)."""
-        return np.diff(self.indptr).reshape(len(self.features), self.slots)[:, : self.n_bins]
+        return self.counts[:, : self.n_bins]
 
 
 @dataclass(frozen=True)
@@ -86,13 +84,13 @@ class Sums:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
 
-        Filled up with no weight and the value NaN; so are the instances that do not count, but
-        for their value.
+        Padded with zero weights and the value NaN. Instances that do not count have zero weight,
+        but keep their value.
         """
         chunk = self.chunk
         assert chunk.values is not None
-        start = chunk.indptr[g * chunk.slots + k]
-        size = chunk.indptr[g * chunk.slots + k + 1] - start
+        start = chunk.indptr[g * chunk.counts.shape[1] + k]
+        size = chunk.counts[g, k]
         at = np.arange(size.max())
         real = at < size[:, np.newaxis]
         where = np.where(real, start[:, np.newaxis] + at, 0)
@@ -121,18 +119,17 @@ class Bins:
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
         self.n, self.presence = X.shape[0], presence
-        features = [f for f in _features(X, presence, max_bins) if f is not None]
-        self._cuts = {f.index: f.cuts for f in features}
-        groups: dict[tuple[int, int, bool, bool], list[Feature]] = {}
-        for f in features:
-            bins = 2 if presence else len(f.cuts) + 1
-            key = bins, len(f.counts), f.zeros >= 0, f.values is not None
-            groups.setdefault(key, []).append(f)
+        self._cuts: dict[int, NDArray[np.float64]] = {}
+        groups: dict[tuple[int, int, bool, bool], list[Chunk]] = {}
+        for j, found in enumerate(_features(X, presence, max_bins)):
+            if found is not None:
+                self._cuts[j], f = found
+                key = f.n_bins, f.counts.size, f.zeros[0] >= 0, f.values is not None
+                groups.setdefault(key, []).append(f)
         self._chunks = []
-        for (bins, slots, *_), members in groups.items():
-            step = max(1, ENTRIES // (slots * width))
-            for start in range(0, len(members), step):
-                self._chunks.append(_chunk(members[start : start + step], bins, slots))
+        for (_, slots, *_), features in groups.items():
+            for some in row_blocks(len(features), slots * width, ENTRIES):
+                self._chunks.append(_joined(features[some]))
 
     def threshold(self, feature: int, cut: int) -> float | None:
         """Value of a cut; None for presence."""
@@ -155,7 +152,7 @@ class Bins:
         total = V.sum(axis=0)
         for chunk in self._chunks:
             g, b = len(chunk.features), chunk.n_bins
-            H = (_one_hot(chunk, place, len(V)) @ V).reshape(g, chunk.slots, -1)
+            H = (_one_hot(chunk, place, len(V)) @ V).reshape(*chunk.counts.shape, -1)
             if chunk.zeros[0] >= 0:
                 rest = total - H.sum(axis=1)
                 rest[rest < ROUNDING * total] = 0.0
@@ -176,22 +173,22 @@ def _one_hot(chunk: Chunk, place: NDArray[np.int32] | None, n: int) -> sparse.cs
     return sparse.csr_array((ones, members, indptr), shape=(len(indptr) - 1, n))
 
 
-def _chunk(features: list[Feature], n_bins: int, slots: int) -> Chunk:
-    counts = np.concatenate([f.counts for f in features])
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks of the same form as one."""
+    values = [f.values for f in chunks if f.values is not None]
     return Chunk(
-        features=np.array([f.index for f in features]),
-        n_bins=n_bins,
-        slots=slots,
-        zeros=np.array([f.zeros for f in features]),
-        indptr=np.concatenate([[0], np.cumsum(counts)]),
-        members=np.concatenate([f.members for f in features]),
-        values=None
-        if features[0].values is None
-        else np.concatenate([f.values for f in features if f.values is not None]),
+        features=np.concatenate([f.features for f in chunks]),
+        n_bins=chunks[0].n_bins,
+        counts=np.vstack([f.counts for f in chunks]),
+        zeros=np.concatenate([f.zeros for f in chunks]),
+        members=np.concatenate([f.members for f in chunks]),
+        values=np.concatenate(values) if values else None,
     )
 
 
-def _features(X: Any, presence: bool, max_bins: int | None) -> Iterator[Feature | None]:
+def _features(
+    X: Any, presence: bool, max_bins: int | None
+) -> Iterator[tuple[NDArray[np.float64], Chunk] | None]:
     n, d = X.shape
     if presence or sparse.issparse(X):
         X = sparse.csc_array(X, copy=True)
@@ -214,8 +211,8 @@ def _feature(
     unstored: int,
     presence: bool,
     max_bins: int | None,
-) -> Feature | None:
-    """Bins of one feature from its stored values; None if there is nothing to cut."""
+) -> tuple[NDArray[np.float64], Chunk] | None:
+    """Cuts and bins of one feature from its stored values; None if there is nothing to cut."""
     unknown = np.isnan(values)
     inner = None
     if presence:
@@ -236,8 +233,9 @@ def _feature(
         if max_bins is None and len(distinct) > bins:
             inner = values[order]
     codes[unknown] = bins
-    sizes = np.bincount(codes, minlength=bins)
-    return Feature(j, cuts, sizes, rows[order].astype(np.int32), inner, zeros)
+    counts = np.bincount(codes, minlength=bins)[np.newaxis]
+    members = rows[order].astype(np.int32)
+    return cuts, Chunk(np.array([j]), bins, counts, np.array([zeros]), members, inner)
 
 
 def distinct_values(
@@ -264,8 +262,8 @@ def find_cuts(
 ) -> NDArray[np.float64]:
     """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins.
 
-    Where these are too many, those are kept that leave about equally many values in each bin;
-    zero, if it occurs, has a bin of its own, so that sparse and dense columns are cut alike.
+    If there are too many, those are kept that leave about equally many values in each bin; zero,
+    if it occurs, has its own bin, so that sparse and dense columns are cut alike.
     """
     cuts = between(distinct)
     if len(distinct) <= max_bins:

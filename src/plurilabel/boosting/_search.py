@@ -1,11 +1,11 @@
-"""The condition with the smallest Z: the heart of a round.
+"""The search for the condition with the smallest Z: the heart of a round.
 
 For every cut, the weights on both sides come from sums over bins. Each label costs 2 sqrt(W+ W-)
-on each side, or what the variant makes of it, and Z grows with the sum of the costs. Costs are
-concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and a
-label costs least when all or none of the bin's W+, and all or none of its W-, has gone over. The
-least of these four cases is a lower bound for every cut inside the bin; few bins must be looked
-into, and still no cut is missed.
+on each side, or what the algorithm makes of it, and Z grows with the sum of the costs. Costs are
+concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and
+a label costs least when all or none of the bin's W+, and all or none of its W-, has moved. The
+least of these four cases is a lower bound for every cut inside the bin; so few bins have to be
+searched, and still no cut is missed.
 """
 
 from __future__ import annotations
@@ -17,27 +17,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel.boosting._bins import ENTRIES, Bins, Sums, between
-from plurilabel.boosting._conditions import Condition
+from plurilabel.boosting._rules import Condition
 
 TIE = 1e-9
 """Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
-order of the training rows, which moves sums by a rounding, cannot choose the rule."""
+order of the training rows, which changes sums by rounding, cannot choose the rule."""
 
 Array = NDArray[np.float64]
-Cost = Callable[[Array, Array], Array]
-"""What a label costs on a side with weights W+ and W-."""
-Combine = Callable[[Array, Array, Array], Array]
-"""Z from the costs of all labels on both sides, the weight covered, and the weight missing."""
+
+
+def by_sign(D: Array, has: NDArray[np.bool_]) -> Array:
+    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others.
+
+    Their sums over a block of instances are the W+ and W- of its labels.
+    """
+    n, q = D.shape
+    V = np.empty((n, 2 * q))
+    np.multiply(D, has, out=V[:, :q])
+    np.subtract(D, V[:, :q], out=V[:, q:])
+    return V
+
+
+def log_ratio(W: Array, smoothing: float) -> Array:
+    """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
+    q = W.shape[-1] // 2
+    return 0.5 * (np.log(W[..., :q] + smoothing) - np.log(W[..., q:] + smoothing))
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a variant makes of the weights, and which sides (yes, no) it predicts on."""
+    """What an algorithm makes of the weights, and on which sides (yes, no) it predicts."""
 
     speaks: tuple[bool, bool]
-    no: Cost
-    yes: Cost
-    combine: Combine
+    no: Callable[[Array, Array], Array]  # what a label costs on a side with weights W+ and W-
+    yes: Callable[[Array, Array], Array]
+    Z: Callable[[Array, Array, Array], Array]  # from all costs, the weight covered and missing
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class Found:
     ----------
     condition : Condition
     Z : float
-        What it makes of the weight of the rows searched.
+        What is left of the weight of the rows searched.
     speaks : tuple of bool
         Whether the rule predicts where the condition holds, and where it does not.
     """
@@ -58,30 +72,29 @@ class Found:
     speaks: tuple[bool, bool] = (True, True)
 
     def rank(self) -> tuple[int, float, bool]:
-        """Which of equals comes first."""
-        threshold = self.condition.threshold
-        return self.condition.feature, threshold or 0.0, not self.speaks[0]
+        """The order among conditions of equal Z."""
+        return self.condition.feature, self.condition.threshold or 0.0, not self.speaks[0]
 
 
 def best_condition(
-    bins: Bins, V: NDArray[np.float64], variant: str, rows: NDArray[np.intp] | None = None
+    bins: Bins, V: Array, algorithm: str, rows: NDArray[np.intp] | None = None
 ) -> Found | None:
     """Search all cuts of all features; None if there is no cut.
 
     Parameters
     ----------
     V : ndarray of shape (n, 2q)
-        Weights of the pairs whose instance has the label, then of those whose instance has not.
-    variant : "real", "discrete" or "abstain"
+        Weights from :func:`by_sign`.
+    algorithm : "real", "discrete" or "abstain"
     rows : ndarray of int, optional
-        Instances among which to search.
+        Instances to search among.
     """
     best = np.inf
     firsts: list[Found] = []  # of the best cuts in each part of the search
     for sums in bins.sums(V, rows):
         below, above = _below_and_above(sums.H)
         covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
-        for criterion in _criteria(variant, bins.presence):
+        for criterion in _criteria(algorithm, bins.presence):
             Z = _Z(criterion, below, above, covered, sums.missing)  # (g, b - 1)
             best = min(best, float(Z.min()))
             g, cut = _first(Z)
@@ -106,8 +119,7 @@ def _inside(
     for g, k in _batches(bins, ENTRIES // width):
         h, L, R = sums.H[g, k], _before(below, g, k), _after(above, g, k)
         costs = _least_costs(criterion, L, R, h)
-        least = criterion.combine(costs, covered[g, 0], sums.missing[g, 0])
-        promising.append(least <= best + TIE)
+        promising.append(criterion.Z(costs, covered[g, 0], sums.missing[g, 0]) <= best + TIE)
     bins = bins[np.concatenate(promising)] if promising else bins
     for g, k in _batches(bins, ENTRIES // (int(sizes.max()) * width)):
         weights, values = sums.inside(g, k)
@@ -157,11 +169,11 @@ def _Z(criterion: Criterion, no: Array, yes: Array, covered: Array, missing: Arr
     q = no.shape[-1] // 2
     costs = criterion.no(no[..., :q], no[..., q:]).sum(axis=-1)
     costs += criterion.yes(yes[..., :q], yes[..., q:]).sum(axis=-1)
-    return criterion.combine(costs, covered, missing)
+    return criterion.Z(costs, covered, missing)
 
 
 def _first(Z: Array) -> tuple[int, int]:
-    """Where the first of the least values is, row by row."""
+    """Position of the first of the smallest values, row by row."""
     row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
     return int(row), int(column)
 
@@ -172,29 +184,20 @@ def _below_and_above(H: Array) -> tuple[Array, Array]:
         return H[:, :1].copy(), H[:, 1:].copy()
     below = np.cumsum(H[:, :-1], axis=1)
     # summed from the other end, not total - below: a side without weight must be exactly zero,
-    # because the square root makes much of a rounding error
+    # because the square root magnifies a rounding error
     above = np.cumsum(H[:, :0:-1], axis=1)[:, ::-1]
     return below, above
 
 
-def _criteria(variant: str, presence: bool) -> list[Criterion]:
-    if variant == "real":
+def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
+    if algorithm == "real":
         return [Criterion((True, True), _root, _root, _sum)]
-    if variant == "discrete":
-        return [Criterion((True, True), _wrong, _wrong, _at_best_alpha)]
-    choices = [Criterion((True, False), _weight, _root, _sum)]
-    if not presence:  # BoosTexter speaks where the word is; a threshold has two like sides
-        choices.append(Criterion((False, True), _root, _weight, _sum))
+    if algorithm == "discrete":
+        return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
+    choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
+    if not presence:  # BoosTexter predicts where the word is; a threshold has two like sides
+        choices.append(Criterion((False, True), _root, np.add, _sum))
     return choices
-
-
-def _sum(costs: Array, covered: Array, missing: Array) -> Array:
-    del covered
-    return costs + missing
-
-
-def _at_best_alpha(wrong: Array, covered: Array, missing: Array) -> Array:
-    return 2 * np.sqrt(wrong * (covered - wrong)) + missing
 
 
 def _root(plus: Array, minus: Array) -> Array:
@@ -205,11 +208,11 @@ def _root(plus: Array, minus: Array) -> Array:
     return cost
 
 
-def _weight(plus: Array, minus: Array) -> Array:
-    """Of a side that abstains."""
-    return plus + minus
+def _sum(costs: Array, covered: Array, missing: Array) -> Array:
+    del covered
+    return costs + missing
 
 
-def _wrong(plus: Array, minus: Array) -> Array:
-    """Of a side that predicts +1 or -1: what the better of the two gets wrong."""
-    return np.minimum(plus, minus)
+def _at_best_alpha(wrong: Array, covered: Array, missing: Array) -> Array:
+    """One weight alpha for the whole rule, which predicts the heavier of W+ and W- everywhere."""
+    return 2 * np.sqrt(wrong * (covered - wrong)) + missing
