@@ -101,15 +101,15 @@ def learners() -> dict[str, Entry]:
             "adaptation",
             lambda: pl.CML(label_sets="seen"),
             "sums over label sets",
-            ("plurilabel.adaptation._cml_sets:LabelSets.expectations",),
+            ("plurilabel.adaptation._cml._sets:LabelSets.expectations",),
         ),
         "RankSVM": Entry(
             "adaptation",
             lambda: pl.RankSVM(tol=1e-3),
             "projection on the pairs' dual set, products",
             (
-                "plurilabel.adaptation._ranksvm_solver:project",
-                "plurilabel.adaptation._ranksvm_kernel:safe_sparse_dot",
+                "plurilabel.adaptation._ranksvm._solver:project",
+                "plurilabel.adaptation._ranksvm._kernel:safe_sparse_dot",
             ),
         ),
         **{

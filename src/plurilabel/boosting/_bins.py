@@ -179,7 +179,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
     return Chunk(
         features=np.concatenate([f.features for f in chunks]),
         n_bins=chunks[0].n_bins,
-        counts=np.vstack([f.counts for f in chunks]),
+        counts=np.concatenate([f.counts for f in chunks]),
         zeros=np.concatenate([f.zeros for f in chunks]),
         members=np.concatenate([f.members for f in chunks]),
         values=np.concatenate(values) if values else None,
