@@ -141,6 +141,6 @@ def networks() -> dict[str, Entry]:
     call = ("torch:Tensor.backward",)
     return {
         "BPMLL": Entry(
-            "neural", lambda: neural.BPMLL(max_epochs=5, random_state=0), "gradients", call
+            "neural", lambda: neural.BPMLL(max_iter=5, random_state=0), "gradients", call
         )
     }

@@ -64,7 +64,7 @@ def test_errors_say_what_was_expected():
     X, Y, _ = data(20, 2, 2)
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap samples, got .*'auto'"):
         MLRandomForest(extra_trees=True, oob_score=True).fit(X, Y)
-    with pytest.raises(ValueError, match="max_samples must be None without bootstrap.*got 0.5"):
+    with pytest.raises(ValueError, match="`max_sample` cannot be set if `bootstrap=False`"):
         MLRandomForest(bootstrap=False, max_samples=0.5).fit(X, Y)
     sampled = MLRandomForest(9, extra_trees=True, bootstrap=True, max_samples=7).fit(X, Y)
     assert {len(s) for s in sampled.estimator_.estimators_samples_} == {7}

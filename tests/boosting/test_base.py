@@ -1,4 +1,4 @@
-"""What all boosted learners promise beside their rounds: stages, stopping, probabilities."""
+"""What all boosted learners promise besides their rounds: stages, stopping, probabilities."""
 
 import numpy as np
 import pytest

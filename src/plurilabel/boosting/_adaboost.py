@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Condition, WeakRule
+from plurilabel.boosting._rules import Columns, Condition, Floats, WeakRule
 from plurilabel.boosting._search import TIE, best_condition, by_sign, log_ratio
 
 
@@ -89,22 +90,18 @@ class AdaBoost(BoostedClassifier):
         return "\n".join(texts)
 
 
+@dataclass(frozen=True)
 class WeakLearner:
     """Finds a rule with a small Z: the best stump, or a tree of greedily chosen conditions."""
 
-    def __init__(
-        self,
-        bins: Bins,
-        columns: Columns,
-        has: NDArray[np.bool_],
-        algorithm: str,
-        max_depth: int,
-        smoothing: float,
-    ):
-        self.bins, self.columns, self.has = bins, columns, has
-        self.algorithm, self.max_depth, self.smoothing = algorithm, max_depth, smoothing
+    bins: Bins
+    columns: Columns
+    has: NDArray[np.bool_]
+    algorithm: str
+    max_depth: int
+    smoothing: float
 
-    def rule(self, t: int, D: NDArray[np.float64]) -> WeakRule:
+    def rule(self, t: int, D: Floats) -> WeakRule:
         """The rule h_t of a round, for weights D (n, q)."""
         V = by_sign(D, self.has)
         if self.algorithm == "abstain" and t == 0:
@@ -112,13 +109,13 @@ class WeakLearner:
             return WeakRule((), (), log_ratio(V.sum(axis=0, keepdims=True), self.smoothing), ())
         return self._best(V)
 
-    def _best(self, V: NDArray[np.float64]) -> WeakRule:
+    def _best(self, V: Floats) -> WeakRule:
         """Split greedily by Z down to ``max_depth``; then let the leaves predict."""
         conditions: list[Condition] = []
         inner: list[int] = []
         gains: list[float] = []
         nodes = [np.arange(self.columns.n)]
-        depth, speaks = [0], [True]
+        depth, predicts = [0], [True]
         for node, rows in enumerate(nodes):  # which grows
             if depth[node] == self.max_depth or len(rows) < 2:
                 continue
@@ -132,14 +129,14 @@ class WeakLearner:
                 gains.append(max(gain, 0.0))
                 nodes.extend(found.condition.split(rows, self.columns))
                 depth.extend([depth[node] + 1] * 2)
-                speaks.extend(found.speaks)
-        leaf = np.array(speaks)
+                predicts.extend(found.predicts)
+        leaf = np.array(predicts)
         leaf[inner] = False
         W = np.array([V[rows].sum(axis=0) for rows in nodes])  # (nodes, 2q)
         scores = np.where(leaf[:, np.newaxis], self._scores(W, leaf), 0.0)
         return WeakRule(tuple(conditions), tuple(inner), scores, tuple(gains))
 
-    def _scores(self, W: NDArray[np.float64], leaf: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def _scores(self, W: Floats, leaf: NDArray[np.bool_]) -> Floats:
         if self.algorithm != "discrete":
             return log_ratio(W, self.smoothing)
         plus, minus = np.split(W, 2, axis=1)
@@ -149,7 +146,7 @@ class WeakLearner:
         # rounding must not decide between equal weights
         return np.where(plus > minus * (1 + TIE), alpha, -alpha)
 
-    def _Z_without_split(self, W: NDArray[np.float64]) -> float:
+    def _Z_without_split(self, W: Floats) -> float:
         """Z of the rows of a node if the node itself predicts."""
         if self.algorithm == "abstain":
             return float(W.sum())

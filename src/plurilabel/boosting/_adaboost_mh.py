@@ -87,9 +87,8 @@ class AdaBoostMH(AdaBoost):
     one sparse product and searches only those bins that can hold the best cut, so it costs about
     n d q operations, and for sparse X the non-zeros times q; X is never made dense. The weights
     take 40 n q bytes, whether Y is sparse or not. A missing value (NaN) is on neither side: the
-    rule abstains. For 10,000 x 100 and 100 labels a fit was 25 times faster than 100
-    scikit-learn AdaBoost models of as many stumps, and 59 times with 256 bins
-    (``benchmarks/bench_boosting.py``).
+    rule abstains. For 5,000 x 50 and 100 labels a fit was 11 times faster than 100 scikit-learn
+    AdaBoost models of as many stumps, and 20 times with 256 bins (``docs/benchmarks.md``).
 
     **Probabilities.** The expected loss is minimal where P(label) = 1 / (1 + exp(-2 f)), hence
     the link. After many rounds it is overconfident; ``calibration_folds``, or the part held out

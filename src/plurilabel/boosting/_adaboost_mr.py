@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
-from plurilabel.boosting._rules import Columns, WeakRule
+from plurilabel.boosting._rules import Columns, Floats, WeakRule
 from plurilabel.thresholds import LinearCut
-
-Floats = NDArray[np.float64]
 
 
 class AdaBoostMR(AdaBoost):

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Condition, DecisionNode, scores_text
+from plurilabel.boosting._rules import Columns, Condition, DecisionNode, Floats, Rows, scores_text
 from plurilabel.boosting._search import TIE, Found, best_condition, by_sign, log_ratio
 
 
@@ -156,7 +155,7 @@ class ADTBoostMH(BoostedClassifier):
         m, k = has.shape
         eps = self._epsilon(has.shape)
         columns = Columns(X)
-        P: list[NDArray[np.intp]] = []  # the preconditions: instances at each prediction node
+        P: list[Rows] = []  # the preconditions: instances at each prediction node
         search = _Search(self._bins(X, k), P)
         f = np.zeros((m, k))
         D = np.full((m, k), 1.0 / (m * k))  # D_1(i, l)
@@ -176,9 +175,9 @@ class ADTBoostMH(BoostedClassifier):
             yield rule, Z
             D /= Z * (m * k)
 
-    def _walk(self, columns: Columns) -> Iterator[NDArray[np.float64]]:
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))
-        reached: list[NDArray[np.intp]] = []
+        reached: list[Rows] = []
         for rule in self.rules_:
             rule.add_to(f, columns, reached)
             yield f
@@ -228,7 +227,7 @@ class ADTBoostMH(BoostedClassifier):
         check_is_fitted(self)
         names, labels = self._names(feature_names), list(self.label_names_)
 
-        def prediction(node: int, scores: NDArray[np.float64]) -> str:
+        def prediction(node: int, scores: Floats) -> str:
             text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")
             return f'  p{node} [shape=ellipse, label="{text}"];'
 
@@ -259,11 +258,11 @@ class _Search:
     p does only to the instances of p; and no rule at p can reduce Z by more than W(p).
     """
 
-    def __init__(self, bins: Bins, nodes: list[NDArray[np.intp]]):
+    def __init__(self, bins: Bins, nodes: list[Rows]):
         self.bins, self.nodes = bins, nodes
         self.known: dict[int, tuple[float, Found | None]] = {}  # W(p) then, and the best condition
 
-    def best(self, V: NDArray[np.float64]) -> tuple[int, Condition | None]:
+    def best(self, V: Floats) -> tuple[int, Condition | None]:
         """The precondition and the condition for weights V (n, 2q); None if none reduces Z."""
         of_row = V.sum(axis=1)
         W = np.array([of_row[rows].sum() for rows in self.nodes])
@@ -280,7 +279,7 @@ class _Search:
         self._forget_overlapping(p)
         return p, found.condition
 
-    def _gain(self, p: int, W: float, V: NDArray[np.float64]) -> float:
+    def _gain(self, p: int, W: float, V: Floats) -> float:
         """How much the best rule at node p reduces Z."""
         if p not in self.known:
             rows = self.nodes[p]

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -19,7 +19,7 @@ from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns
+from plurilabel.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
@@ -66,16 +66,16 @@ class BoostedClassifier(ScoringClassifier):
     @abstractmethod
     def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[Any, float]]: ...
 
-    def _walk(self, columns: Columns) -> Iterator[NDArray[np.float64]]:
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))
         for rule in self.rules_:
             rule.add_to(f, columns)
             yield f
 
-    def _fit_cut(self, f: NDArray[np.float64], Y: LabelMatrix) -> None:
+    def _fit_cut(self, f: Floats, Y: LabelMatrix) -> None:
         """Fit what is subtracted from f."""
 
-    def _minus_cut(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _minus_cut(self, f: Floats) -> Floats:
         return f
 
     # fit -----------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class BoostedClassifier(ScoringClassifier):
             )
         return stratified_split(X, Y, sizes=(n - size, size), random_state=self.random_state)
 
-    def _importances(self) -> NDArray[np.float64]:
+    def _importances(self) -> Floats:
         """Share of each feature in the decrease of the logarithm of the bound."""
         importances = np.zeros(self.n_features_in_)
         logs = np.log(np.maximum(np.append(1.0, self.bound_), np.finfo(float).tiny))
@@ -162,7 +162,7 @@ class BoostedClassifier(ScoringClassifier):
         if held is not None:
             self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope)
 
-    def _out_of_fold(self, X: Any, Y: LabelMatrix, folds: int) -> NDArray[np.float64]:
+    def _out_of_fold(self, X: Any, Y: LabelMatrix, folds: int) -> Floats:
         """Scores of each instance by as many rules, learned without its fold."""
         if folds > X.shape[0]:
             raise ValueError(
@@ -189,17 +189,17 @@ class BoostedClassifier(ScoringClassifier):
 
     # answers -------------------------------------------------------------------------------
 
-    def _final(self, X: Any) -> NDArray[np.float64]:
+    def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
         f = np.zeros((X.shape[0], self.n_labels_))
         for f in self._walk(Columns(X)):  # noqa: B007
             pass
         return f
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Floats:
         return self._minus_cut(self._final(X))
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Probability of each label: the logistic function of ``slope_`` times the score.
 
         Returns
@@ -215,7 +215,7 @@ class BoostedClassifier(ScoringClassifier):
         q = proba.shape[1]
         return np.where(total > 0, proba, 1.0) / np.where(total > 0, total, q)
 
-    def staged_scores(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+    def staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
         """The scores f (n, q) after each round, before any cut is subtracted.
 
         Yields
@@ -256,7 +256,7 @@ class BoostedClassifier(ScoringClassifier):
         return [str(name) for name in feature_names]
 
 
-def fit_slope(f: NDArray[np.float64], Y: LabelMatrix, start: float) -> float:
+def fit_slope(f: Floats, Y: LabelMatrix, start: float) -> float:
     """The a > 0 for which sigmoid(a f) makes the labels most likely.
 
     One number for all labels, and no intercept: neither the order of the labels nor the cut at

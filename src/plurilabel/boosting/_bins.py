@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import row_blocks
+from plurilabel.boosting._rules import Floats, Rows
 
 ENTRIES = 2**17
 """Sums in memory at once: 1 MB, small enough for the cache."""
@@ -44,7 +45,7 @@ class Chunk:
     counts: NDArray[np.intp]  # (g, n_bins), or one more for the missing values
     zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 if all are
     members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
-    values: NDArray[np.float64] | None  # theirs, where there are cuts inside the bins
+    values: Floats | None  # theirs, where there are cuts inside the bins
 
     @cached_property
     def indptr(self) -> NDArray[np.int64]:
@@ -74,14 +75,12 @@ class Sums:
     """
 
     chunk: Chunk
-    H: NDArray[np.float64]
-    missing: NDArray[np.float64]
-    V: NDArray[np.float64]
+    H: Floats
+    missing: Floats
+    V: Floats
     place: NDArray[np.int32] | None
 
-    def inside(
-        self, g: NDArray[np.intp], k: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
         """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
 
         Padded with zero weights and the value NaN. Instances that do not count have zero weight,
@@ -118,12 +117,12 @@ class Bins:
     """
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
-        self.n, self.presence = X.shape[0], presence
-        self._cuts: dict[int, NDArray[np.float64]] = {}
+        self.n, self.presence, self.max_bins = X.shape[0], presence, max_bins
+        self._cuts: dict[int, Floats] = {}
         groups: dict[tuple[int, int, bool, bool], list[Chunk]] = {}
-        for j, found in enumerate(_features(X, presence, max_bins)):
-            if found is not None:
-                self._cuts[j], f = found
+        for j, stored in enumerate(_columns(X, presence)):
+            f = self._binned(j, *stored)
+            if f is not None:
                 key = f.n_bins, f.counts.size, f.zeros[0] >= 0, f.values is not None
                 groups.setdefault(key, []).append(f)
         self._chunks = []
@@ -131,11 +130,38 @@ class Bins:
             for some in row_blocks(len(features), slots * width, ENTRIES):
                 self._chunks.append(_joined(features[some]))
 
+    def _binned(self, j: int, values: Floats, rows: NDArray[Any], unstored: int) -> Chunk | None:
+        """The bins of feature j, from its stored values; None if there is nothing to cut."""
+        unknown = np.isnan(values)
+        inner = None
+        if self.presence:
+            cuts, bins, zeros = np.empty(0), 2, 0
+            codes = np.ones(len(values), dtype=np.intp)
+            if unstored == 0 or unknown.all():
+                return None
+            order = np.argsort(unknown, kind="stable")
+        else:
+            distinct, counts = distinct_values(values[~unknown], unstored)
+            cuts = find_cuts(distinct, counts, self.max_bins or COARSE)
+            bins = len(cuts) + 1
+            if bins == 1:
+                return None
+            zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
+            codes = np.searchsorted(cuts, values)  # cuts strictly below the value
+            order = np.argsort(values, kind="stable")  # missing values come last
+            if self.max_bins is None and len(distinct) > bins:
+                inner = values[order]
+        self._cuts[j] = cuts
+        codes[unknown] = bins
+        sizes = np.bincount(codes, minlength=bins)[np.newaxis]
+        members = rows[order].astype(np.int32)
+        return Chunk(np.array([j]), bins, sizes, np.array([zeros]), members, inner)
+
     def threshold(self, feature: int, cut: int) -> float | None:
         """Value of a cut; None for presence."""
         return None if self.presence else float(self._cuts[feature][cut])
 
-    def sums(self, V: NDArray[np.float64], rows: NDArray[np.intp] | None = None) -> Iterator[Sums]:
+    def sums(self, V: Floats, rows: Rows | None = None) -> Iterator[Sums]:
         """Weights in each bin, for some features at a time.
 
         Parameters
@@ -186,9 +212,8 @@ def _joined(chunks: list[Chunk]) -> Chunk:
     )
 
 
-def _features(
-    X: Any, presence: bool, max_bins: int | None
-) -> Iterator[tuple[NDArray[np.float64], Chunk] | None]:
+def _columns(X: Any, presence: bool) -> Iterator[tuple[Floats, NDArray[Any], int]]:
+    """Stored values of each column, their rows, and the number of zeros that are not stored."""
     n, d = X.shape
     if presence or sparse.issparse(X):
         X = sparse.csc_array(X, copy=True)
@@ -196,51 +221,15 @@ def _features(
         X.eliminate_zeros()
         for j in range(d):
             stored = slice(*X.indptr[j : j + 2])
-            values, rows = X.data[stored].astype(np.float64), X.indices[stored]
-            yield _feature(j, values, rows, n - len(rows), presence, max_bins)
+            rows = X.indices[stored]
+            yield X.data[stored].astype(np.float64), rows, n - len(rows)
     else:
         rows = np.arange(n, dtype=np.int32)
         for j in range(d):
-            yield _feature(j, X[:, j].astype(np.float64), rows, 0, presence, max_bins)
+            yield X[:, j].astype(np.float64), rows, 0
 
 
-def _feature(
-    j: int,
-    values: NDArray[np.float64],
-    rows: NDArray[Any],
-    unstored: int,
-    presence: bool,
-    max_bins: int | None,
-) -> tuple[NDArray[np.float64], Chunk] | None:
-    """Cuts and bins of one feature from its stored values; None if there is nothing to cut."""
-    unknown = np.isnan(values)
-    inner = None
-    if presence:
-        cuts, bins, zeros = np.empty(0), 2, 0
-        codes = np.ones(len(values), dtype=np.intp)
-        if unstored == 0 or unknown.all():
-            return None
-        order = np.argsort(unknown, kind="stable")
-    else:
-        distinct, counts = distinct_values(values[~unknown], unstored)
-        cuts = find_cuts(distinct, counts, max_bins or COARSE)
-        bins = len(cuts) + 1
-        if bins == 1:
-            return None
-        zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
-        codes = np.searchsorted(cuts, values)  # cuts strictly below the value
-        order = np.argsort(values, kind="stable")  # missing values come last
-        if max_bins is None and len(distinct) > bins:
-            inner = values[order]
-    codes[unknown] = bins
-    counts = np.bincount(codes, minlength=bins)[np.newaxis]
-    members = rows[order].astype(np.int32)
-    return cuts, Chunk(np.array([j]), bins, counts, np.array([zeros]), members, inner)
-
-
-def distinct_values(
-    values: NDArray[np.float64], zeros: int
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def distinct_values(values: Floats, zeros: int) -> tuple[Floats, NDArray[np.intp]]:
     """Distinct values in order and how often they occur, with the zeros that are not stored."""
     distinct, counts = np.unique(values, return_counts=True)
     if zeros and not (distinct == 0).any():
@@ -249,7 +238,7 @@ def distinct_values(
     return distinct, counts
 
 
-def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(values: Floats) -> Floats:
     """Thresholds midway between neighbours, along the last axis."""
     low, high = values[..., :-1], values[..., 1:]
     cuts = low / 2 + high / 2
@@ -257,9 +246,7 @@ def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(cuts < high, cuts, low)
 
 
-def find_cuts(
-    distinct: NDArray[np.float64], counts: NDArray[np.intp], max_bins: int
-) -> NDArray[np.float64]:
+def find_cuts(distinct: Floats, counts: NDArray[np.intp], max_bins: int) -> Floats:
     """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins.
 
     If there are too many, those are kept that leave about equally many values in each bin; zero,

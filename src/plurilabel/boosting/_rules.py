@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
 
 class Columns:
     """Columns of X, dense or CSR, as float64."""
@@ -18,7 +21,7 @@ class Columns:
         self.n = X.shape[0]
         self._X = sparse.csc_array(X) if sparse.issparse(X) else X
 
-    def __call__(self, j: int) -> NDArray[np.float64]:
+    def __call__(self, j: int) -> Floats:
         """Column j, including the zeros that a sparse matrix does not store."""
         if not sparse.issparse(self._X):
             return np.asarray(self._X[:, j], dtype=np.float64)
@@ -67,9 +70,7 @@ class Condition:
             return f"word {name!r} {'present' if holds else 'absent'}"
         return f"{name} {'>' if holds else '<='} {self.threshold:.4g}"
 
-    def split(
-        self, rows: NDArray[np.intp], columns: Columns
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def split(self, rows: Rows, columns: Columns) -> tuple[Rows, Rows]:
         """The rows where the condition holds, and where it does not; missing values: neither."""
         sides = self.sides(columns(self.feature)[rows])
         return rows[sides == 1], rows[sides == 0]
@@ -106,10 +107,10 @@ class WeakRule:
 
     conditions: tuple[Condition, ...]
     nodes: tuple[int, ...]
-    scores: NDArray[np.float64]
+    scores: Floats
     gains: tuple[float, ...]
 
-    def add_to(self, f: NDArray[np.float64], columns: Columns) -> None:
+    def add_to(self, f: Floats, columns: Columns) -> None:
         """Add the scores of the rule to f (n, q)."""
         reached = [np.arange(columns.n)]
         for node, condition in zip(self.nodes, self.conditions):
@@ -167,12 +168,10 @@ class DecisionNode:
 
     precondition: int
     condition: Condition | None
-    yes: NDArray[np.float64]
-    no: NDArray[np.float64]
+    yes: Floats
+    no: Floats
 
-    def add_to(
-        self, f: NDArray[np.float64], columns: Columns, reached: list[NDArray[np.intp]]
-    ) -> None:
+    def add_to(self, f: Floats, columns: Columns, reached: list[Rows]) -> None:
         """Add the scores to f (n, q), and the two new prediction nodes' rows to ``reached``."""
         if self.condition is None:
             f += self.yes
@@ -188,7 +187,7 @@ class DecisionNode:
         return [] if self.condition is None else [(self.condition.feature, 1.0)]
 
 
-def scores_text(scores: NDArray[np.float64], label_names: Sequence[str], max_labels: int) -> str:
+def scores_text(scores: Floats, label_names: Sequence[str], max_labels: int) -> str:
     """The labels with the largest scores, positive or negative: ``sport +1.3, politics -0.7``."""
     if not scores.any():
         return "no opinion"

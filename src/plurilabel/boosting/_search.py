@@ -16,17 +16,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import row_blocks
 from plurilabel.boosting._bins import ENTRIES, Bins, Sums, between
-from plurilabel.boosting._rules import Condition
+from plurilabel.boosting._rules import Condition, Floats, Rows
 
 TIE = 1e-9
 """Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
 order of the training rows, which changes sums by rounding, cannot choose the rule."""
 
-Array = NDArray[np.float64]
 
-
-def by_sign(D: Array, has: NDArray[np.bool_]) -> Array:
+def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
     """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others.
 
     Their sums over a block of instances are the W+ and W- of its labels.
@@ -38,7 +37,7 @@ def by_sign(D: Array, has: NDArray[np.bool_]) -> Array:
     return V
 
 
-def log_ratio(W: Array, smoothing: float) -> Array:
+def log_ratio(W: Floats, smoothing: float) -> Floats:
     """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
     q = W.shape[-1] // 2
     return 0.5 * (np.log(W[..., :q] + smoothing) - np.log(W[..., q:] + smoothing))
@@ -48,10 +47,10 @@ def log_ratio(W: Array, smoothing: float) -> Array:
 class Criterion:
     """What an algorithm makes of the weights, and on which sides (yes, no) it predicts."""
 
-    speaks: tuple[bool, bool]
-    no: Callable[[Array, Array], Array]  # what a label costs on a side with weights W+ and W-
-    yes: Callable[[Array, Array], Array]
-    Z: Callable[[Array, Array, Array], Array]  # from all costs, the weight covered and missing
+    predicts: tuple[bool, bool]
+    no: Callable[[Floats, Floats], Floats]  # what a label costs on a side with weights W+ and W-
+    yes: Callable[[Floats, Floats], Floats]
+    Z: Callable[[Floats, Floats, Floats], Floats]  # from all costs, the weight covered and missing
 
 
 @dataclass(frozen=True)
@@ -63,21 +62,21 @@ class Found:
     condition : Condition
     Z : float
         What is left of the weight of the rows searched.
-    speaks : tuple of bool
+    predicts : tuple of bool
         Whether the rule predicts where the condition holds, and where it does not.
     """
 
     condition: Condition
     Z: float
-    speaks: tuple[bool, bool] = (True, True)
+    predicts: tuple[bool, bool] = (True, True)
 
     def rank(self) -> tuple[int, float, bool]:
         """The order among conditions of equal Z."""
-        return self.condition.feature, self.condition.threshold or 0.0, not self.speaks[0]
+        return self.condition.feature, self.condition.threshold or 0.0, not self.predicts[0]
 
 
 def best_condition(
-    bins: Bins, V: Array, algorithm: str, rows: NDArray[np.intp] | None = None
+    bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
 ) -> Found | None:
     """Search all cuts of all features; None if there is no cut.
 
@@ -100,7 +99,7 @@ def best_condition(
             g, cut = _first(Z)
             feature = int(sums.chunk.features[g])
             condition = Condition(feature, bins.threshold(feature, cut))
-            firsts.append(Found(condition, float(Z.min()), criterion.speaks))
+            firsts.append(Found(condition, float(Z.min()), criterion.predicts))
             if sums.chunk.values is not None:
                 for found in _inside(sums, below, above, covered, criterion, best):
                     best = min(best, found.Z)
@@ -110,18 +109,20 @@ def best_condition(
 
 
 def _inside(
-    sums: Sums, below: Array, above: Array, covered: Array, criterion: Criterion, best: float
+    sums: Sums, below: Floats, above: Floats, covered: Floats, criterion: Criterion, best: float
 ) -> Iterator[Found]:
     """The first of the best cuts inside bins, for some bins at a time."""
     sizes, width = sums.chunk.sizes(), sums.H.shape[2]
     bins = np.argwhere(sizes > 1)
     promising = []
-    for g, k in _batches(bins, ENTRIES // width):
+    for some in row_blocks(len(bins), width, ENTRIES):
+        g, k = bins[some].T
         h, L, R = sums.H[g, k], _before(below, g, k), _after(above, g, k)
         costs = _least_costs(criterion, L, R, h)
         promising.append(criterion.Z(costs, covered[g, 0], sums.missing[g, 0]) <= best + TIE)
     bins = bins[np.concatenate(promising)] if promising else bins
-    for g, k in _batches(bins, ENTRIES // (int(sizes.max()) * width)):
+    for some in row_blocks(len(bins), int(sizes.max()) * width, ENTRIES):
+        g, k = bins[some].T
         weights, values = sums.inside(g, k)
         up, down = _below_and_above(weights)
         up += _before(below, g, k)[:, np.newaxis]
@@ -132,10 +133,10 @@ def _inside(
         if np.isfinite(Z[i, j]):
             threshold = float(between(values[i, j : j + 2])[0])
             condition = Condition(int(sums.chunk.features[g[i]]), threshold)
-            yield Found(condition, float(Z.min()), criterion.speaks)
+            yield Found(condition, float(Z.min()), criterion.predicts)
 
 
-def _least_costs(criterion: Criterion, L: Array, R: Array, h: Array) -> Array:
+def _least_costs(criterion: Criterion, L: Floats, R: Floats, h: Floats) -> Floats:
     """The least that a cut inside a bin can cost, from the weights below, above and in it."""
     q = h.shape[1] // 2
     cases = []
@@ -149,36 +150,31 @@ def _least_costs(criterion: Criterion, L: Array, R: Array, h: Array) -> Array:
     return np.minimum.reduce(cases).sum(axis=1)
 
 
-def _before(below: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+def _before(below: Floats, g: Rows, k: Rows) -> Floats:
     """Weight in the bins before bin k."""
     return np.where((k > 0)[:, np.newaxis], below[g, np.maximum(k - 1, 0)], 0.0)
 
 
-def _after(above: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+def _after(above: Floats, g: Rows, k: Rows) -> Floats:
     """Weight in the bins after bin k."""
     last = above.shape[1]
     return np.where((k < last)[:, np.newaxis], above[g, np.minimum(k, last - 1)], 0.0)
 
 
-def _batches(bins: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
-    for start in range(0, len(bins), max(1, size)):
-        yield bins[start : start + max(1, size)].T
-
-
-def _Z(criterion: Criterion, no: Array, yes: Array, covered: Array, missing: Array) -> Array:
+def _Z(criterion: Criterion, no: Floats, yes: Floats, covered: Floats, missing: Floats) -> Floats:
     q = no.shape[-1] // 2
     costs = criterion.no(no[..., :q], no[..., q:]).sum(axis=-1)
     costs += criterion.yes(yes[..., :q], yes[..., q:]).sum(axis=-1)
     return criterion.Z(costs, covered, missing)
 
 
-def _first(Z: Array) -> tuple[int, int]:
+def _first(Z: Floats) -> tuple[int, int]:
     """Position of the first of the smallest values, row by row."""
     row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
     return int(row), int(column)
 
 
-def _below_and_above(H: Array) -> tuple[Array, Array]:
+def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
     """Sums on both sides of each cut, (g, b - 1, 2q)."""
     if H.shape[1] == 2:
         return H[:, :1].copy(), H[:, 1:].copy()
@@ -195,12 +191,12 @@ def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
     if algorithm == "discrete":
         return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
     choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
-    if not presence:  # BoosTexter predicts where the word is; a threshold has two like sides
+    if not presence:  # BoosTexter predicts where the word is; the sides of a threshold are alike
         choices.append(Criterion((False, True), _root, np.add, _sum))
     return choices
 
 
-def _root(plus: Array, minus: Array) -> Array:
+def _root(plus: Floats, minus: Floats) -> Floats:
     """Of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
     cost = plus * minus
     np.sqrt(cost, out=cost)
@@ -208,11 +204,11 @@ def _root(plus: Array, minus: Array) -> Array:
     return cost
 
 
-def _sum(costs: Array, covered: Array, missing: Array) -> Array:
+def _sum(costs: Floats, covered: Floats, missing: Floats) -> Floats:
     del covered
     return costs + missing
 
 
-def _at_best_alpha(wrong: Array, covered: Array, missing: Array) -> Array:
+def _at_best_alpha(wrong: Floats, covered: Floats, missing: Floats) -> Floats:
     """One weight alpha for the whole rule, which predicts the heavier of W+ and W- everywhere."""
     return 2 * np.sqrt(wrong * (covered - wrong)) + missing

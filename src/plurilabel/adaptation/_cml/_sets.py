@@ -95,7 +95,9 @@ class LabelSets:
             log_Z[rows] = np.log(Z) + highest + top
             beta /= Z[:, None]
             marginals[rows] = (alpha * (beta @ E.T)) @ A + (alpha_E * beta) @ B
-            mass += (alpha.T @ (beta * _without(w, lost)[:, None])) * E
+            counted = w.copy()
+            counted[lost] = 0.0
+            mass += (alpha.T @ (beta * counted[:, None])) * E
             for few in row_blocks(len(lost), len(self), BLOCK):
                 i = lost[few]
                 P, log_Z[rows][i] = _normalised(left[i], cross, right[i])
@@ -138,12 +140,6 @@ def _normalised(left: Floats, cross: Floats, right: Floats) -> tuple[Floats, Flo
     P = np.exp(F - top[:, None, None])
     Z = P.sum(axis=(1, 2))
     return P / Z[:, None, None], np.log(Z) + top
-
-
-def _without(weights: Floats, rows: NDArray[np.intp]) -> Floats:
-    kept = weights.copy()
-    kept[rows] = 0
-    return kept
 
 
 def _combinations(labels: NDArray[np.intp], q: int) -> NDArray[np.int8]:

@@ -266,15 +266,9 @@ class RankSVM(ScoringClassifier):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         given = self.kernel == "precomputed"
+        form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
         # one precision and one memory layout: the same numbers must give the same result
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=False if given else "csr",
-            dtype=np.float64,
-            order="C",
-        )
+        X = validate_data(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(

@@ -175,15 +175,10 @@ min_impurity_decrease, ccp_alpha, random_state :
         return self.estimator_.estimators_
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
-        sampled = self._bootstrap()
-        if self.oob_score and not sampled:
+        if self.oob_score and not self._bootstrap():
             raise ValueError(
                 "oob_score=True needs bootstrap samples, got "
                 f"bootstrap={self.bootstrap!r} with extra_trees={self.extra_trees}"
-            )
-        if self.max_samples is not None and not sampled:
-            raise ValueError(
-                f"max_samples must be None without bootstrap samples, got {self.max_samples}"
             )
         super()._fit(X, Y, sample_weight)
         if self.oob_score:
