@@ -128,10 +128,10 @@ def table(name: str) -> list[str]:
 
 HEAD = """# Boosting on real data
 
-Written by `python -m benchmarks.bench_boosting docs/boosting_results.md`. Published splits; default
-parameters unless stated otherwise. Ties count against the learner; coverage is 0-based. Text is
-learned from sparse matrices with rules of word presence and is never made dense. Times are CPU
-seconds of one thread.
+Written by `python -m benchmarks.bench_boosting docs/boosting_results.md`. Published splits;
+default parameters unless stated otherwise. Ties count against the learner; coverage is 0-based.
+Text is learned from sparse matrices with rules of word presence and is never made dense. Times are
+CPU seconds of one thread.
 
 Published figures for Yeast, same split and measures: ADTBoost.MH with 30 rounds 0.213, 0.245,
 6.502, -, 0.738 (Zhang and Zhou 2005, table II); BoosTexter 0.237, 0.302, -, 0.298, 0.717 (the same
