@@ -191,10 +191,8 @@ class BoostedClassifier(ScoringClassifier):
 
     def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
-        f = np.zeros((X.shape[0], self.n_labels_))
-        for f in self._walk(Columns(X)):  # noqa: B007
-            pass
-        return f
+        # the walk adds to one array and yields it after each rule
+        return [np.zeros((X.shape[0], self.n_labels_)), *self._walk(Columns(X))][-1]
 
     def _scores(self, X: Any) -> Floats:
         return self._minus_cut(self._final(X))

@@ -177,7 +177,7 @@ def _first(Z: Floats) -> tuple[int, int]:
 def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
     """Sums on both sides of each cut, (g, b - 1, 2q)."""
     if H.shape[1] == 2:
-        return H[:, :1].copy(), H[:, 1:].copy()
+        return H[:, :1], H[:, 1:]
     below = np.cumsum(H[:, :-1], axis=1)
     # summed from the other end, not total - below: a side without weight must be exactly zero,
     # because the square root magnifies a rounding error
