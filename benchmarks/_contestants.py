@@ -263,7 +263,7 @@ def boosting_of_scikit_learn() -> Any:
 def our_network() -> Any:
     from plurilabel.neural import BPMLL
 
-    return BPMLL((50,), max_epochs=20, batch_size=100, random_state=0)
+    return BPMLL((50,), max_iter=20, batch_size=100, random_state=0)
 
 
 def network_of_scikit_learn() -> Any:

@@ -81,21 +81,21 @@ def learners(name: str) -> dict[str, Any]:
     if name == "yeast":
         return {
             "AdaBoostMH, 50 stumps, real": AdaBoostMH(50),
-            "AdaBoostMH, 50 stumps, discrete": AdaBoostMH(50, variant="discrete"),
-            "AdaBoostMH, 50 stumps, abstain": AdaBoostMH(50, variant="abstain"),
+            "AdaBoostMH, 50 stumps, discrete": AdaBoostMH(50, algorithm="discrete"),
+            "AdaBoostMH, 50 stumps, abstain": AdaBoostMH(50, algorithm="abstain"),
             "AdaBoostMH, 20 trees of depth 2, real": AdaBoostMH(20, weak="tree", max_depth=2),
             "AdaBoostMR, 50 stumps, real": AdaBoostMR(50),
-            "AdaBoostMR, 50 stumps, discrete": AdaBoostMR(50, variant="discrete"),
+            "AdaBoostMR, 50 stumps, discrete": AdaBoostMR(50, algorithm="discrete"),
             "ADTBoostMH, 30 rounds (16 bins)": ADTBoostMH(30),
             "ADTBoostMH, 30 rounds, every cut": ADTBoostMH(30, max_bins=None),
         }
     rounds = 200
     return {
         f"AdaBoostMH, {rounds} words, real": AdaBoostMH(rounds),
-        f"AdaBoostMH, {rounds} words, discrete": AdaBoostMH(rounds, variant="discrete"),
-        f"AdaBoostMH, {rounds} words, abstain": AdaBoostMH(rounds, variant="abstain"),
+        f"AdaBoostMH, {rounds} words, discrete": AdaBoostMH(rounds, algorithm="discrete"),
+        f"AdaBoostMH, {rounds} words, abstain": AdaBoostMH(rounds, algorithm="abstain"),
         f"AdaBoostMR, {rounds} words, real": AdaBoostMR(rounds),
-        f"AdaBoostMR, {rounds} words, discrete": AdaBoostMR(rounds, variant="discrete"),
+        f"AdaBoostMR, {rounds} words, discrete": AdaBoostMR(rounds, algorithm="discrete"),
         "ADTBoostMH, 30 rounds": ADTBoostMH(30),
     }
 
@@ -128,13 +128,15 @@ def table(name: str) -> list[str]:
 
 HEAD = """# Boosting on real data
 
-Written by `python -m benchmarks.bench_boosting`. Published splits; defaults where nothing is
-said. Ties count against the learner; coverage is 0-based. Text is learned as CSR with rules of
-word presence and is never made dense. Times are CPU seconds of one thread.
+Written by `python -m benchmarks.bench_boosting docs/boosting_results.md`. Published splits;
+default parameters unless stated otherwise. Ties count against the learner; coverage is 0-based.
+Text is learned from sparse matrices with rules of word presence and is never made dense. Times are
+CPU seconds of one thread.
 
-Published figures for Yeast, same split: ADTBoost.MH with 30 rounds 0.213, 0.245, 6.502, -, 0.738
-(Zhang and Zhou 2005, table II); BoosTexter 0.237, 0.302, -, 0.298, 0.717 (the same table, from
-Elisseeff and Weston) and 0.2301, 0.2797, 6.5534, 0.1867, 0.7360 (the ML-WKNN paper, table 3).
+Published figures for Yeast, same split and measures: ADTBoost.MH with 30 rounds 0.213, 0.245,
+6.502, -, 0.738 (Zhang and Zhou 2005, table II); BoosTexter 0.237, 0.302, -, 0.298, 0.717 (the same
+table, from Elisseeff and Weston) and 0.2301, 0.2797, 6.5534, 0.1867, 0.7360 (the ML-WKNN paper,
+table 3).
 """
 
 

@@ -44,7 +44,7 @@ def our_epochs(X, Y, hidden, size, epochs):
     BPMLL(
         (hidden,),
         batch_size=size,
-        max_epochs=epochs,
+        max_iter=epochs,
         threshold=None,
         device="cpu",
         callback=lambda _: times.append(process_time()),

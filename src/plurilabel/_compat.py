@@ -6,7 +6,10 @@ and what its ``check_param_validation`` expects, come with it.
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -15,18 +18,36 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 from sklearn.utils.validation import _check_method_params as rows_of_params
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
     "check_sample_weight",
+    "constraints_of",
     "rows_of_params",
     "safe_indexing",
     "validate_parameter_constraints",
     "versions",
 ]
+
+
+def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
+    """The constraints that one of scikit-learn's estimators puts on some of its parameters."""
+    return {name: estimator._parameter_constraints[name] for name in names}
+
+
+def check_sample_weight(
+    sample_weight: Any, X: Any, *, non_negative: bool = True
+) -> NDArray[np.float64]:
+    """Weights of the rows of X, checked: not negative, not all zero; None is 1 for each."""
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
+    )
+    if non_negative and not weights.any():  # which older versions of scikit-learn accept
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
 
 
 def versions(*more: str) -> dict[str, str]:

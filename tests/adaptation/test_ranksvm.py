@@ -14,10 +14,10 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from plurilabel import datasets
-from plurilabel.adaptation._ranksvm import RankSVM
-from plurilabel.adaptation._ranksvm_hinge import pairwise_hinge, project
-from plurilabel.adaptation._ranksvm_kernel import BlockGram, kernel_matrix
-from plurilabel.adaptation._ranksvm_solver import balance
+from plurilabel.adaptation import RankSVM
+from plurilabel.adaptation._ranksvm._hinge import pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._kernel import BlockGram, kernel_matrix
+from plurilabel.adaptation._ranksvm._solver import balance
 from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.metrics import evaluate, ranking_loss
 from plurilabel.thresholds import LinearCut
@@ -207,7 +207,7 @@ def test_scores_of_a_general_solver(kernel, C):
     assert_allclose(learner.objective_, -solved.obj_val, rtol=1e-5)
     queries = np.random.default_rng(0).normal(size=(20, 3))
     wanted = make(queries, X) @ (A @ np.array(solved.x)).reshape(Y.shape)
-    found = learner.ranking_scores(queries) - learner.intercept_
+    found = learner.ranking_function(queries) - learner.intercept_
     assert_allclose(found, wanted, atol=1e-3)
     beta = np.zeros(Y.shape)
     beta[learner.support_] = learner.dual_coef_
@@ -245,7 +245,7 @@ def test_every_form_of_the_kernel_is_the_same(kernel):
     X[np.abs(X) < 0.4] = 0
     make, params = KERNELS[kernel]
     wanted = RankSVM(kernel=kernel, tol=1e-9, **params).fit(X[:50], Y[:50].astype(int))
-    scores = wanted.ranking_scores(X[50:])
+    scores = wanted.ranking_function(X[50:])
     forms = [
         (RankSVM(kernel=make, tol=1e-9), X[:50], X[50:]),
         (RankSVM(kernel="precomputed", tol=1e-9), make(X[:50], X[:50]), make(X[50:], X[:50])),
@@ -255,11 +255,11 @@ def test_every_form_of_the_kernel_is_the_same(kernel):
     ]  # fmt: skip
     for learner, train, test in forms:
         learner.fit(train, Y[:50].astype(int))
-        assert_allclose(learner.ranking_scores(test), scores, atol=1e-3)
+        assert_allclose(learner.ranking_function(test), scores, atol=1e-3)
         assert_allclose(learner.objective_, wanted.objective_, rtol=1e-7)
     if kernel == "linear":
         f = X[50:] @ wanted.coef_.T + wanted.intercept_
-        assert_allclose(wanted.ranking_scores(X[50:]), f)
+        assert_allclose(wanted.ranking_function(X[50:]), f)
 
 
 @pytest.mark.parametrize("megabytes", [1e-6, 0.01, 0.03, 10.0])
@@ -288,7 +288,7 @@ def test_gamma_is_that_of_scikit_learn():
 def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = problem(60, 3, 4, seed=6)
     learner = RankSVM(C=5.0).fit(X, Y.astype(int))
-    f = learner.ranking_scores(X)
+    f = learner.ranking_function(X)
     cut = LinearCut().fit(np.round(f, 6), Y.astype(int))
     assert_allclose(learner.threshold_.coef_, cut.coef_)
     assert_array_equal(learner.predict(X), cut.predict(f))
@@ -312,9 +312,9 @@ def test_constant_labels_come_first_and_last():
     X, Y = problem(50, 3, 6, seed=9)
     Y = Y.astype(int)
     Y[:, 1], Y[:, 4] = 0, 1
-    for threshold in ("stacked", None):
+    for threshold in ("linear", None):
         learner = RankSVM(threshold=threshold).fit(X, Y)
-        for scores in (learner.ranking_scores(X), learner.decision_function(X)):
+        for scores in (learner.ranking_function(X), learner.decision_function(X)):
             assert_array_equal(scores.argmin(axis=1), 1)
             assert_array_equal(scores.argmax(axis=1), 4)
         predicted = learner.predict(X)

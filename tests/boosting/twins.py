@@ -48,10 +48,10 @@ def total(D, rows):
     return sum(sum(D[i]) for i in rows)
 
 
-def z_of(D, Y, blocks, silent, variant):
+def z_of(D, Y, blocks, silent, algorithm):
     """Z of a rule that predicts in some blocks and is silent of some rows."""
     W = [sides(D, Y, rows) for rows in blocks]
-    if variant == "discrete":
+    if algorithm == "discrete":
         wrong = sum(min(p, m) for plus, minus in W for p, m in zip(plus, minus))
         right = sum(max(p, m) for plus, minus in W for p, m in zip(plus, minus))
         return 2 * math.sqrt(right * wrong) + total(D, silent)
@@ -59,10 +59,10 @@ def z_of(D, Y, blocks, silent, variant):
     return 2 * root + total(D, silent)
 
 
-def predictions(D, Y, blocks, variant, eps):
+def predictions(D, Y, blocks, algorithm, eps):
     """One list of scores per block."""
     W = [sides(D, Y, rows) for rows in blocks]
-    if variant != "discrete":
+    if algorithm != "discrete":
         return [
             [0.5 * math.log((p + eps) / (m + eps)) for p, m in zip(plus, minus)]
             for plus, minus in W
@@ -82,31 +82,31 @@ def parts(X, rows, condition):
     return yes, no, missing
 
 
-def best_split(X, Y, D, rows, all_cuts, variant, presence):
+def best_split(X, Y, D, rows, all_cuts, algorithm, presence):
     """Condition and which of (yes, no) speak."""
     candidates = []
     for condition in all_cuts:
         yes, no, missing = parts(X, rows, condition)
-        if variant == "abstain":
-            Z = z_of(D, Y, [yes], no + missing, variant)
+        if algorithm == "abstain":
+            Z = z_of(D, Y, [yes], no + missing, algorithm)
             candidates.append((Z, (condition, (True, False))))
             if not presence:
-                Z = z_of(D, Y, [no], yes + missing, variant)
+                Z = z_of(D, Y, [no], yes + missing, algorithm)
                 candidates.append((Z, (condition, (False, True))))
         else:
-            Z = z_of(D, Y, [yes, no], missing, variant)
+            Z = z_of(D, Y, [yes, no], missing, algorithm)
             candidates.append((Z, (condition, (True, True))))
     return first_best(candidates) if candidates else None
 
 
-def weak_rule(X, Y, D, variant, presence, depth, eps):
+def weak_rule(X, Y, D, algorithm, presence, depth, eps):
     n = len(X)
     all_cuts = cuts(X, range(n), presence)
 
     def grow(rows, level):
-        here = z_of(D, Y, [rows], [], variant)
+        here = z_of(D, Y, [rows], [], algorithm)
         if level < depth and len(rows) > 1:
-            best = best_split(X, Y, D, rows, all_cuts, variant, presence)
+            best = best_split(X, Y, D, rows, all_cuts, algorithm, presence)
             if best is not None and (level == 0 or here - best[0] > TIE):
                 condition, speaks = best[1]
                 yes, no, _ = parts(X, rows, condition)
@@ -119,7 +119,7 @@ def weak_rule(X, Y, D, variant, presence, depth, eps):
 
     tree = grow(list(range(n)), 0)
     leaves = list(leaves_of(tree))
-    scores = predictions(D, Y, [leaf["rows"] for leaf in leaves], variant, eps)
+    scores = predictions(D, Y, [leaf["rows"] for leaf in leaves], algorithm, eps)
     for leaf, values in zip(leaves, scores):
         leaf["values"] = values
     return tree
@@ -142,7 +142,7 @@ def apply_tree(tree, x, q):
     return [0.0] * q if tree is None else tree["values"]
 
 
-def adaboost_mh(X, Y, queries, T, *, variant="real", presence=False, depth=1, eps=None):
+def adaboost_mh(X, Y, queries, T, *, algorithm="real", presence=False, depth=1, eps=None):
     """Figure 1. Returns scores of the queries and the product of the Z_t, after each round."""
     m, k = len(X), len(Y[0])
     eps = 1 / (m * k) if eps is None else eps
@@ -150,11 +150,11 @@ def adaboost_mh(X, Y, queries, T, *, variant="real", presence=False, depth=1, ep
     f = [[0.0] * k for _ in queries]
     product, history = 1.0, []
     for t in range(T):
-        if variant == "abstain" and t == 0:
-            (values,) = predictions(D, Y, [range(m)], variant, eps)
+        if algorithm == "abstain" and t == 0:
+            (values,) = predictions(D, Y, [range(m)], algorithm, eps)
             tree = {"values": values}
         else:
-            tree = weak_rule(X, Y, D, variant, presence, depth, eps)
+            tree = weak_rule(X, Y, D, algorithm, presence, depth, eps)
         Z = 0.0
         for i in range(m):
             h = apply_tree(tree, X[i], k)
@@ -172,7 +172,7 @@ def adaboost_mh(X, Y, queries, T, *, variant="real", presence=False, depth=1, ep
     return history
 
 
-def adaboost_mr(X, Y, queries, T, *, variant="real", presence=False, depth=1):
+def adaboost_mr(X, Y, queries, T, *, algorithm="real", presence=False, depth=1):
     """Figure 2, with a weight for each crucial pair: D(i, l0, l1), l1 in Y_i, l0 not."""
     m, k = len(X), len(Y[0])
     triples = {
@@ -195,7 +195,7 @@ def adaboost_mr(X, Y, queries, T, *, variant="real", presence=False, depth=1):
         for (i, l0, l1), w in triples.items():
             d[i][l0] += w / 2
             d[i][l1] += w / 2
-        tree = weak_rule(X, Y, d, variant, presence, depth, 1 / (m * k))
+        tree = weak_rule(X, Y, d, algorithm, presence, depth, 1 / (m * k))
         h = [apply_tree(tree, x, k) for x in X]
         for i, l0, l1 in triples:
             triples[i, l0, l1] *= math.exp(0.5 * (h[i][l0] - h[i][l1]))

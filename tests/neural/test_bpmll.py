@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from plurilabel import datasets
 from plurilabel.metrics import evaluate, ranking_loss
 from plurilabel.neural import BPMLL
-from plurilabel.neural._network import initial_weights
+from plurilabel.neural._bpmll._network import initial_weights
 from plurilabel.thresholds import LinearCut
 from tests.neural.twin import train
 
@@ -36,7 +36,7 @@ def data(n=80, d=5, q=4, seed=0):
 
 
 def quick(**parameters):
-    defaults = {"max_epochs": 5, "batch_size": 16, "learning_rate": 0.01, "random_state": 0}
+    defaults = {"max_iter": 5, "batch_size": 16, "learning_rate_init": 0.01, "random_state": 0}
     return BPMLL((6,), **{**defaults, **parameters})
 
 
@@ -45,8 +45,8 @@ def quick(**parameters):
 
 def test_online_training_is_that_of_the_paper():
     X, Y = data(n=40)
-    learner = BPMLL((6,), optimizer="sgd", learning_rate=0.05, alpha=0.0, batch_size=1,
-                    max_epochs=3, random_state=7).fit(X, Y)  # fmt: skip
+    learner = BPMLL((6,), solver="sgd", learning_rate_init=0.05, alpha=0.0, batch_size=1,
+                    max_iter=3, random_state=7).fit(X, Y)  # fmt: skip
     rng = np.random.RandomState(7)
     (V, W), (theta, gamma) = initial_weights((5, 6, 4), rng)
     orders = [rng.permutation(40) for _ in range(3)]
@@ -55,7 +55,7 @@ def test_online_training_is_that_of_the_paper():
     for found, wanted in zip(learner.coefs_ + learner.intercepts_, (V, W, theta, gamma)):
         assert_allclose(found, wanted, atol=2e-5)
     f = np.tanh(np.tanh(scaled @ V + theta) @ W + gamma)
-    assert_allclose(learner.ranking_scores(X), f, atol=1e-4)
+    assert_allclose(learner.ranking_function(X), f, atol=1e-4)
     assert (
         np.abs(
             learner.coefs_[0] - initial_weights((5, 6, 4), np.random.RandomState(7))[0][0]
@@ -66,7 +66,7 @@ def test_online_training_is_that_of_the_paper():
 
 def test_weight_decay_leaves_biases_alone():
     X, Y = data()
-    strong, none = (quick(alpha=alpha, optimizer="sgd").fit(X, 0 * Y) for alpha in (10.0, 0.0))
+    strong, none = (quick(alpha=alpha, solver="sgd").fit(X, 0 * Y) for alpha in (10.0, 0.0))
     # without a pair there is no error: only the decay moves the weights
     steps = 5 * 5
     assert_allclose(strong.coefs_[0], none.coefs_[0] * (1 - 0.01 * 10) ** steps, rtol=1e-4)
@@ -81,19 +81,19 @@ def test_same_seed_same_network():
         assert (a != c).any()
     state = torch.get_rng_state()
     quick().fit(X, Y)
-    assert torch.equal(torch.get_rng_state(), state)  # nobody else's random numbers are used
+    assert torch.equal(torch.get_rng_state(), state)  # torch's global random state is untouched
 
 
 @pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu"])
 def test_answers_are_those_of_the_torch_network(activation):
     X, Y = data()
     for loss, last in (("bpmll", torch.tanh), ("cross-entropy", lambda z: z)):
-        learner = BPMLL((6, 3), activation=activation, loss=loss, max_epochs=3, random_state=0)
+        learner = BPMLL((6, 3), activation=activation, loss=loss, max_iter=3, random_state=0)
         learner.fit(X, Y)
         network = learner._make_network(torch).double()
         scaled = torch.from_numpy((X - X.mean(axis=0)) / X.std(axis=0))
         wanted = network(scaled).detach().numpy()
-        assert_allclose(learner.ranking_scores(X), wanted, atol=1e-12)
+        assert_allclose(learner.ranking_function(X), wanted, atol=1e-12)
         name = {"logistic": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
         h = scaled.numpy()
         for W, b in zip(learner.coefs_[:-1], learner.intercepts_[:-1]):
@@ -104,22 +104,22 @@ def test_answers_are_those_of_the_torch_network(activation):
 
 def test_training_again_and_again_is_training_longer():
     X, Y = data()
-    wanted = quick(max_epochs=6).fit(X, Y)
-    warm = quick(max_epochs=3, warm_start=True).fit(X, Y).fit(X, Y)
+    wanted = quick(max_iter=6).fit(X, Y)
+    warm = quick(max_iter=3, warm_start=True).fit(X, Y).fit(X, Y)
     parts = quick()
     for _ in range(6):
         parts.partial_fit(X, Y)
     for learner in (warm, parts):
-        assert learner.n_epochs_ == 6 and len(learner.loss_curve_) == 6
+        assert learner.n_iter_ == 6 and len(learner.loss_curve_) == 6
         assert_allclose(learner.loss_curve_, wanted.loss_curve_, rtol=1e-4)
-        assert_allclose(learner.ranking_scores(X), wanted.ranking_scores(X), atol=1e-4)
-    cold = quick(max_epochs=3).fit(X, Y).fit(X, Y)
-    assert cold.n_epochs_ == 3
+        assert_allclose(learner.ranking_function(X), wanted.ranking_function(X), atol=1e-4)
+    cold = quick(max_iter=3).fit(X, Y).fit(X, Y)
+    assert cold.n_iter_ == 3
 
 
 def test_partial_fit_in_parts():
     X, Y = data(n=300)
-    learner = quick(learning_rate=0.03)
+    learner = quick(learning_rate_init=0.03)
     for epoch in range(10):
         for rows in np.array_split(np.random.default_rng(epoch).permutation(300), 12):
             learner.partial_fit(X[rows], sparse.csr_array(Y[rows]))
@@ -135,7 +135,7 @@ def test_partial_fit_in_parts():
 def test_partial_fit_with_classes():
     X, _ = data(n=60)
     y = np.where(X[:, 0] > X[:, 0].mean(), "up", "down")
-    learner = quick(learning_rate=0.05)
+    learner = quick(learning_rate_init=0.05)
     for _ in range(40):
         learner.partial_fit(X[:40], y[:40], classes=["down", "side", "up"])
     assert list(learner.classes_) == ["down", "side", "up"]
@@ -152,11 +152,11 @@ def test_warm_start_keeps_the_sizes():
 def test_early_stopping_goes_back_to_the_best_epoch():
     X, Y = data(n=200)
     Y = np.where(np.random.default_rng(1).random(Y.shape) < 0.3, 1 - Y, Y)  # to be overfitted
-    common = {"early_stopping": True, "learning_rate": 0.05, "alpha": 0.0}
-    learner = quick(max_epochs=200, patience=7, **common).fit(X, Y)
+    common = {"early_stopping": True, "learning_rate_init": 0.05, "alpha": 0.0}
+    learner = quick(max_iter=200, n_iter_no_change=7, **common).fit(X, Y)
     best = int(np.argmin(learner.validation_curve_))
-    assert learner.n_epochs_ == best + 1 + 7 < 200
-    until_then = quick(max_epochs=best + 1, patience=7, **common).fit(X, Y)
+    assert learner.n_iter_ == best + 1 + 7 < 200
+    until_then = quick(max_iter=best + 1, n_iter_no_change=7, **common).fit(X, Y)
     for found, wanted in zip(learner.coefs_, until_then.coefs_):
         assert_array_equal(found, wanted)
     with pytest.raises(ValueError, match="early_stopping=True needs instances .* got 3 with"):
@@ -166,23 +166,23 @@ def test_early_stopping_goes_back_to_the_best_epoch():
 def test_callback_sees_every_epoch_and_may_stop():
     X, Y = data()
     seen = []
-    learner = quick(max_epochs=50, callback=lambda e: seen.append(e) or e["epoch"] == 4)
+    learner = quick(max_iter=50, callback=lambda e: seen.append(e) or e["epoch"] == 4)
     learner.fit(X, Y)
-    assert [e["epoch"] for e in seen] == [1, 2, 3, 4] and learner.n_epochs_ == 4
+    assert [e["epoch"] for e in seen] == [1, 2, 3, 4] and learner.n_iter_ == 4
     assert [e["loss"] for e in seen] == learner.loss_curve_
     assert seen[0].keys() == {"epoch", "loss", "seconds"}
     quick(early_stopping=True, callback=seen.append).fit(X, Y)
     assert seen[-1]["validation_loss"] > 0
 
 
-def test_optimizers_and_steps_of_ones_own():
+def test_custom_solvers_and_steps():
     X, Y = data()
     heavy = partial(torch.optim.SGD, momentum=0.9)
     assert (
-        quick(optimizer=heavy).fit(X, Y).loss_curve_[-1]
-        < quick(optimizer="sgd").fit(X, Y).loss_curve_[-1]
+        quick(solver=heavy).fit(X, Y).loss_curve_[-1]
+        < quick(solver="sgd").fit(X, Y).loss_curve_[-1]
     )
-    assert quick(optimizer="adamw").fit(X, Y).n_epochs_ == 5
+    assert quick(solver="adamw").fit(X, Y).n_iter_ == 5
 
     class Halved(BPMLL):
         def _loss(self, scores, targets):
@@ -199,7 +199,7 @@ def test_sparse_features_are_never_dense_as_a_whole(monkeypatch):
     X, Y = data()
     X[np.abs(X) < 1] = 0
     wanted = quick().fit(X, Y)
-    monkeypatch.setattr("plurilabel.neural._batches.CHUNK", 2 * 16 * 5)
+    monkeypatch.setattr("plurilabel.neural._bpmll._training.CHUNK", 2 * 16 * 5)
     heights = []
     plain = sparse.csr_array.toarray
     monkeypatch.setattr(
@@ -238,7 +238,7 @@ def test_standardisation():
 def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = data()
     learner = quick().fit(X, Y)
-    f = learner.ranking_scores(X)
+    f = learner.ranking_function(X)
     cut = LinearCut().fit(f, Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_, rtol=1e-6)
     assert_array_equal(learner.predict(X), cut.predict(f))
@@ -249,19 +249,19 @@ def test_threshold_shifts_the_scores_of_an_instance():
 
 def test_threshold_from_a_part_of_very_many_scores(monkeypatch):
     X, Y = data(n=300)
-    wanted = quick(max_epochs=30).fit(X, Y)
-    monkeypatch.setattr("plurilabel.neural._bpmll.MOST_SCORES", 4 * 200)
-    some = quick(max_epochs=30).fit(X, Y)
-    assert_array_equal(some.ranking_scores(X), wanted.ranking_scores(X))
+    wanted = quick(max_iter=30).fit(X, Y)
+    monkeypatch.setattr("plurilabel.neural._bpmll._bpmll.MOST_SCORES", 4 * 200)
+    some = quick(max_iter=30).fit(X, Y)
+    assert_array_equal(some.ranking_function(X), wanted.ranking_function(X))
     assert (some.threshold_.coef_ != wanted.threshold_.coef_).any()
     assert (some.predict(X) == wanted.predict(X)).mean() > 0.95
 
 
 def test_probabilities_of_the_cross_entropy():
     X, Y = data()
-    learner = quick(loss="cross-entropy", threshold=None, max_epochs=30).fit(X, Y)
+    learner = quick(loss="cross-entropy", threshold=None, max_iter=30).fit(X, Y)
     p = learner.predict_proba(X)
-    assert_allclose(p, expit(learner.ranking_scores(X)))
+    assert_allclose(p, expit(learner.ranking_function(X)))
     assert_allclose(p.mean(axis=0), Y.mean(axis=0), atol=0.1)
     for other in (quick(), quick(loss="cross-entropy"), quick(loss="asymmetric")):
         assert not hasattr(other, "predict_proba")
@@ -277,13 +277,13 @@ def test_one_label_has_no_pairs():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (5, 0)}, r"positive whole numbers, one per layer, got \(5, 0\)"),
-        ({"hidden_layer_sizes": (0.5,)}, r"positive whole numbers, one per layer, got \(0.5,\)"),
+        ({"hidden_layer_sizes": (5, 0)}, r"positive integers, one per layer, got \(5, 0\)"),
+        ({"hidden_layer_sizes": (0.5,)}, r"positive integers, one per layer, got \(0.5,\)"),
         ({"device": "abacus"}, 'device must be "auto" or .* got \'abacus\''),
         ({"loss": "hinge"}, "loss"),
         ({"batch_size": 0}, "batch_size"),
-        ({"loss": "cross-entropy", "optimizer": "sgd", "learning_rate": 1e30, "max_epochs": 9},
-         r"training error became \w+ in epoch \d: lower learning_rate, 1e\+30 now"),
+        ({"loss": "cross-entropy", "solver": "sgd", "learning_rate_init": 1e30, "max_iter": 9},
+         r"training error became \w+ in epoch \d: decrease learning_rate_init, now 1e\+30"),
     ],
 )  # fmt: skip
 def test_bad_parameters(parameters, message):
@@ -303,7 +303,7 @@ def test_missing_device_is_named():
 def test_cuda_trains_the_same_network(form):
     X, Y = data()
     here, there = (quick(device=device).fit(form(X), form(Y)) for device in ("cpu", "cuda"))
-    assert_allclose(there.ranking_scores(X), here.ranking_scores(X), atol=1e-3)
+    assert_allclose(there.ranking_function(X), here.ranking_function(X), atol=1e-3)
 
 
 # real data -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "neural.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path):
-    """In a process of its own: Keras chooses its backend when it is imported first."""
+    """In a separate process: Keras chooses its backend when it is imported first."""
     for name in ("torch", "keras"):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed: the extra `{name}` has it")

@@ -48,7 +48,7 @@ def test_unknown_names_are_attribute_errors():
 
 def test_a_trained_network_answers_without_torch(tmp_path):
     pytest.importorskip("torch", reason="torch is not installed: the extra `torch` has it")
-    learner = BPMLL((3,), max_epochs=2, random_state=0).partial_fit(X, Y)
+    learner = BPMLL((3,), max_iter=2, random_state=0).partial_fit(X, Y)
     (tmp_path / "learner").write_bytes(pickle.dumps((learner, X)))
     code = (
         "import pickle, sys; learner, X = pickle.load(open('learner', 'rb'));"

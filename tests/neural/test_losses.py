@@ -1,5 +1,7 @@
 """The errors against their definitions, pair by pair."""
 
+import doctest
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -212,3 +214,13 @@ def test_squared_loss_of_basic_bp():
     scores, Y = torch.tensor([[0.5, -1.0], [1.0, 0.25]]), torch.tensor([[1, 0], [0, 1]])
     wanted = ((0.5 - 1) ** 2 + 0 + (1 + 1) ** 2 + (0.25 - 1) ** 2) / 2
     assert squared_loss(scores, Y.to(torch.int8)) == wanted
+
+
+@pytest.mark.parametrize("name", ["BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"])
+def test_examples(name):
+    """They are loaded on demand, so that doctest does not find them in the package."""
+    runner = doctest.DocTestRunner()
+    (test,) = (t for t in doctest.DocTestFinder().find(getattr(plurilabel.neural, name), name)
+               if t.examples)  # fmt: skip
+    runner.run(test)
+    assert runner.summarize(verbose=False) == (0, len(test.examples))

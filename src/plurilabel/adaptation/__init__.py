@@ -2,11 +2,10 @@
 
 from plurilabel._public import publish
 from plurilabel._roster import Learner
-from plurilabel.adaptation._cml import CML
-from plurilabel.adaptation._cml_sets import LabelSets  # noqa: F401 - kept in model files
-from plurilabel.adaptation._ranksvm import RankSVM
-from plurilabel.adaptation._trees_decision import MLDecisionTree
-from plurilabel.adaptation._trees_forest import MLRandomForest
+from plurilabel.adaptation._cml._cml import CML
+from plurilabel.adaptation._ranksvm._ranksvm import RankSVM
+from plurilabel.adaptation._trees._decision_tree import MLDecisionTree
+from plurilabel.adaptation._trees._random_forest import MLRandomForest
 
 __all__ = ["CML", "MLDecisionTree", "MLRandomForest", "RankSVM"]
 

@@ -2,91 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel.boosting._adtree import ADTRule, TreeSearch
+from plurilabel._blocks import dense
+from plurilabel.base import LabelMatrix
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._conditions import Columns, split_rows
-from plurilabel.boosting._text import tree_dot, tree_text
+from plurilabel.boosting._rules import Columns, Condition, DecisionNode, Floats, Rows, scores_text
+from plurilabel.boosting._search import TIE, Found, best_condition, by_sign, log_ratio
 
 
 class ADTBoostMH(BoostedClassifier):
     """ADTBoost.MH: an alternating decision tree shared by all labels.
 
     The tree alternates between prediction nodes, each with a score for every label, and decision
-    nodes, each with a condition and two prediction nodes below it. An instance goes down *all*
-    decision nodes below a prediction node that it reaches; the scores of all prediction nodes that
-    it reaches are added, and labels with a positive sum are predicted.
+    nodes, each with a condition and two prediction nodes below it. An instance follows *all*
+    decision nodes below each prediction node that it reaches; the scores of all prediction nodes
+    that it reaches are added, and labels with a positive sum are predicted.
 
     A round of AdaBoost.MH adds a decision node: of all prediction nodes p (the preconditions) and
-    all conditions c it takes the pair with the smallest ::
+    all conditions c, the pair with the smallest ::
 
         Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
 
-    and the two new nodes get the scores ln((W+ + eps) / (W- + eps)) / 2.
+    and the two new prediction nodes get the scores ln((W+ + eps) / (W- + eps)) / 2.
 
     Parameters
     ----------
     n_estimators : int, default=30
-        Decision nodes.
+        Number of decision nodes.
     rules : {"auto", "threshold", "presence"}, default="auto"
-        What a rule asks of a feature. "threshold": is it above a value? "presence": is it not
-        zero? "auto" asks for presence where X is sparse, and for thresholds where it is dense.
+        What a condition tests. "threshold": is the feature above a value? "presence": is it not
+        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
     max_bins : int or None, default=16
-        Bins of a feature with more distinct values; None tries all cuts. See the notes.
+        Number of bins for a feature with more distinct values; None tries all cuts. See the
+        notes.
     smoothing : float, default=None
         Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper.
     validation_fraction : float, default=None
-        Share of the training set that is held out to stop early; None: nothing is held out and
-        all rounds are done.
+        Fraction of the training set to hold out for early stopping; None: nothing is held out
+        and all rounds are run.
     n_iter_no_change : int, default=10
-        With ``validation_fraction``: rounds without a better held-out measure before the end.
-    scoring : str, default="hamming_loss"
+        With ``validation_fraction``: stop after this many rounds without a better held-out
+        measure.
+    scoring : str, default=None
         With ``validation_fraction``: the held-out measure, by its name in
-        :func:`~plurilabel.metrics.get_measure`.
+        :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
     calibration_folds : int, default=None
-        Folds of a cross-fit that gives the link scores of instances they
-        were not learned from; costs as many more fits.
+        Number of folds of a cross-fit that fits the link to scores of instances that the rules
+        were not learned from. It costs as many additional fits.
     random_state : int, RandomState instance or None, default=None
-        Of the held-out part and of the folds; the rounds are not random.
+        For the held-out part and the folds; the rounds are not random.
 
     Attributes
     ----------
-    rules_ : list
+    rules_ : list of DecisionNode
         The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
     bound_ : ndarray of shape (rounds,)
-        Product of the Z_t after each round: no smaller than the Hamming loss of the training set.
+        Product of the Z_t after each round: an upper bound of the training Hamming loss.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in what the rounds took off the logarithm of the bound.
+        Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
-        Rounds kept: fewer than asked for after early stopping, or where no rule helps any more.
+        Number of decision nodes kept: fewer than ``n_estimators`` after early stopping, or where
+        no further node helps.
     slope_ : float
         ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
     validation_scores_ : ndarray
-        The held-out measure after each round; empty where nothing was held out.
+        The held-out measure after each round; empty if nothing was held out.
     label_names_ : ndarray of shape (q,)
 
     See Also
     --------
-    AdaBoostMH : Every rule speaks of all instances; much faster.
+    AdaBoostMH : Every rule applies to all instances; much faster.
 
     Notes
     -----
-    The best condition of a node is kept until weights of its instances change, and a node is not
-    searched if its whole weight could not make it the best. Still a fit costs up to
+    The best condition of a node is kept until the weights of its instances change, and a node is
+    not searched if even its whole weight could not make it the best. Still a fit costs up to
     ``n_estimators`` squared times a round of :class:`AdaBoostMH`, whose notes on features,
     probabilities and ties apply; of equal preconditions the oldest is taken. A missing value is on
     neither side: the instance stays where it is.
 
-    The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets saw
-    no difference. Average precision with 16, 64 and 256 bins: Yeast 0.740, 0.739, 0.741; Emotions
-    0.738, 0.738, 0.740; Scene 0.808, 0.810, 0.807.
+    The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets
+    showed no difference. Average precision with 16, 64 and 256 bins: Yeast 0.740, 0.739, 0.741;
+    Emotions 0.738, 0.738, 0.740; Scene 0.808, 0.810, 0.807.
 
     Yeast, published split, 30 rounds: Hamming loss, one-error, coverage and average precision
 
@@ -121,7 +124,7 @@ class ADTBoostMH(BoostedClassifier):
 
     _extra_rounds: ClassVar[int] = 1  # the scores at the root
 
-    rules_: list[ADTRule]
+    rules_: list[DecisionNode]
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class ADTBoostMH(BoostedClassifier):
         smoothing: float | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 10,
-        scoring: str = "hamming_loss",
+        scoring: str | None = None,
         calibration_folds: int | None = None,
         random_state: Any = None,
     ):
@@ -146,27 +149,38 @@ class ADTBoostMH(BoostedClassifier):
         self.calibration_folds = calibration_folds
         self.random_state = random_state
 
-    def _grower(
-        self, bins: Bins, columns: Columns, smoothing: float
-    ) -> Callable[[NDArray[np.float64]], ADTRule | None]:
-        return TreeSearch(bins, columns, smoothing).next_rule
-
-    def _walk(self, columns: Columns) -> Iterator[NDArray[np.float64]]:
-        f = np.zeros((columns.n, self.n_labels_))
-        reached: list[NDArray[np.intp]] = []
-        for rule in self.rules_:
-            if rule.condition is None:
-                reached.append(np.arange(columns.n))
-                f += rule.yes
+    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[DecisionNode, float]]:
+        """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
+        has = dense(Y).astype(bool)  # Y_i[l] = +1
+        m, k = has.shape
+        eps = self._epsilon(has.shape)
+        columns = Columns(X)
+        P: list[Rows] = []  # the preconditions: instances at each prediction node
+        search = _Search(self._bins(X, k), P)
+        f = np.zeros((m, k))
+        D = np.full((m, k), 1.0 / (m * k))  # D_1(i, l)
+        for t in range(1 + self.n_estimators):
+            V = by_sign(D, has)
+            if t == 0:
+                rule = DecisionNode(0, None, log_ratio(V.sum(axis=0), eps), np.zeros(k))
             else:
-                yes, no = split_rows(reached[rule.precondition], rule.condition, columns)
-                f[yes] += rule.yes
-                f[no] += rule.no
-                reached += [yes, no]
-            yield f
+                p, c = search.best(V)  # of smallest Z_t
+                if c is None:
+                    return
+                yes, no = (log_ratio(V[rows].sum(axis=0), eps) for rows in c.split(P[p], columns))
+                rule = DecisionNode(p, c, yes, no)
+            rule.add_to(f, columns, P)
+            D = np.exp(np.where(has, -f, f))  # D_1 exp(-Y f), normalised as in AdaBoost.MH
+            Z = float(D.mean())
+            yield rule, Z
+            D /= Z * (m * k)
 
-    def _features_of(self, rule: ADTRule) -> list[tuple[int, float]]:
-        return [] if rule.condition is None else [(rule.condition.feature, 1.0)]
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
+        f = np.zeros((columns.n, self.n_labels_))
+        reached: list[Rows] = []
+        for rule in self.rules_:
+            rule.add_to(f, columns, reached)
+            yield f
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
         """The tree in words; the scores of all lines that apply to an instance are added.
@@ -174,8 +188,8 @@ class ADTBoostMH(BoostedClassifier):
         Parameters
         ----------
         feature_names : sequence of str, optional
-            One name per feature; by default the columns of the data frame given to ``fit``, else
-            x0, x1, ...
+            One name per feature; by default the columns of the data frame given to ``fit``, or
+            else x0, x1, ...
         max_labels : int, default=5
             Labels named in each line: those with the largest scores, positive or negative.
 
@@ -184,9 +198,20 @@ class ADTBoostMH(BoostedClassifier):
         str
         """
         check_is_fitted(self)
-        return tree_text(
-            self.rules_, self._names(feature_names), list(self.label_names_), max_labels
-        )
+        names, labels = self._names(feature_names), list(self.label_names_)
+
+        def below(node: int, indent: str) -> Iterator[str]:
+            for t, rule in enumerate(self.rules_):
+                if rule.condition is None or rule.precondition != node:
+                    continue
+                for child, holds, scores in ((2 * t - 1, True, rule.yes), (2 * t, False, rule.no)):
+                    mark = f"({t})" if holds else " " * len(f"({t})")
+                    condition = rule.condition.text(names, holds)
+                    yield f"{indent}{mark} {condition}: {scores_text(scores, labels, max_labels)}"
+                    yield from below(child, indent + "|   ")
+
+        root = scores_text(self.rules_[0].yes, labels, max_labels)
+        return "\n".join([f"always: {root}", *below(0, "|   ")])
 
     def to_dot(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 3) -> str:
         """The tree as a graph in the language of Graphviz (``dot -Tsvg``).
@@ -200,6 +225,74 @@ class ADTBoostMH(BoostedClassifier):
         str
         """
         check_is_fitted(self)
-        return tree_dot(
-            self.rules_, self._names(feature_names), list(self.label_names_), max_labels
-        )
+        names, labels = self._names(feature_names), list(self.label_names_)
+
+        def prediction(node: int, scores: Floats) -> str:
+            text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")
+            return f'  p{node} [shape=ellipse, label="{text}"];'
+
+        lines = ["digraph ADTree {", prediction(0, self.rules_[0].yes)]
+        for t, rule in enumerate(self.rules_):
+            if rule.condition is None:
+                continue
+            lines += [
+                f'  s{t} [shape=box, label="{t}: {_quoted(rule.condition.text(names))}"];',
+                f"  p{rule.precondition} -> s{t} [style=dashed];",
+                prediction(2 * t - 1, rule.yes),
+                prediction(2 * t, rule.no),
+                f'  s{t} -> p{2 * t - 1} [label="yes"];',
+                f'  s{t} -> p{2 * t} [label="no"];',
+            ]
+        return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class _Search:
+    """Finds the precondition and the condition with the smallest Z, round by round.
+
+    A rule at node p leaves the weight outside p as it is: Z = 1 - W(p) + Z(p, c). So the best
+    condition of a node stays the best until the weights of its instances change, which a rule at
+    p does only to the instances of p; and no rule at p can reduce Z by more than W(p).
+    """
+
+    def __init__(self, bins: Bins, nodes: list[Rows]):
+        self.bins, self.nodes = bins, nodes
+        self.known: dict[int, tuple[float, Found | None]] = {}  # W(p) then, and the best condition
+
+    def best(self, V: Floats) -> tuple[int, Condition | None]:
+        """The precondition and the condition for weights V (n, 2q); None if none reduces Z."""
+        of_row = V.sum(axis=1)
+        W = np.array([of_row[rows].sum() for rows in self.nodes])
+        gains = np.zeros(len(W))
+        for p in np.argsort(-W, kind="stable"):
+            if W[p] < gains.max() - TIE:
+                break
+            gains[p] = self._gain(int(p), W[p], V)
+        if gains.max() <= TIE:
+            return 0, None
+        p = int(np.argmax(gains >= gains.max() - TIE))
+        found = self.known[p][1]
+        assert found is not None
+        self._forget_overlapping(p)
+        return p, found.condition
+
+    def _gain(self, p: int, W: float, V: Floats) -> float:
+        """How much the best rule at node p reduces Z."""
+        if p not in self.known:
+            rows = self.nodes[p]
+            some = None if len(rows) == self.bins.n else rows
+            found = best_condition(self.bins, V, "real", some) if len(rows) > 1 else None
+            self.known[p] = W, found
+        then, found = self.known[p]
+        # since then the weights of all instances of p have been divided by the same numbers
+        return 0.0 if found is None or then == 0 else (then - found.Z) * W / then
+
+    def _forget_overlapping(self, p: int) -> None:
+        changed = np.zeros(self.bins.n, dtype=bool)
+        changed[self.nodes[p]] = True
+        self.known = {
+            node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
+        }

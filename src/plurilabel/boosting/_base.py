@@ -1,4 +1,4 @@
-"""What the boosted learners share: the rounds, early stopping, stages, probabilities."""
+"""What the boosted learners share around their rounds: stopping, probabilities, stages, names."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._calibration import fit_slope
-from plurilabel.boosting._conditions import Columns
-from plurilabel.boosting._losses import Loss, PairLoss
+from plurilabel.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
 PROGRESS = 1e-9
-"""A round that takes a smaller share off the bound than this is the end of boosting."""
+"""Boosting ends with a round that reduces the bound by a smaller share than this."""
 
 
 class BoostedClassifier(ScoringClassifier):
-    """A sum of weak rules, found one per round.
+    """A sum of rules, one for each round.
 
-    Hooks: ``_grower(bins, columns, smoothing)`` makes a callable that turns the weights V (n, 2q)
-    into the next rule, or None;
-    ``_walk(columns)`` yields the scores after each rule of ``rules_``, which may still grow;
-    ``_features_of(rule)`` says which features a rule used, and how much of its gain each brought.
+    Hooks: ``_rounds(X, Y)`` is the algorithm of the paper and yields each rule with the product
+    of the Z so far; ``_walk(columns)`` yields the scores after each rule of ``rules_``. Learners
+    whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
     """
 
-    _loss: ClassVar[type[Loss]] = PairLoss
+    _measure: ClassVar[str] = "hamming_loss"  # what the bound is a bound of
+    _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where f minimises the loss
     _cut_at_zero: ClassVar[bool] = True
     _extra_rounds: ClassVar[int] = 0  # before the first of n_estimators
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -46,7 +46,7 @@ class BoostedClassifier(ScoringClassifier):
         "smoothing": [Interval(Real, 0, None, closed="neither"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "scoring": [str],
+        "scoring": [str, None],
         "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
         "random_state": ["random_state"],
     }
@@ -57,108 +57,92 @@ class BoostedClassifier(ScoringClassifier):
     smoothing: float | None
     validation_fraction: float | None
     n_iter_no_change: int
-    scoring: str
+    scoring: str | None
     calibration_folds: int | None
     random_state: Any
 
     rules_: list[Any]
 
     @abstractmethod
-    def _grower(self, bins: Bins, columns: Columns, smoothing: float) -> Any: ...
+    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[Any, float]]: ...
 
-    @abstractmethod
-    def _walk(self, columns: Columns) -> Iterator[NDArray[np.float64]]: ...
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
+        f = np.zeros((columns.n, self.n_labels_))
+        for rule in self.rules_:
+            rule.add_to(f, columns)
+            yield f
 
-    @abstractmethod
-    def _features_of(self, rule: Any) -> list[tuple[int, float]]: ...
+    def _fit_cut(self, f: Floats, Y: LabelMatrix) -> None:
+        """Fit what is subtracted from f."""
 
-    @abstractmethod
-    def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """The rules in words."""
+    def _minus_cut(self, f: Floats) -> Floats:
+        return f
 
     # fit -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        measure = get_measure(self.scoring)
-        if self.validation_fraction is None:
-            held = None
-            self.validation_scores_ = np.empty(0)
-            for _ in self._boost(X, Y):
-                pass
-        else:
-            X, X_held, Y, Y_held = self._hold_out(X, Y)
+        measure = get_measure(self.scoring or self._measure)
+        held = None
+        if self.validation_fraction is not None:
+            X, X_held, Y, Y_held = self._hold_out(X, Y, self.validation_fraction)
             held = X_held, Y_held
-            self._stop_early(self._boost(X, Y), X_held, Y_held, measure)
+            if measure.kind == "labels" and not self._cut_at_zero:
+                raise ValueError(
+                    f"scoring must be a measure of rankings for {type(self).__name__}, whose cut "
+                    f"is fitted after boosting; got {self.scoring!r}"
+                )
+        self._boost(X, Y, held, measure)
         self.n_estimators_ = max(0, len(self.rules_) - self._extra_rounds)
         self.feature_importances_ = self._importances()
         self._fit_link(X, Y, held)
 
-    def _boost(self, X: Any, Y: LabelMatrix) -> Iterator[float]:
-        """Add a rule per round to ``rules_``; yields the product of the Z_t so far."""
-        self.rules_, self.bound_ = [], np.empty(0)
-        loss = self._loss(Y)
-        if loss.start() == 0:
-            return
-        columns = Columns(X)
-        grow = self._grower(self._bins(X, Y.shape[1]), columns, self._epsilon(Y))
-        walk = self._walk(columns)
-        V, bound = loss.weights(np.zeros(Y.shape))
-        for _ in range(self.n_estimators + self._extra_rounds):
-            rule = grow(V)
-            if rule is None:
-                return
-            self.rules_.append(rule)
-            V, after = loss.weights(next(walk))
-            if not after < bound * (1 - PROGRESS) and len(self.rules_) > 1:
-                self.rules_.pop()
-                return
-            bound = after
-            self.bound_ = np.append(self.bound_, bound)
-            yield bound
-            if bound == 0:  # the weights have vanished: everything is learned
-                return
+    def _boost(self, X: Any, Y: LabelMatrix, held: tuple[Any, Any] | None, measure: Any) -> None:
+        """Keep the rules of the rounds, until no round helps any more.
 
-    def _hold_out(self, X: Any, Y: LabelMatrix) -> tuple[Any, Any, Any, Any]:
-        n, fraction = X.shape[0], self.validation_fraction
-        size = int(np.ceil(n * float(fraction or 0)))
+        With a held-out part, also until its measure has not improved for ``n_iter_no_change``
+        rounds; the rules up to the best round are kept.
+        """
+        self.rules_, bounds, values = [], [1.0], []
+        best, kept = -np.inf, 0
+        if held is not None:
+            staged = self._walk(Columns(held[0]))  # follows rules_ as it grows
+        for rule, bound in self._rounds(X, Y):
+            if self.rules_ and not bound < bounds[-1] * (1 - PROGRESS):
+                break
+            self.rules_.append(rule)
+            bounds.append(bound)
+            if held is not None:
+                f = next(staged)
+                answer = f if measure.kind == "scores" else (f > 0).astype(np.int8)
+                values.append(float(measure.function(held[1], answer)))
+                goodness = values[-1] if measure.greater_is_better else -values[-1]
+                if goodness > best or kept == 0:
+                    best, kept = goodness, len(values)
+                elif len(values) - kept >= self.n_iter_no_change:
+                    break
+            if bound == 0:  # all weights have vanished: there is nothing left to learn
+                break
+        if held is not None:
+            del self.rules_[kept:]
+        self.bound_ = np.array(bounds[1 : len(self.rules_) + 1])
+        self.validation_scores_ = np.array(values)
+
+    def _hold_out(self, X: Any, Y: LabelMatrix, fraction: float) -> list[Any]:
+        n = X.shape[0]
+        size = int(np.ceil(n * fraction))
         if size >= n:
             raise ValueError(
                 f"validation_fraction={fraction} leaves no instance to learn from, "
                 f"got n_samples={n}"
             )
-        parts = stratified_split(X, Y, sizes=(n - size, size), random_state=self.random_state)
-        return parts[0], parts[1], parts[2], parts[3]
+        return stratified_split(X, Y, sizes=(n - size, size), random_state=self.random_state)
 
-    def _stop_early(self, losses: Iterator[float], X: Any, Y: LabelMatrix, measure: Any) -> None:
-        """Boost until the held-out measure has not improved for a while; keep the best rules."""
-        if measure.kind == "labels" and not self._cut_at_zero:
-            raise ValueError(
-                f"scoring must be a measure of rankings for {type(self).__name__}, whose cut is "
-                f"fitted after boosting; got {self.scoring!r}"
-            )
-        sign = 1.0 if measure.greater_is_better else -1.0
-        walk = self._walk(Columns(X))
-        values: list[float] = []
-        best = -np.inf
-        kept = 0
-        for _ in losses:
-            f = next(walk)
-            answer = f if measure.kind == "scores" else (f > 0).astype(np.int8)
-            values.append(float(measure.function(Y, answer)))
-            if sign * values[-1] > best or kept == 0:
-                best, kept = sign * values[-1], len(values)
-            elif len(values) - kept >= self.n_iter_no_change:
-                break
-        self.validation_scores_ = np.array(values)
-        self.rules_ = self.rules_[:kept]
-        self.bound_ = self.bound_[:kept]
-
-    def _importances(self) -> NDArray[np.float64]:
-        """Share of each feature in what the rounds took off the logarithm of the bound."""
+    def _importances(self) -> Floats:
+        """Share of each feature in the decrease of the logarithm of the bound."""
         importances = np.zeros(self.n_features_in_)
         logs = np.log(np.maximum(np.append(1.0, self.bound_), np.finfo(float).tiny))
         for rule, drop in zip(self.rules_, -np.diff(logs)):
-            used = self._features_of(rule)
+            used = rule.features()
             total = sum(gain for _, gain in used)
             for feature, gain in used:
                 importances[feature] += drop * (gain / total if total > 0 else 1 / len(used))
@@ -167,20 +151,19 @@ class BoostedClassifier(ScoringClassifier):
 
     def _fit_link(self, X: Any, Y: LabelMatrix, held: tuple[Any, LabelMatrix] | None) -> None:
         """Fit the cut, and the slope where there are scores of instances not trained on."""
-        self.slope_ = self._loss.link_slope
+        self.slope_ = self._slope
         if self.calibration_folds is not None:
-            f = self._out_of_fold(X, Y)
+            f = self._out_of_fold(X, Y, self.calibration_folds)
             self._fit_cut(f, Y)
-            self.slope_ = fit_slope(self._minus_cut(f), Y, self.slope_)
+            self.slope_ = fit_slope(self._minus_cut(f), Y, self._slope)
             return
         if not self._cut_at_zero:
             self._fit_cut(self._final(X), Y)
         if held is not None:
-            self.slope_ = fit_slope(self._scores(held[0]), held[1], self.slope_)
+            self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope)
 
-    def _out_of_fold(self, X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
+    def _out_of_fold(self, X: Any, Y: LabelMatrix, folds: int) -> Floats:
         """Scores of each instance by as many rules, learned without its fold."""
-        folds = int(self.calibration_folds or 0)
         if folds > X.shape[0]:
             raise ValueError(
                 f"calibration_folds must be at most the {X.shape[0]} training instances, "
@@ -197,32 +180,24 @@ class BoostedClassifier(ScoringClassifier):
             f[test] = part.fit(X[train], Y[train])._final(X[test])
         return f
 
-    def _fit_cut(self, f: NDArray[np.float64], Y: LabelMatrix) -> None:
-        """Fit what is subtracted from f; AdaBoost.MH needs nothing."""
-
-    def _minus_cut(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
-        return f
-
     def _bins(self, X: Any, q: int) -> Bins:
         presence = self.rules == "presence" or (self.rules == "auto" and sparse.issparse(X))
         return Bins(X, presence=presence, max_bins=self.max_bins, width=2 * q)
 
-    def _epsilon(self, Y: LabelMatrix) -> float:
-        return 1.0 / (Y.shape[0] * Y.shape[1]) if self.smoothing is None else self.smoothing
+    def _epsilon(self, shape: tuple[int, ...]) -> float:
+        return 1.0 / (shape[0] * shape[1]) if self.smoothing is None else self.smoothing
 
     # answers -------------------------------------------------------------------------------
 
-    def _final(self, X: Any) -> NDArray[np.float64]:
+    def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
-        f = np.zeros((X.shape[0], self.n_labels_))
-        for f in self._walk(Columns(X)):  # noqa: B007
-            pass
-        return f
+        # the walk adds to one array and yields it after each rule
+        return [np.zeros((X.shape[0], self.n_labels_)), *self._walk(Columns(X))][-1]
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> Floats:
         return self._minus_cut(self._final(X))
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Probability of each label: the logistic function of ``slope_`` times the score.
 
         Returns
@@ -238,7 +213,7 @@ class BoostedClassifier(ScoringClassifier):
         q = proba.shape[1]
         return np.where(total > 0, proba, 1.0) / np.where(total > 0, total, q)
 
-    def staged_scores(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+    def staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
         """The scores f (n, q) after each round, before any cut is subtracted.
 
         Yields
@@ -268,7 +243,7 @@ class BoostedClassifier(ScoringClassifier):
         return tags
 
     def _names(self, feature_names: Sequence[str] | None) -> list[str]:
-        """Names of the features: given, seen in ``fit``, or made up."""
+        """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
         d = self.n_features_in_
         if feature_names is None:
             feature_names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
@@ -277,3 +252,24 @@ class BoostedClassifier(ScoringClassifier):
                 f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
             )
         return [str(name) for name in feature_names]
+
+
+def fit_slope(f: Floats, Y: LabelMatrix, start: float) -> float:
+    """The a > 0 for which sigmoid(a f) makes the labels most likely.
+
+    One number for all labels, and no intercept: neither the order of the labels nor the cut at
+    zero changes. The scores should be those of instances that were not trained on. The search is
+    within a factor of 100 of ``start``; where no score, or every score, is wrong, the result is
+    ``start``.
+    """
+    margin = np.where(dense(Y).astype(bool), f, -f)
+    right = margin > 0
+    if not f.any() or right.all() or not right.any():
+        return start  # the likelihood has no maximum
+
+    def negative_log_likelihood(log_slope: float) -> float:
+        return float(np.logaddexp(0.0, -np.exp(log_slope) * margin).mean())
+
+    bounds = np.log(start) - np.log(100), np.log(start) + np.log(100)
+    found = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
+    return float(np.exp(found.x))

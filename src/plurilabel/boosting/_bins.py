@@ -3,59 +3,58 @@
 Every feature is sorted once, when the bins are made. A round of boosting then multiplies the 0/1
 matrix (bins, instances) by the weights (instances, 2q); what lies below each cut is a cumulative
 sum over the bins of a feature. For sparse X the bin of the zeros is not stored: its sum is the
-total less the other bins, so a round costs as much as there are non-zeros.
+total minus the other bins, so the cost of a round is proportional to the number of non-zeros.
 
-Where every cut is wanted and a feature has many values, its bins hold several of them. The search
-looks into a bin only if a cut in there could be better than the best so far; see ``_search``.
+If every cut is wanted and a feature has many values, its bins hold several of them. The search
+looks into a bin only if a cut inside it could be better than the best so far; see ``_search``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import row_blocks
+from plurilabel.boosting._rules import Floats, Rows
+
 ENTRIES = 2**17
-"""Sums that are held at once: 1 MB, small enough for the cache."""
+"""Sums in memory at once: 1 MB, small enough for the cache."""
 
 ROUNDING = 1e-13
-"""Share of a total below which a difference from that total is taken for rounding."""
+"""A difference of two sums below this share of their size counts as rounding."""
 
 COARSE = 128
-"""Bins of a feature with more values where every cut is wanted."""
-
-
-@dataclass(frozen=True)
-class Feature:
-    """One feature's cuts and, for each bin, the instances in it."""
-
-    index: int
-    cuts: NDArray[np.float64]  # (b - 1,), empty for presence
-    counts: NDArray[np.intp]  # (b,) or (b + 1,) with the missing values last
-    members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
-    values: NDArray[np.float64] | None  # theirs, where there are cuts inside the bins
-    zeros: int  # the bin that is not stored, -1 if all are
+"""Bins of a feature with more values if every cut is wanted."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Features with equally many bins, as rows of one 0/1 matrix (g * slots, n)."""
+    """Features with equally many bins: a 0/1 matrix with a row for each bin, in CSR.
+
+    Where values of the features are missing, each has one more bin for them, its last.
+    """
 
     features: NDArray[np.intp]  # (g,)
     n_bins: int
-    slots: int  # n_bins, or one more for the missing values
-    zeros: NDArray[np.intp]  # (g,)
-    indptr: NDArray[np.int64]
-    members: NDArray[np.int32]
-    values: NDArray[np.float64] | None
+    counts: NDArray[np.intp]  # (g, n_bins), or one more for the missing values
+    zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 if all are
+    members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
+    values: Floats | None  # theirs, where there are cuts inside the bins
 
-    def sizes(self) -> NDArray[np.int64]:
+    @cached_property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where the members of each bin begin."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def sizes(self) -> NDArray[np.intp]:
         """Instances in each bin, (g, n_bins)."""
-        return np.diff(self.indptr).reshape(len(self.features), self.slots)[:, : self.n_bins]
+        return self.counts[:, : self.n_bins]
 
 
 @dataclass(frozen=True)
@@ -76,23 +75,21 @@ class Sums:
     """
 
     chunk: Chunk
-    H: NDArray[np.float64]
-    missing: NDArray[np.float64]
-    V: NDArray[np.float64]
+    H: Floats
+    missing: Floats
+    V: Floats
     place: NDArray[np.int32] | None
 
-    def inside(
-        self, g: NDArray[np.intp], k: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
         """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
 
-        Filled up with no weight and the value NaN; so are the instances that do not count, but
-        for their value.
+        Padded with zero weights and the value NaN. Instances that do not count have zero weight,
+        but keep their value.
         """
         chunk = self.chunk
         assert chunk.values is not None
-        start = chunk.indptr[g * chunk.slots + k]
-        size = chunk.indptr[g * chunk.slots + k + 1] - start
+        start = chunk.indptr[g * chunk.counts.shape[1] + k]
+        size = chunk.counts[g, k]
         at = np.arange(size.max())
         real = at < size[:, np.newaxis]
         where = np.where(real, start[:, np.newaxis] + at, 0)
@@ -120,25 +117,51 @@ class Bins:
     """
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
-        self.n, self.presence = X.shape[0], presence
-        features = [f for f in _features(X, presence, max_bins) if f is not None]
-        self._cuts = {f.index: f.cuts for f in features}
-        groups: dict[tuple[int, int, bool, bool], list[Feature]] = {}
-        for f in features:
-            bins = 2 if presence else len(f.cuts) + 1
-            key = bins, len(f.counts), f.zeros >= 0, f.values is not None
-            groups.setdefault(key, []).append(f)
+        self.n, self.presence, self.max_bins = X.shape[0], presence, max_bins
+        self._cuts: dict[int, Floats] = {}
+        groups: dict[tuple[int, int, bool, bool], list[Chunk]] = {}
+        for j, stored in enumerate(_columns(X, presence)):
+            f = self._binned(j, *stored)
+            if f is not None:
+                key = f.n_bins, f.counts.size, f.zeros[0] >= 0, f.values is not None
+                groups.setdefault(key, []).append(f)
         self._chunks = []
-        for (bins, slots, *_), members in groups.items():
-            step = max(1, ENTRIES // (slots * width))
-            for start in range(0, len(members), step):
-                self._chunks.append(_chunk(members[start : start + step], bins, slots))
+        for (_, slots, *_), features in groups.items():
+            for some in row_blocks(len(features), slots * width, ENTRIES):
+                self._chunks.append(_joined(features[some]))
+
+    def _binned(self, j: int, values: Floats, rows: NDArray[Any], unstored: int) -> Chunk | None:
+        """The bins of feature j, from its stored values; None if there is nothing to cut."""
+        unknown = np.isnan(values)
+        inner = None
+        if self.presence:
+            cuts, bins, zeros = np.empty(0), 2, 0
+            codes = np.ones(len(values), dtype=np.intp)
+            if unstored == 0 or unknown.all():
+                return None
+            order = np.argsort(unknown, kind="stable")
+        else:
+            distinct, counts = distinct_values(values[~unknown], unstored)
+            cuts = find_cuts(distinct, counts, self.max_bins or COARSE)
+            bins = len(cuts) + 1
+            if bins == 1:
+                return None
+            zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
+            codes = np.searchsorted(cuts, values)  # cuts strictly below the value
+            order = np.argsort(values, kind="stable")  # missing values come last
+            if self.max_bins is None and len(distinct) > bins:
+                inner = values[order]
+        self._cuts[j] = cuts
+        codes[unknown] = bins
+        sizes = np.bincount(codes, minlength=bins)[np.newaxis]
+        members = rows[order].astype(np.int32)
+        return Chunk(np.array([j]), bins, sizes, np.array([zeros]), members, inner)
 
     def threshold(self, feature: int, cut: int) -> float | None:
         """Value of a cut; None for presence."""
         return None if self.presence else float(self._cuts[feature][cut])
 
-    def sums(self, V: NDArray[np.float64], rows: NDArray[np.intp] | None = None) -> Iterator[Sums]:
+    def sums(self, V: Floats, rows: Rows | None = None) -> Iterator[Sums]:
         """Weights in each bin, for some features at a time.
 
         Parameters
@@ -155,7 +178,7 @@ class Bins:
         total = V.sum(axis=0)
         for chunk in self._chunks:
             g, b = len(chunk.features), chunk.n_bins
-            H = (_one_hot(chunk, place, len(V)) @ V).reshape(g, chunk.slots, -1)
+            H = (_one_hot(chunk, place, len(V)) @ V).reshape(*chunk.counts.shape, -1)
             if chunk.zeros[0] >= 0:
                 rest = total - H.sum(axis=1)
                 rest[rest < ROUNDING * total] = 0.0
@@ -176,22 +199,21 @@ def _one_hot(chunk: Chunk, place: NDArray[np.int32] | None, n: int) -> sparse.cs
     return sparse.csr_array((ones, members, indptr), shape=(len(indptr) - 1, n))
 
 
-def _chunk(features: list[Feature], n_bins: int, slots: int) -> Chunk:
-    counts = np.concatenate([f.counts for f in features])
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks of the same form as one."""
+    values = [f.values for f in chunks if f.values is not None]
     return Chunk(
-        features=np.array([f.index for f in features]),
-        n_bins=n_bins,
-        slots=slots,
-        zeros=np.array([f.zeros for f in features]),
-        indptr=np.concatenate([[0], np.cumsum(counts)]),
-        members=np.concatenate([f.members for f in features]),
-        values=None
-        if features[0].values is None
-        else np.concatenate([f.values for f in features if f.values is not None]),
+        features=np.concatenate([f.features for f in chunks]),
+        n_bins=chunks[0].n_bins,
+        counts=np.concatenate([f.counts for f in chunks]),
+        zeros=np.concatenate([f.zeros for f in chunks]),
+        members=np.concatenate([f.members for f in chunks]),
+        values=np.concatenate(values) if values else None,
     )
 
 
-def _features(X: Any, presence: bool, max_bins: int | None) -> Iterator[Feature | None]:
+def _columns(X: Any, presence: bool) -> Iterator[tuple[Floats, NDArray[Any], int]]:
+    """Stored values of each column, their rows, and the number of zeros that are not stored."""
     n, d = X.shape
     if presence or sparse.issparse(X):
         X = sparse.csc_array(X, copy=True)
@@ -199,50 +221,15 @@ def _features(X: Any, presence: bool, max_bins: int | None) -> Iterator[Feature 
         X.eliminate_zeros()
         for j in range(d):
             stored = slice(*X.indptr[j : j + 2])
-            values, rows = X.data[stored].astype(np.float64), X.indices[stored]
-            yield _feature(j, values, rows, n - len(rows), presence, max_bins)
+            rows = X.indices[stored]
+            yield X.data[stored].astype(np.float64), rows, n - len(rows)
     else:
         rows = np.arange(n, dtype=np.int32)
         for j in range(d):
-            yield _feature(j, X[:, j].astype(np.float64), rows, 0, presence, max_bins)
+            yield X[:, j].astype(np.float64), rows, 0
 
 
-def _feature(
-    j: int,
-    values: NDArray[np.float64],
-    rows: NDArray[Any],
-    unstored: int,
-    presence: bool,
-    max_bins: int | None,
-) -> Feature | None:
-    """Bins of one feature from its stored values; None if there is nothing to cut."""
-    unknown = np.isnan(values)
-    inner = None
-    if presence:
-        cuts, bins, zeros = np.empty(0), 2, 0
-        codes = np.ones(len(values), dtype=np.intp)
-        if unstored == 0 or unknown.all():
-            return None
-        order = np.argsort(unknown, kind="stable")
-    else:
-        distinct, counts = distinct_values(values[~unknown], unstored)
-        cuts = find_cuts(distinct, counts, max_bins or COARSE)
-        bins = len(cuts) + 1
-        if bins == 1:
-            return None
-        zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
-        codes = np.searchsorted(cuts, values)  # cuts strictly below the value
-        order = np.argsort(values, kind="stable")  # missing values come last
-        if max_bins is None and len(distinct) > bins:
-            inner = values[order]
-    codes[unknown] = bins
-    sizes = np.bincount(codes, minlength=bins)
-    return Feature(j, cuts, sizes, rows[order].astype(np.int32), inner, zeros)
-
-
-def distinct_values(
-    values: NDArray[np.float64], zeros: int
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def distinct_values(values: Floats, zeros: int) -> tuple[Floats, NDArray[np.intp]]:
     """Distinct values in order and how often they occur, with the zeros that are not stored."""
     distinct, counts = np.unique(values, return_counts=True)
     if zeros and not (distinct == 0).any():
@@ -251,7 +238,7 @@ def distinct_values(
     return distinct, counts
 
 
-def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(values: Floats) -> Floats:
     """Thresholds midway between neighbours, along the last axis."""
     low, high = values[..., :-1], values[..., 1:]
     cuts = low / 2 + high / 2
@@ -259,13 +246,11 @@ def between(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(cuts < high, cuts, low)
 
 
-def find_cuts(
-    distinct: NDArray[np.float64], counts: NDArray[np.intp], max_bins: int
-) -> NDArray[np.float64]:
+def find_cuts(distinct: Floats, counts: NDArray[np.intp], max_bins: int) -> Floats:
     """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins.
 
-    Where these are too many, those are kept that leave about equally many values in each bin;
-    zero, if it occurs, has a bin of its own, so that sparse and dense columns are cut alike.
+    If there are too many, those are kept that leave about equally many values in each bin; zero,
+    if it occurs, has its own bin, so that sparse and dense columns are cut alike.
     """
     cuts = between(distinct)
     if len(distinct) <= max_bins:

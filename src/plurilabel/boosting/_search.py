@@ -1,11 +1,11 @@
-"""The condition with the smallest Z: the heart of a round.
+"""The search for the condition with the smallest Z: the heart of a round.
 
 For every cut, the weights on both sides come from sums over bins. Each label costs 2 sqrt(W+ W-)
-on each side, or what the variant makes of it, and Z grows with the sum of the costs. Costs are
-concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and a
-label costs least when all or none of the bin's W+, and all or none of its W-, has gone over. The
-least of these four cases is a lower bound for every cut inside the bin; few bins must be looked
-into, and still no cut is missed.
+on each side, or what the algorithm makes of it, and Z grows with the sum of the costs. Costs are
+concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and
+a label costs least when all or none of the bin's W+, and all or none of its W-, has moved. The
+least of these four cases is a lower bound for every cut inside the bin; so few bins have to be
+searched, and still no cut is missed.
 """
 
 from __future__ import annotations
@@ -16,28 +16,41 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import row_blocks
 from plurilabel.boosting._bins import ENTRIES, Bins, Sums, between
-from plurilabel.boosting._conditions import Condition
+from plurilabel.boosting._rules import Condition, Floats, Rows
 
 TIE = 1e-9
 """Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
-order of the training rows, which moves sums by a rounding, cannot choose the rule."""
+order of the training rows, which changes sums by rounding, cannot choose the rule."""
 
-Array = NDArray[np.float64]
-Cost = Callable[[Array, Array], Array]
-"""What a label costs on a side with weights W+ and W-."""
-Combine = Callable[[Array, Array, Array], Array]
-"""Z from the costs of all labels on both sides, the weight covered, and the weight missing."""
+
+def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
+    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others.
+
+    Their sums over a block of instances are the W+ and W- of its labels.
+    """
+    n, q = D.shape
+    V = np.empty((n, 2 * q))
+    np.multiply(D, has, out=V[:, :q])
+    np.subtract(D, V[:, :q], out=V[:, q:])
+    return V
+
+
+def log_ratio(W: Floats, smoothing: float) -> Floats:
+    """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
+    q = W.shape[-1] // 2
+    return 0.5 * (np.log(W[..., :q] + smoothing) - np.log(W[..., q:] + smoothing))
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a variant makes of the weights, and which sides (yes, no) it predicts on."""
+    """What an algorithm makes of the weights, and on which sides (yes, no) it predicts."""
 
-    speaks: tuple[bool, bool]
-    no: Cost
-    yes: Cost
-    combine: Combine
+    predicts: tuple[bool, bool]
+    no: Callable[[Floats, Floats], Floats]  # what a label costs on a side with weights W+ and W-
+    yes: Callable[[Floats, Floats], Floats]
+    Z: Callable[[Floats, Floats, Floats], Floats]  # from all costs, the weight covered and missing
 
 
 @dataclass(frozen=True)
@@ -48,46 +61,45 @@ class Found:
     ----------
     condition : Condition
     Z : float
-        What it makes of the weight of the rows searched.
-    speaks : tuple of bool
+        What is left of the weight of the rows searched.
+    predicts : tuple of bool
         Whether the rule predicts where the condition holds, and where it does not.
     """
 
     condition: Condition
     Z: float
-    speaks: tuple[bool, bool] = (True, True)
+    predicts: tuple[bool, bool] = (True, True)
 
     def rank(self) -> tuple[int, float, bool]:
-        """Which of equals comes first."""
-        threshold = self.condition.threshold
-        return self.condition.feature, threshold or 0.0, not self.speaks[0]
+        """The order among conditions of equal Z."""
+        return self.condition.feature, self.condition.threshold or 0.0, not self.predicts[0]
 
 
 def best_condition(
-    bins: Bins, V: NDArray[np.float64], variant: str, rows: NDArray[np.intp] | None = None
+    bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
 ) -> Found | None:
     """Search all cuts of all features; None if there is no cut.
 
     Parameters
     ----------
     V : ndarray of shape (n, 2q)
-        Weights of the pairs whose instance has the label, then of those whose instance has not.
-    variant : "real", "discrete" or "abstain"
+        Weights from :func:`by_sign`.
+    algorithm : "real", "discrete" or "abstain"
     rows : ndarray of int, optional
-        Instances among which to search.
+        Instances to search among.
     """
     best = np.inf
     firsts: list[Found] = []  # of the best cuts in each part of the search
     for sums in bins.sums(V, rows):
         below, above = _below_and_above(sums.H)
         covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
-        for criterion in _criteria(variant, bins.presence):
+        for criterion in _criteria(algorithm, bins.presence):
             Z = _Z(criterion, below, above, covered, sums.missing)  # (g, b - 1)
             best = min(best, float(Z.min()))
             g, cut = _first(Z)
             feature = int(sums.chunk.features[g])
             condition = Condition(feature, bins.threshold(feature, cut))
-            firsts.append(Found(condition, float(Z.min()), criterion.speaks))
+            firsts.append(Found(condition, float(Z.min()), criterion.predicts))
             if sums.chunk.values is not None:
                 for found in _inside(sums, below, above, covered, criterion, best):
                     best = min(best, found.Z)
@@ -97,19 +109,20 @@ def best_condition(
 
 
 def _inside(
-    sums: Sums, below: Array, above: Array, covered: Array, criterion: Criterion, best: float
+    sums: Sums, below: Floats, above: Floats, covered: Floats, criterion: Criterion, best: float
 ) -> Iterator[Found]:
     """The first of the best cuts inside bins, for some bins at a time."""
     sizes, width = sums.chunk.sizes(), sums.H.shape[2]
     bins = np.argwhere(sizes > 1)
     promising = []
-    for g, k in _batches(bins, ENTRIES // width):
+    for some in row_blocks(len(bins), width, ENTRIES):
+        g, k = bins[some].T
         h, L, R = sums.H[g, k], _before(below, g, k), _after(above, g, k)
         costs = _least_costs(criterion, L, R, h)
-        least = criterion.combine(costs, covered[g, 0], sums.missing[g, 0])
-        promising.append(least <= best + TIE)
+        promising.append(criterion.Z(costs, covered[g, 0], sums.missing[g, 0]) <= best + TIE)
     bins = bins[np.concatenate(promising)] if promising else bins
-    for g, k in _batches(bins, ENTRIES // (int(sizes.max()) * width)):
+    for some in row_blocks(len(bins), int(sizes.max()) * width, ENTRIES):
+        g, k = bins[some].T
         weights, values = sums.inside(g, k)
         up, down = _below_and_above(weights)
         up += _before(below, g, k)[:, np.newaxis]
@@ -120,10 +133,10 @@ def _inside(
         if np.isfinite(Z[i, j]):
             threshold = float(between(values[i, j : j + 2])[0])
             condition = Condition(int(sums.chunk.features[g[i]]), threshold)
-            yield Found(condition, float(Z.min()), criterion.speaks)
+            yield Found(condition, float(Z.min()), criterion.predicts)
 
 
-def _least_costs(criterion: Criterion, L: Array, R: Array, h: Array) -> Array:
+def _least_costs(criterion: Criterion, L: Floats, R: Floats, h: Floats) -> Floats:
     """The least that a cut inside a bin can cost, from the weights below, above and in it."""
     q = h.shape[1] // 2
     cases = []
@@ -137,67 +150,53 @@ def _least_costs(criterion: Criterion, L: Array, R: Array, h: Array) -> Array:
     return np.minimum.reduce(cases).sum(axis=1)
 
 
-def _before(below: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+def _before(below: Floats, g: Rows, k: Rows) -> Floats:
     """Weight in the bins before bin k."""
     return np.where((k > 0)[:, np.newaxis], below[g, np.maximum(k - 1, 0)], 0.0)
 
 
-def _after(above: Array, g: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+def _after(above: Floats, g: Rows, k: Rows) -> Floats:
     """Weight in the bins after bin k."""
     last = above.shape[1]
     return np.where((k < last)[:, np.newaxis], above[g, np.minimum(k, last - 1)], 0.0)
 
 
-def _batches(bins: NDArray[np.intp], size: int) -> Iterator[NDArray[np.intp]]:
-    for start in range(0, len(bins), max(1, size)):
-        yield bins[start : start + max(1, size)].T
-
-
-def _Z(criterion: Criterion, no: Array, yes: Array, covered: Array, missing: Array) -> Array:
+def _Z(criterion: Criterion, no: Floats, yes: Floats, covered: Floats, missing: Floats) -> Floats:
     q = no.shape[-1] // 2
     costs = criterion.no(no[..., :q], no[..., q:]).sum(axis=-1)
     costs += criterion.yes(yes[..., :q], yes[..., q:]).sum(axis=-1)
-    return criterion.combine(costs, covered, missing)
+    return criterion.Z(costs, covered, missing)
 
 
-def _first(Z: Array) -> tuple[int, int]:
-    """Where the first of the least values is, row by row."""
+def _first(Z: Floats) -> tuple[int, int]:
+    """Position of the first of the smallest values, row by row."""
     row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
     return int(row), int(column)
 
 
-def _below_and_above(H: Array) -> tuple[Array, Array]:
+def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
     """Sums on both sides of each cut, (g, b - 1, 2q)."""
     if H.shape[1] == 2:
-        return H[:, :1].copy(), H[:, 1:].copy()
+        return H[:, :1], H[:, 1:]
     below = np.cumsum(H[:, :-1], axis=1)
     # summed from the other end, not total - below: a side without weight must be exactly zero,
-    # because the square root makes much of a rounding error
+    # because the square root magnifies a rounding error
     above = np.cumsum(H[:, :0:-1], axis=1)[:, ::-1]
     return below, above
 
 
-def _criteria(variant: str, presence: bool) -> list[Criterion]:
-    if variant == "real":
+def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
+    if algorithm == "real":
         return [Criterion((True, True), _root, _root, _sum)]
-    if variant == "discrete":
-        return [Criterion((True, True), _wrong, _wrong, _at_best_alpha)]
-    choices = [Criterion((True, False), _weight, _root, _sum)]
-    if not presence:  # BoosTexter speaks where the word is; a threshold has two like sides
-        choices.append(Criterion((False, True), _root, _weight, _sum))
+    if algorithm == "discrete":
+        return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
+    choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
+    if not presence:  # BoosTexter predicts where the word is; the sides of a threshold are alike
+        choices.append(Criterion((False, True), _root, np.add, _sum))
     return choices
 
 
-def _sum(costs: Array, covered: Array, missing: Array) -> Array:
-    del covered
-    return costs + missing
-
-
-def _at_best_alpha(wrong: Array, covered: Array, missing: Array) -> Array:
-    return 2 * np.sqrt(wrong * (covered - wrong)) + missing
-
-
-def _root(plus: Array, minus: Array) -> Array:
+def _root(plus: Floats, minus: Floats) -> Floats:
     """Of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
     cost = plus * minus
     np.sqrt(cost, out=cost)
@@ -205,11 +204,11 @@ def _root(plus: Array, minus: Array) -> Array:
     return cost
 
 
-def _weight(plus: Array, minus: Array) -> Array:
-    """Of a side that abstains."""
-    return plus + minus
+def _sum(costs: Floats, covered: Floats, missing: Floats) -> Floats:
+    del covered
+    return costs + missing
 
 
-def _wrong(plus: Array, minus: Array) -> Array:
-    """Of a side that predicts +1 or -1: what the better of the two gets wrong."""
-    return np.minimum(plus, minus)
+def _at_best_alpha(wrong: Floats, covered: Floats, missing: Floats) -> Floats:
+    """One weight alpha for the whole rule, which predicts the heavier of W+ and W- everywhere."""
+    return 2 * np.sqrt(wrong * (covered - wrong)) + missing

@@ -1,19 +1,18 @@
-"""Neural networks for several labels: BP-MLL, and its loss for networks of your own.
+"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
 
 The package imports without torch and without Keras; what needs one of them says so when it is
-asked for.
+used.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._public import publish
 from plurilabel._roster import Learner
-from plurilabel.neural._bpmll import BPMLL
+from plurilabel.neural._bpmll._bpmll import BPMLL
 from plurilabel.neural._keras import bp_mll_loss
-from plurilabel.neural._losses import asymmetric_loss, pairwise_exponential_loss
 
 if TYPE_CHECKING:
-    from plurilabel.neural._loss_module import BPMLLLoss
+    from plurilabel.neural._losses import BPMLLLoss, asymmetric_loss, pairwise_exponential_loss
 
 __all__ = [
     "BPMLL",
@@ -26,11 +25,11 @@ __all__ = [
 ROSTER = {
     "BPMLL": Learner(
         {
-            "BPMLL((8,), max_epochs=12, learning_rate=0.05)": {},
-            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='squared')": {},
-            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='cross-entropy', "
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05)": {},
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='squared')": {},
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='cross-entropy', "
             "threshold=None)": {},
-            "BPMLL((8,), max_epochs=12, learning_rate=0.05, loss='asymmetric', "
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
             "activation='relu')": {},
         },
         needs="torch",
@@ -41,11 +40,11 @@ publish(globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name == "BPMLLLoss":  # derives from torch.nn.Module
-        from plurilabel.neural._torch import import_torch
+    if name in ("BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"):
+        from plurilabel.neural._bpmll._training import import_torch
 
-        import_torch("plurilabel.neural.BPMLLLoss")
-        from plurilabel.neural._loss_module import BPMLLLoss
+        import_torch(f"plurilabel.neural.{name}")
+        from plurilabel.neural import _losses
 
-        return BPMLLLoss
+        return getattr(_losses, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

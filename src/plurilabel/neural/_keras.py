@@ -9,7 +9,7 @@ def bp_mll_loss(y_true: Any, y_pred: Any) -> Any:
     """The pairwise error of BP-MLL for Keras, on any of its backends.
 
     Pass it as ``model.compile(loss=bp_mll_loss, ...)``; the last layer should be a
-    ``Dense(q, activation="tanh")``. Keras takes the mean over the batch. A saved model is read
+    ``Dense(q, activation="tanh")``. Keras takes the mean over the batch. A saved model is loaded
     with ``keras.saving.load_model(path, custom_objects={"bp_mll_loss": bp_mll_loss})``.
 
     Parameters
@@ -35,7 +35,7 @@ def bp_mll_loss(y_true: Any, y_pred: Any) -> Any:
     scores = ops.convert_to_tensor(y_pred)
     if backend.standardize_dtype(scores.dtype) not in ("float32", "float64"):
         scores = ops.cast(scores, "float32")
-    # a shift of all scores of a row does not change the error, but spares digits
+    # a shift of all scores of a row does not change the error, but preserves precision
     scores = scores - ops.stop_gradient(ops.mean(scores, axis=1, keepdims=True))
     has = ops.cast(ops.convert_to_tensor(y_true) > 0, scores.dtype)
 

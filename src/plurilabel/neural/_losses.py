@@ -1,11 +1,17 @@
-"""Errors of a network's outputs, on torch tensors. Importing this file does not import torch."""
+"""Errors of a network's outputs, on torch tensors: the one file that imports torch at its head.
+
+The package loads it when one of its names is used.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from torch import Tensor
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
+
+INF = float("inf")
 
 
 def pairwise_exponential_loss(
@@ -16,36 +22,36 @@ def pairwise_exponential_loss(
     indices: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    r"""The error of BP-MLL: every label of an instance should score above every other one.
+    r"""The error of BP-MLL: every label of an instance should score above every other label.
 
-    With the labels Y of an instance, the others D, and its scores c,
+    With the labels Y of an instance, the other labels D, and its scores c,
 
     .. math:: E = \frac{1}{|Y| |D|} \sum_{k \in Y} \sum_{l \in D} \exp(-(c_k - c_l))
                 = \frac{1}{|Y|} \sum_{k \in Y} e^{-c_k} \cdot
                   \frac{1}{|D|} \sum_{l \in D} e^{c_l}.
 
-    The second form costs time linear in the number of labels. Scores may be large: they are
-    shifted first, by an amount for each instance such that neither factor overflows; an E that
-    the type of the scores cannot hold, above e^86 in single precision, is cut there. An instance
-    with all labels or none has the error 0. The gradient is computed along with E; it cannot be
-    differentiated again.
+    The second form takes time linear in the number of labels. Scores may be large: the scores of
+    each instance are shifted first so that neither factor overflows; an E that the type of the
+    scores cannot hold, above e^86 in single precision, is clipped. An instance with all labels or
+    none has the error 0. The gradient is computed along with E; it cannot be differentiated
+    again.
 
     Parameters
     ----------
     scores : float tensor of shape (n, q)
-        Outputs of a network, best bounded by a tanh as in the paper: the error grows
+        Outputs of a network, preferably bounded by a tanh as in the paper: the error grows
         exponentially with c_l - c_k. Half precision is computed in single precision.
     targets : tensor of shape (n, q), or (n, m) with ``indices=True``
         1 for the labels of an instance, 0 for the others. With ``indices=True``: the numbers of
-        its labels, filled up with -1. Targets with q columns then need not be built and moved to
-        the device, which helps where labels are very many.
+        its labels, padded with -1. Then targets with q columns need not be built and moved to the
+        device, which helps with very many labels.
     weight : float tensor of shape (q,) or (n, q), optional
-        Weights that are not negative: the means over Y and D become weighted means, and a pair
-        counts by the product of its labels' weights. A label of weight 0 is left out; with shape
-        (n, q), which ``indices=True`` does not take, that is a way to leave out unknown labels.
+        Non-negative weights: the means over Y and D become weighted means, and a pair counts by
+        the product of its labels' weights. A label of weight 0 is left out; with shape (n, q),
+        which ``indices=True`` does not accept, this is a way to leave out unknown labels.
     indices : bool, default=False
     reduction : {"mean", "sum", "none"}, default="mean"
-        Over the n instances, those with error 0 among them.
+        Over all n instances, including those with error 0.
 
     Returns
     -------
@@ -69,20 +75,127 @@ def pairwise_exponential_loss(
     >>> pairwise_exponential_loss(scores, torch.tensor([[0, -1]]), indices=True) == loss
     tensor(True)
     """
-    from plurilabel.neural._pairwise import PairwiseExponential, mask_of
-
     _check(scores, targets, weight, indices, reduction)
     if scores.dtype.itemsize < 4:
         scores = scores.float()
-    has = (mask_of(targets, scores.shape[1]) if indices else targets > 0).to(scores.dtype)
+    has = (_mask_of(targets, scores.shape[1]) if indices else targets > 0).to(scores.dtype)
     return _reduced(PairwiseExponential.apply(scores, has, weight, False), reduction)
 
 
-def bounded_pairwise_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """The mean of the same error for scores that a tanh bounds: nothing can overflow."""
-    from plurilabel.neural._pairwise import PairwiseExponential
+class BPMLLLoss(torch.nn.Module):
+    """The pairwise error of BP-MLL, for any torch network.
 
-    return PairwiseExponential.apply(scores, targets.to(scores.dtype), None, True).mean()
+    Linear in the number of labels; see :func:`pairwise_exponential_loss` for the definition and
+    for the form of the targets.
+
+    Parameters
+    ----------
+    weight : float tensor of shape (q,), optional
+        Weights of the labels. A buffer: it moves to the device with the module.
+    indices : bool, default=False
+        Whether targets are padded label numbers (n, m) rather than 0/1 (n, q).
+    reduction : {"mean", "sum", "none"}, default="mean"
+
+    Examples
+    --------
+    >>> import torch
+    >>> from plurilabel.neural import BPMLLLoss
+    >>> network = torch.nn.Sequential(torch.nn.Linear(5, 3), torch.nn.Tanh())
+    >>> loss = BPMLLLoss()(network(torch.zeros(2, 5)), torch.tensor([[1, 0, 1], [0, 1, 0]]))
+    >>> loss.backward()
+    >>> network[0].bias.grad.shape
+    torch.Size([3])
+    """
+
+    __module__ = "plurilabel.neural"
+    weight: Tensor | None
+
+    def __init__(
+        self, *, weight: Tensor | None = None, indices: bool = False, reduction: str = "mean"
+    ):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.indices = indices
+        self.reduction = reduction
+
+    def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
+        """The error of scores (n, q) for these targets."""
+        return pairwise_exponential_loss(
+            scores,
+            targets,
+            weight=self.weight,
+            indices=self.indices,
+            reduction=self.reduction,
+        )
+
+    def extra_repr(self) -> str:
+        """What ``repr`` shows."""
+        return f"indices={self.indices}, reduction={self.reduction!r}"
+
+
+class PairwiseExponential(torch.autograd.Function):
+    """E of each row and dE/dc, from scores c (n, q) and the row's labels, 0 and 1 as floats.
+
+    With weights P of the labels and N of the others, zero elsewhere,
+
+        own = sum P e^{-c} / sum P,  other = sum N e^{c} / sum N,  E = own * other,
+        dE/dc = own N e^{c} / sum N - other P e^{-c} / sum P.
+
+    One exponential for each score, where automatic differentiation of log-sum-exps takes four.
+    E stays the same if all scores of a row move by s: halfway between the lowest label and the
+    highest other label, neither factor can overflow unless E does, and then both are clipped.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, c: Tensor, has: Tensor, weight: Tensor | None, bounded: bool) -> Tensor:
+        P, N = has, 1 - has
+        sign = N - P  # of the exponent
+        if weight is not None:
+            P, N = P * weight, N * weight
+        # what a row without pairs is divided by does not matter, if it is not zero
+        p = P.sum(1, keepdim=True).clamp_(min=1e-30)
+        n = N.sum(1, keepdim=True).clamp_(min=1e-30)
+        if bounded:
+            z = c * sign
+        else:
+            z = (c - _halfway(c, P, N)).mul_(sign)  # -inf throughout in rows without pairs
+            if weight is not None:
+                z.masked_fill_(weight <= 0, -INF)
+            z.clamp_(max=43.0 if z.dtype.itemsize == 4 else 354.0)  # E would not be finite
+        e = z.exp_()
+        Pe, Ne = P * e, N.mul_(e)
+        own, other = Pe.sum(1, keepdim=True).div_(p), Ne.sum(1, keepdim=True).div_(n)
+        error = (own * other).squeeze(1)
+        ctx.save_for_backward(Ne.mul_(own.div_(n)).addcmul_(Pe, other.div_(p), value=-1))
+        return error
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "the pairwise exponential loss can be differentiated once: create_graph=True "
+                "asks for more"
+            )
+        (gradient,) = ctx.saved_tensors
+        return gradient * grad.unsqueeze(1), None, None, None
+
+
+def _halfway(c: Tensor, P: Tensor, N: Tensor) -> Tensor:
+    """Between the lowest label of a row and the highest of the others; infinite without pairs."""
+    low = c.masked_fill(P <= 0, INF).amin(1, keepdim=True)
+    high = c.masked_fill(N <= 0, -INF).amax(1, keepdim=True)
+    return low / 2 + high / 2
+
+
+def _mask_of(indices: Tensor, q: int) -> Tensor:
+    """A mask (n, q) of label numbers (n, m) that are padded with -1."""
+    mask = torch.zeros(len(indices), q, dtype=torch.bool, device=indices.device)
+    if indices.shape[1] == 0:
+        return mask
+    # a padded place repeats the highest label of its row: it must point somewhere
+    highest = indices.amax(1, keepdim=True)
+    numbers = indices.where(indices >= 0, highest.clamp(min=0)).long()
+    return mask.scatter_(1, numbers, (highest >= 0).expand_as(numbers))
 
 
 def asymmetric_loss(
@@ -108,9 +221,9 @@ def asymmetric_loss(
     targets : tensor of shape (n, q)
         0 and 1.
     gamma_pos, gamma_neg : float, default=0 and 4
-        How much less sure answers count; 0 and 0 with ``clip=0`` is the cross-entropy.
+        How much less confident answers count; 0 and 0 with ``clip=0`` is the cross-entropy.
     clip : float, default=0.05
-        The margin m: negatives of a smaller probability count nothing.
+        The margin m: negatives with a smaller probability do not count.
     reduction : {"mean", "sum", "none"}, default="mean"
         Over the instances; the error of an instance is a sum over its labels.
 
@@ -142,30 +255,13 @@ def asymmetric_loss(
     return _reduced(own.where(targets > 0, other).sum(1), reduction)
 
 
-def cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
-    """Mean over the instances of the sum over the labels of -log P(what the target says)."""
-    from torch.nn.functional import binary_cross_entropy_with_logits as of_logits
-
-    return of_logits(scores, targets.to(scores.dtype), reduction="sum") / len(scores)
-
-
-def squared_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """The error of BasicBP: squared distance to +1 for labels, -1 for the others."""
-    from torch.nn.functional import mse_loss
-
-    wanted = 2 * targets.to(scores.dtype) - 1
-    return mse_loss(scores, wanted, reduction="sum") / len(scores)
-
-
 def _softplus(x: Tensor) -> Tensor:
     """log(1 + exp(x)), stable."""
     return x.clamp(min=0) + x.abs().neg().exp().log1p()
 
 
 def _reduced(errors: Tensor, reduction: str) -> Tensor:
-    if reduction == "none":
-        return errors
-    return errors.mean() if reduction == "mean" else errors.sum()
+    return errors if reduction == "none" else getattr(errors, reduction)()
 
 
 def _check(
@@ -193,3 +289,34 @@ def _check(
         raise ValueError(
             f"weight must have one entry per label, {q}, got the shape {tuple(weight.shape)}"
         )
+
+
+# what BPMLL trains with ----------------------------------------------------------------------
+
+
+def bounded_pairwise_loss(scores: Tensor, targets: Tensor) -> Tensor:
+    """The mean pairwise error for scores that a tanh bounds: nothing can overflow."""
+    return PairwiseExponential.apply(scores, targets.to(scores.dtype), None, True).mean()
+
+
+def cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
+    """Mean over the instances of the sum over the labels of -log P(target)."""
+    targets = targets.to(scores.dtype)
+    return binary_cross_entropy_with_logits(scores, targets, reduction="sum") / len(scores)
+
+
+def squared_loss(scores: Tensor, targets: Tensor) -> Tensor:
+    """The error of BasicBP: squared distance to +1 for labels, -1 for the others."""
+    return mse_loss(scores, 2 * targets.to(scores.dtype) - 1, reduction="sum") / len(scores)
+
+
+ERRORS = {
+    "bpmll": bounded_pairwise_loss,
+    "squared": squared_loss,
+    "cross-entropy": cross_entropy,
+    "asymmetric": asymmetric_loss,
+}
+"""The error of a batch for each ``loss`` of BPMLL."""
+
+for _function in (pairwise_exponential_loss, asymmetric_loss):
+    _function.__module__ = "plurilabel.neural"  # loaded after the package is published

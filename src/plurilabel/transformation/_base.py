@@ -103,7 +103,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
                 )
         if routed.get("sample_weight") is not None:
             routed["sample_weight"] = check_sample_weight(
-                routed["sample_weight"], X, dtype=np.float64
+                routed["sample_weight"], X, non_negative=False
             )
         return routed
 

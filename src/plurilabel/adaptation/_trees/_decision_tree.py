@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch
 
-from plurilabel._compat import StrOptions
-from plurilabel.adaptation._trees_base import TreeClassifier, dense_labels, engine_labels
+from plurilabel._blocks import dense
+from plurilabel._compat import constraints_of
+from plurilabel.adaptation._trees._base import TreeClassifier, engine_labels
 
 
 class MLDecisionTree(TreeClassifier):
@@ -21,14 +22,14 @@ class MLDecisionTree(TreeClassifier):
 
         MLEnt = sum_j -p_j log2 p_j - (1 - p_j) log2 (1 - p_j),
 
-    p_j being the frequency of label j in the node. The probability of a label is its frequency in
-    the leaf of x; labels above 0.5 are predicted.
+    where p_j is the frequency of label j in the node. The probability of a label is its frequency
+    in the leaf of x; labels above 0.5 are predicted.
 
     Parameters
     ----------
     criterion : {"entropy", "gini"}, default="entropy"
-        ``"gini"`` sums the labels' Gini impurities instead. It is faster, the more labels the
-        more: see the notes.
+        ``"gini"`` sums the labels' Gini impurities instead. It is faster, especially with many
+        labels: see the notes.
     splitter : {"best", "random"}, default="best"
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, \
 max_leaf_nodes, min_impurity_decrease, random_state :
@@ -39,9 +40,10 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     Attributes
     ----------
     estimator_ : sklearn.tree.DecisionTreeClassifier or DecisionTreeRegressor
-        The tree, for ``sklearn.tree.plot_tree`` and the like.
+        The tree, for ``sklearn.tree.plot_tree`` and similar functions.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of impurity. Like the next two computed when asked.
+        Share of each feature in the decrease of impurity. This and the next two are computed on
+        access.
     label_importances_ : ndarray of shape (q,)
         Share of each label: which labels the splits served.
     label_feature_importances_ : ndarray of shape (q, d)
@@ -56,11 +58,11 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     The engine is scikit-learn's; it takes the mean over the labels instead of the sum. So
     ``min_impurity_decrease`` and ``ccp_alpha`` are in units of MLEnt / q for ``"entropy"``. For
     ``"gini"`` they are in units of the mean of p (1 - p), half the Gini impurity: that is the
-    variance of a 0/1 label, so the engine is the regression tree, whose splits are the same and
-    which needs no logarithms (the times are at :class:`MLRandomForest`).
+    variance of a 0/1 label, so the engine is the regression tree, which makes the same splits and
+    needs no logarithms (for times see :class:`MLRandomForest`).
 
-    Dense features may be missing. Sparse X stays sparse. Y is made dense: the engine needs 8 n q
-    bytes, and keeps 16 q bytes for each node (8 q for ``"gini"``).
+    Dense features may have missing values. Sparse X stays sparse. Y is made dense: the engine
+    needs 8 n q bytes, and keeps 16 q bytes for each node (8 q for ``"gini"``).
 
     References
     ----------
@@ -81,7 +83,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
-        "splitter": [StrOptions({"best", "random"})],
+        **constraints_of(DecisionTreeClassifier, "splitter"),
     }
 
     def __init__(
@@ -123,7 +125,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     def cost_complexity_pruning_path(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Bunch:
-        """The values of ``ccp_alpha`` at which pruning removes something more.
+        """The values of ``ccp_alpha`` at which pruning removes further nodes.
 
         Parameters
         ----------
@@ -137,5 +139,6 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         """
         fresh = clone(self)
         X, Y = fresh._validate_fit(X, y)
-        labels = engine_labels(dense_labels(Y))
-        return fresh._engine().cost_complexity_pruning_path(X, labels, sample_weight)
+        return fresh._engine().cost_complexity_pruning_path(
+            X, engine_labels(dense(Y)), sample_weight
+        )

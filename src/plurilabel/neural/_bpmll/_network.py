@@ -1,15 +1,13 @@
-"""A multi-layer network as plain arrays: where it starts, what it answers, and its torch form."""
+"""A network as plain arrays: activations, first weights, and its form as a torch module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit
 
 Weights = list[NDArray[np.float32]]
@@ -23,18 +21,8 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
 
 
-def check_hidden_layers(sizes: Any) -> tuple[int, ...]:
-    """Sizes of the hidden layers: numbers of units, perhaps none."""
-    sizes = tuple(sizes)
-    if not all(isinstance(size, Integral) and int(size) > 0 for size in sizes):
-        raise ValueError(
-            f"hidden_layer_sizes must be positive whole numbers, one per layer, got {sizes}"
-        )
-    return tuple(int(size) for size in sizes)
-
-
 def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[Weights, Weights]:
-    """Weights (inputs, outputs) and biases of each layer, at random as Glorot and Bengio say.
+    """Random weights (inputs, outputs) after Glorot and Bengio, and zero biases, of each layer.
 
     Drawn by numpy, so that a seed means the same network on every device.
     """
@@ -43,31 +31,6 @@ def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[W
         bound = np.sqrt(6.0 / (fan_in + fan_out))
         W.append(rng.uniform(-bound, bound, size=(fan_in, fan_out)).astype(np.float32))
     return W, [np.zeros(size, dtype=np.float32) for size in sizes[1:]]
-
-
-def outputs(
-    X: Any,
-    W: Weights,
-    b: Weights,
-    *,
-    activation: str,
-    last: str,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
-) -> NDArray[np.floating]:
-    """What the network answers for the rows of X, standardised first; in the type of X.
-
-    Sparse X stays sparse: the standardisation then goes into the first layer.
-    """
-    dtype = X.dtype
-    if sparse.issparse(X):
-        first = W[0] / scale[:, None]
-        h = X @ first.astype(dtype) + (b[0] - mean @ first).astype(dtype)
-    else:
-        h = ((X - mean) / scale).astype(dtype, copy=False) @ W[0].astype(dtype) + b[0]
-    for W_l, b_l in zip(W[1:], b[1:]):
-        h = ACTIVATIONS[activation](h) @ W_l.astype(dtype) + b_l
-    return ACTIVATIONS[last](h)
 
 
 def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str) -> Any:
@@ -86,7 +49,7 @@ def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str)
 
 
 def from_module(module: Any) -> tuple[Weights, Weights]:
-    """Weights and biases of such a module, as arrays of their own."""
+    """Weights and biases of such a module, as copies."""
     arrays = [p.detach().cpu().numpy() for p in module.parameters()]
     W = [np.array(array.T, order="C") for array in arrays[0::2]]
     return W, [np.array(array) for array in arrays[1::2]]

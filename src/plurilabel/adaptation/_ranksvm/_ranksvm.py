@@ -1,4 +1,4 @@
-"""Rank-SVM: a large margin between the labels of an instance and the others."""
+"""Rank-SVM: a large margin between the labels of an instance and the other labels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel.adaptation._ranksvm_kernel import BlockGram, Gram, LinearGram, kernel_matrix
-from plurilabel.adaptation._ranksvm_solver import solve
+from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
+from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.thresholds import LinearCut
 
 
 class RankSVM(ScoringClassifier):
-    """Rank-SVM: for each instance, a margin of every label over every other one.
+    """Rank-SVM: for each instance, a margin of its labels over all other labels.
 
     Each label l has a function f_l(x) = <w_l, phi(x)> + b_l. They minimise ::
 
@@ -33,7 +34,7 @@ class RankSVM(ScoringClassifier):
     where D_i are the labels that instance i does not have: a convex form of the ranking loss.
     Then a threshold t(x), linear in the scores, is learned on the training scores
     (:class:`~plurilabel.thresholds.LinearCut`), and l is predicted where f_l(x) > t(x).
-    ``decision_function`` is f(x) - t(x), which ranks as f does; ``ranking_scores`` is f(x).
+    ``decision_function`` is f(x) - t(x), which ranks as f does; ``ranking_function`` is f(x).
 
     Parameters
     ----------
@@ -50,25 +51,25 @@ class RankSVM(ScoringClassifier):
         1 / (d var(X)), ``"auto"`` 1 / d.
     coef0 : float, default=1.0
         For ``"poly"``.
-    threshold : {"stacked"} or None, default="stacked"
-        None leaves t(x) = 0, for use inside a
+    threshold : {"linear"} or None, default="linear"
+        The threshold t(x). None is t(x) = 0, for use inside a
         :class:`~plurilabel.thresholds.ThresholdClassifier` with another strategy.
     tol : float, default=1e-6
-        Largest duality gap, relative to the objective.
+        The solver stops at this duality gap, relative to the objective.
     max_iter : int, default=100
-        Proximal steps at most; about ten are usual. A
-        :class:`~sklearn.exceptions.ConvergenceWarning` says that they did not reach ``tol``.
+        Maximum number of proximal steps; about ten are usual. If they do not reach ``tol``, there
+        is a :class:`~sklearn.exceptions.ConvergenceWarning`.
     cache_size : float, default=1000
         Megabytes for the kernel matrix. What does not fit is computed again when it is needed.
 
     Attributes
     ----------
     intercept_ : ndarray of shape (q,)
-        The biases b; they sum to 0 as only differences matter.
+        The biases b; they sum to 0, since only differences matter.
     dual_coef_ : ndarray of shape (n_support, q)
         beta, with f_l(x) = sum_i beta_il K(x_i, x) + b_l.
     support_ : ndarray of shape (n_support,)
-        Rows of X that these belong to.
+        Rows of X that ``dual_coef_`` belongs to.
     coef_ : ndarray of shape (q, d)
         w, with ``kernel="linear"`` only.
     threshold_ : LinearCut or None
@@ -76,29 +77,29 @@ class RankSVM(ScoringClassifier):
     objective_ : float
         The value of the objective above.
     dual_gap_ : float
-        What the objective is above its minimum at most, relative to it.
+        An upper bound on how far the objective is above its minimum, relative to it.
     n_iter_ : int
-        Proximal steps.
+        Number of proximal steps.
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
-    The programme is solved exactly, by a method of its own, not by the Frank-Wolfe steps of the
-    paper. The dual variables of the pairs matter only by their sums over each label, (n, q)
-    numbers beta, whose set is projected on by sorting: no list of pairs is kept, and q may be
+    The quadratic program is solved exactly, but not by the Frank-Wolfe steps of the paper. The
+    dual variables of the pairs matter only through their sums over each label, (n, q) numbers
+    beta; projecting onto their set takes one sort, so that no list of pairs is kept and q may be
     large. Proximal steps are solved by Newton's method; one step inside costs a product K V with
     V (n, q), so that time grows with n^2 q: Yeast's 1500 instances take 16 seconds of one core to
-    a gap of 1e-6. With a linear kernel, X (X' V) takes its place, and neither a kernel matrix is
-    formed nor sparse X made dense. Sparse labels are made dense, as beta is.
+    a gap of 1e-6. With a linear kernel, X (X' V) takes its place: no kernel matrix is formed, and
+    sparse X is not made dense. Sparse labels are made dense, as beta is.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
     the paper's primal problem leaves it out.
 
-    Instances with all labels or none have no pairs: they take part in the threshold only. A label
-    that no training instance has, or that all have, has no finite best bias. It gets a score one
-    below the lowest of the others and 0, or above the highest, and is never, or always,
-    predicted. With a single
-    label there are no pairs at all, and the more frequent answer is predicted.
+    Instances with all labels or none have no pairs: they are used for the threshold only. A label
+    that no training instance has, or that all have, has no finite best bias. Its score is one
+    below the lowest of the others and 0, or one above the highest, and it is never, or always,
+    predicted. With a single label there are no pairs at all, and the more frequent answer is
+    predicted.
 
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
@@ -109,8 +110,8 @@ class RankSVM(ScoringClassifier):
     coef0 = 0   0.218  0.250  6.528  0.197  0.723
     ==========  =====  =====  =====  =====  =====
 
-    The published figures (of a re-implementation, table II of the ML-kNN paper) lie between: its
-    kernel is not stated. Hence the default of 1 for ``coef0``.
+    The published figures (of a reimplementation, table II of the ML-kNN paper) lie between the
+    two; its kernel is not stated. Hence the default of 1 for ``coef0``.
 
     References
     ----------
@@ -138,7 +139,7 @@ class RankSVM(ScoringClassifier):
         "degree": [Interval(Integral, 1, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "threshold": [StrOptions({"stacked"}), None],
+        "threshold": [StrOptions({"linear"}), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
@@ -152,7 +153,7 @@ class RankSVM(ScoringClassifier):
         degree: int = 3,
         gamma: float | str = "scale",
         coef0: float = 1.0,
-        threshold: str | None = "stacked",
+        threshold: str | None = "linear",
         tol: float = 1e-6,
         max_iter: int = 100,
         cache_size: float = 1000,
@@ -167,34 +168,34 @@ class RankSVM(ScoringClassifier):
         self.max_iter = max_iter
         self.cache_size = cache_size
 
-    def ranking_scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        """f(x), the scores before the threshold is taken away.
+    def ranking_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The scores f(x) themselves, before the threshold is subtracted.
 
         Returns
         -------
         ndarray of shape (n, q)
         """
-        return self._f_and_threshold(self._checked(X))[0]
+        check_is_fitted(self)
+        return self._f_and_threshold(self._validate_X(X, reset=False))[0]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        X = _float64(X)
-        Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(bool)
+        Y = dense(Y).astype(bool)
         self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
         self._params = self._kernel_params(X)
         varies = ~(self._never | self._always)
-        n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
+        n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)  # |Y_i| |D_i|
         y = Y[:, varies]
         rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
 
-        beta, b = np.zeros((0, len(varies))), np.zeros(len(varies))
+        beta, b = np.zeros((len(rows), len(varies))), np.zeros(len(varies))
         self.objective_, self.dual_gap_, self.n_iter_ = 0.0, 0.0, 0
         if len(rows):
-            # Half of the time goes elsewhere, and threads wait for each other over small products.
+            some = X[rows][:, rows] if self.kernel == "precomputed" else X[rows]
+            # half of the time is spent elsewhere, and small products are too short for threads
             with threadpool_limits(1 if len(rows) < 2000 else None, user_api="blas"):
-                K = self._gram(X[rows][:, rows] if self.kernel == "precomputed" else X[rows])
+                K = gram(some, self.kernel, self._params, self._cache_bytes())
                 c = self.C / n_pairs[rows]
                 found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
-            beta = np.zeros((len(rows), len(varies)))
             beta[:, varies], b[varies] = found.beta, found.b
             self.objective_, self.dual_gap_ = found.primal, found.gap
             self.n_iter_ = found.n_iter
@@ -214,7 +215,7 @@ class RankSVM(ScoringClassifier):
             self._support_vectors = X[self.support_]
         self.threshold_ = None
         if self.threshold is not None and varies.any():
-            # At the optimum many scores are equal; rounded, they are so whatever the last digits.
+            # at the optimum many scores are equal: rounding makes them so to the last digit
             self.threshold_ = LinearCut().fit(np.round(self._f(X)[:, varies], 6), y)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -224,40 +225,28 @@ class RankSVM(ScoringClassifier):
         scores[:, self._always] = np.maximum(scores[:, self._always], 1.0)
         return scores
 
-    def _f_and_threshold(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        f, t = self._f(X), np.zeros(X.shape[0])
-        varies = ~(self._never | self._always)
-        learned = f[:, varies]
-        if self.threshold_ is not None:
-            t = self.threshold_.cuts(learned)
+    def _f_and_threshold(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
+        f = self._f(X)
+        learned = f[:, ~(self._never | self._always)]
+        t = np.zeros(len(f)) if self.threshold_ is None else self.threshold_.cuts(learned)
         f[:, self._never] = learned.min(axis=1, initial=0.0, keepdims=True) - 1
         f[:, self._always] = learned.max(axis=1, initial=0.0, keepdims=True) + 1
         return f, t
 
     def _f(self, X: Any) -> NDArray[np.float64]:
         """K beta + b for the rows of X, in blocks that fit into the cache."""
-        X = _float64(X)
         if self.kernel == "linear":
             return safe_sparse_dot(X, self.coef_.T) + self.intercept_
         f = np.tile(self.intercept_, (X.shape[0], 1))
-        step = max(1, int(self._cache_bytes() / 8 / max(1, len(self.support_))))
-        for start in range(0, X.shape[0] if len(self.support_) else 0, step):
-            block = X[start : start + step]
+        if len(self.support_) == 0:
+            return f
+        for rows in row_blocks(X.shape[0], 8 * len(self.support_), self._cache_bytes()):
             if self.kernel == "precomputed":
-                K = block[:, self.support_]
+                K = X[rows][:, self.support_]
             else:
-                K = kernel_matrix(block, self._support_vectors, self.kernel, self._params)
-            f[start : start + step] += K @ self.dual_coef_
+                K = kernel_matrix(X[rows], self._support_vectors, self.kernel, self._params)
+            f[rows] += K @ self.dual_coef_
         return f
-
-    def _gram(self, X: Any) -> Gram:
-        n, limit = X.shape[0], self._cache_bytes()
-        if self.kernel == "precomputed":
-            return BlockGram(X, lambda rows, _: rows, np.inf)
-        entries = X.nnz if sparse.issparse(X) else X.size
-        if self.kernel == "linear" and (2 * entries <= n * n or 8.0 * n * n > limit):
-            return LinearGram(X)
-        return BlockGram(X, lambda A, B: kernel_matrix(A, B, self.kernel, self._params), limit)
 
     def _cache_bytes(self) -> float:
         return self.cache_size * 2.0**20
@@ -269,42 +258,31 @@ class RankSVM(ScoringClassifier):
         if gamma == "auto":
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
-            square = X.multiply(X).mean() if sparse.issparse(X) else (X * X).mean()
-            variance = square - X.mean() ** 2
+            variance = (X * X).mean() - X.mean() ** 2
             gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
         if self.kernel == "rbf":
             return {"gamma": gamma}
         return {"gamma": gamma, "coef0": self.coef0, "degree": self.degree}
 
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return self._validate_X(X, reset=False)
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        if self.kernel != "precomputed":
-            return super()._validate_X(X, reset=reset)
-        K = validate_data(self, X, reset=reset, dtype=np.float64)
-        if reset:
-            if K.shape[0] != K.shape[1]:
+        given = self.kernel == "precomputed"
+        form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
+        # one precision and one memory layout: the same numbers must give the same result
+        X = validate_data(self, X, reset=reset, **form)
+        if given and reset:
+            if X.shape[0] != X.shape[1]:
                 raise ValueError(
-                    f'X must be a square kernel matrix with kernel="precomputed", got {K.shape}'
+                    f'X must be a square kernel matrix with kernel="precomputed", got {X.shape}'
                 )
-            if not np.allclose(K, K.T, rtol=1e-7, atol=1e-9 * np.abs(K).max()):
+            if not np.allclose(X, X.T, rtol=1e-7, atol=1e-9 * np.abs(X).max()):
                 raise ValueError(
                     'X must be a symmetric kernel matrix with kernel="precomputed", got one that '
                     "differs from its transpose"
                 )
-        return K
+        return sparse.csr_array(X) if sparse.issparse(X) else X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
-
-
-def _float64(X: Any) -> Any:
-    """Double precision and one memory layout: the same numbers must give the same result."""
-    if sparse.issparse(X):
-        return sparse.csr_array(X, dtype=np.float64)
-    return np.ascontiguousarray(X, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Kernel matrices as operators: what the solver needs is K @ V and the diagonal."""
+"""Kernel matrices as operators: the solver needs K @ V and the diagonal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import safe_sparse_dot
+
+from plurilabel._blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +35,7 @@ class LinearGram:
 
 
 class BlockGram:
-    """K in blocks of rows, kept as far as the memory limit goes, the rest made anew each time.
+    """K in blocks of rows; those beyond the memory limit are computed again for each product.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ class BlockGram:
     kernel : callable
         ``kernel(rows, X)`` gives a block of rows of K.
     limit : float
-        Bytes that kept blocks may take.
+        Bytes for the blocks that are kept.
     """
 
     def __init__(self, X: Any, kernel: Any, limit: float):
@@ -51,8 +54,8 @@ class BlockGram:
             self.rows, self.kept = [slice(0, n)], [whole]
             self.diagonal = whole.diagonal().copy()
             return
-        step = max(1, min(n, int(limit / 4 / (8 * n))))  # one block is being made beside the kept
-        self.rows = [slice(a, min(a + step, n)) for a in range(0, n, step)]
+        self.rows = row_blocks(n, 8 * n, limit / 4)
+        step = self.rows[0].stop  # one block is computed beside those that are kept
         self.kept, self.diagonal = [], np.empty(n)
         for rows in self.rows:
             block = kernel(X[rows], X)
@@ -71,8 +74,18 @@ class BlockGram:
         return product
 
 
+def gram(X: Any, kernel: Any, params: dict[str, float], limit: float) -> Gram:
+    """The kernel matrix of the rows of X in the form that suits it; ``limit`` is in bytes."""
+    if kernel == "precomputed":
+        return BlockGram(X, lambda rows, _: rows, np.inf)
+    n, entries = X.shape[0], X.nnz if sparse.issparse(X) else X.size
+    if kernel == "linear" and (2 * entries <= n * n or 8.0 * n * n > limit):
+        return LinearGram(X)
+    return BlockGram(X, lambda A, B: kernel_matrix(A, B, kernel, params), limit)
+
+
 def kernel_matrix(A: Any, B: Any, kernel: Any, params: dict[str, float]) -> Floats:
-    """Kernel values between the rows of A and those of B, as scikit-learn makes them."""
+    """Kernel values between the rows of A and those of B."""
     if callable(kernel):
         K = np.asarray(kernel(A, B), dtype=np.float64)
         if K.shape != (A.shape[0], B.shape[0]):

@@ -8,8 +8,8 @@ Its dual variables alpha_kl in [0, c] enter the dual problem only by their sums
 
     beta_k = sum_l alpha_kl (k in A),   beta_l = - sum_k alpha_kl (l in D),
 
-so that the set Z of these vectors is all there is to know of the pairs. Here are the loss, by one
-sort, and the projection on Z, by splitting: both take q numbers for an instance, not |A| |D|.
+so that the set Z of these vectors is all there is to know about the pairs. Here are the loss, by
+one sort, and the projection on Z, by splitting: both take q numbers for an instance, not |A| |D|.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import row_blocks
+
 Floats = NDArray[np.float64]
 BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the cache
 
@@ -26,7 +28,7 @@ BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the ca
 def pairwise_hinge(z: Floats, Y: NDArray[np.bool_], c: Floats) -> float:
     """Sum of the losses h of the instances with scores z."""
     total = 0.0
-    for rows in _row_blocks(z):
+    for rows in row_blocks(len(z), z.shape[1], BLOCK):
         v, y = z[rows] - Y[rows], Y[rows]
         order = v.argsort(axis=1)
         v, y = np.take_along_axis(v, order, axis=1), np.take_along_axis(y, order, axis=1)
@@ -48,20 +50,13 @@ def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray
     """
     beta, group = np.empty_like(w), np.empty(w.shape, dtype=np.intp)
     n_groups = 0
-    for rows in _row_blocks(w):
+    for rows in row_blocks(len(w), w.shape[1], BLOCK):
         x, block_group = _proximal(w[rows], Y[rows], c[rows])
-        beta[rows] = (
-            w[rows] - x
-        )  # Moreau: projection on Z and proximal map of its support function
+        # Moreau: the projection on Z, from the proximal map of its support function
+        beta[rows] = w[rows] - x
         group[rows] = block_group + n_groups
         n_groups += int(block_group.max()) + 1
     return beta, group
-
-
-def _row_blocks(z: Floats) -> list[slice]:
-    n, q = z.shape
-    step = max(1, BLOCK // max(1, q))
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -139,7 +134,7 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
 
 
 def _running(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:
-    """Cumulative sums that begin anew at each segment, without the rounding of a long sum."""
+    """Cumulative sums that restart at each segment, without the rounding of a long sum."""
     values = values.copy()
     ends = np.add.reduceat(values, start)
     values[start[1:]] -= ends[:-1]

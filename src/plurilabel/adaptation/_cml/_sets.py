@@ -16,19 +16,20 @@ of 2**q. A plain list of sets is the case of one empty right row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import row_blocks
+
 Floats = NDArray[np.float64]
 
 BLOCK = 2**21
-"""Numbers in the largest temporary array: blocks of rows are made so small."""
+"""Numbers in the largest temporary array, which limits the blocks of rows."""
 
 UNDERFLOW = 1e-250
-"""Below this a partition function, whose terms are at most one, may have lost terms that count."""
+"""Below this, a partition function with terms of at most one may have lost significant terms."""
 
 
 class Expectations(NamedTuple):
@@ -42,7 +43,7 @@ class Expectations(NamedTuple):
 class LabelSets:
     """The label sets that are considered possible: each row of left plus each row of right."""
 
-    def __init__(self, left: NDArray[np.integer], right: NDArray[np.integer]):
+    def __init__(self, left: NDArray[Any], right: NDArray[Any]):
         self.left = np.ascontiguousarray(left, dtype=np.float64)  # (a, q)
         self.right = np.ascontiguousarray(right, dtype=np.float64)  # (b, q)
 
@@ -81,7 +82,7 @@ class LabelSets:
         mass = np.zeros_like(cross)  # of each set, summed over the instances
         top = cross.max()
         E = np.exp(cross - top)
-        for rows in row_blocks(len(U), len(A) + len(B)):
+        for rows in row_blocks(len(U), len(A) + len(B), BLOCK):
             w = weights[rows]
             left, right = self._part_scores(U[rows], interaction)
             highest = left.max(axis=1) + right.max(axis=1)
@@ -94,8 +95,10 @@ class LabelSets:
             log_Z[rows] = np.log(Z) + highest + top
             beta /= Z[:, None]
             marginals[rows] = (alpha * (beta @ E.T)) @ A + (alpha_E * beta) @ B
-            mass += (alpha.T @ (beta * _without(w, lost)[:, None])) * E
-            for few in row_blocks(len(lost), len(self)):
+            counted = w.copy()
+            counted[lost] = 0.0
+            mass += (alpha.T @ (beta * counted[:, None])) * E
+            for few in row_blocks(len(lost), len(self), BLOCK):
                 i = lost[few]
                 P, log_Z[rows][i] = _normalised(left[i], cross, right[i])
                 marginals[rows][i] = P.sum(axis=2) @ A + P.sum(axis=1) @ B
@@ -108,7 +111,7 @@ class LabelSets:
         """The set with the highest score for each row of U, as 0/1 rows."""
         cross = self.left @ interaction @ self.right.T
         best = np.empty(U.shape, dtype=np.int8)
-        for rows in row_blocks(len(U), len(self)):
+        for rows in row_blocks(len(U), len(self), BLOCK):
             left, right = self._part_scores(U[rows], interaction)
             F = _joint(left, cross, right)
             a, b = np.divmod(F.reshape(len(F), -1).argmax(axis=1), len(self.right))
@@ -125,12 +128,6 @@ def psi(Y: Floats, interaction: Floats) -> Floats:
     return 0.5 * ((Y @ interaction) * Y).sum(axis=1)
 
 
-def row_blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of n rows, so that rows times width stays within ``BLOCK``."""
-    step = max(1, BLOCK // width)
-    return (slice(start, start + step) for start in range(0, n, step))
-
-
 def _joint(left: Floats, cross: Floats, right: Floats) -> Floats:
     """Scores of every set, (r, a, b)."""
     return left[:, :, None] + cross + right[:, None, :]
@@ -143,12 +140,6 @@ def _normalised(left: Floats, cross: Floats, right: Floats) -> tuple[Floats, Flo
     P = np.exp(F - top[:, None, None])
     Z = P.sum(axis=(1, 2))
     return P / Z[:, None, None], np.log(Z) + top
-
-
-def _without(weights: Floats, rows: NDArray[np.intp]) -> Floats:
-    kept = weights.copy()
-    kept[rows] = 0
-    return kept
 
 
 def _combinations(labels: NDArray[np.intp], q: int) -> NDArray[np.int8]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import entr
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel.adaptation._trees_importances import impurity_decrease
-from plurilabel.adaptation._trees_leaves import label_frequencies, mean_frequencies
+from plurilabel._blocks import dense, row_blocks
+from plurilabel._compat import StrOptions, constraints_of
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 
-FRACTION = Interval(Real, 0.0, 1.0, closed="right")
+BLOCK = 2**17
+"""Numbers in a block of the answer: small enough to stay in the cache over all trees."""
 
 
 class TreeClassifier(ProbabilisticClassifier):
@@ -27,23 +30,18 @@ class TreeClassifier(ProbabilisticClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "criterion": [StrOptions({"entropy", "gini"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [Interval(Integral, 2, None, closed="left"), FRACTION],
-        "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Interval(Real, 0.0, 0.5, closed="both")],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            FRACTION,
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
-        "min_impurity_decrease": [Interval(Real, 0.0, None, closed="left")],
-        "ccp_alpha": [Interval(Real, 0.0, None, closed="left")],
-        "random_state": ["random_state"],
+        **constraints_of(
+            DecisionTreeClassifier,
+            "max_depth",
+            "min_samples_split",
+            "min_samples_leaf",
+            "min_weight_fraction_leaf",
+            "max_features",
+            "max_leaf_nodes",
+            "min_impurity_decrease",
+            "ccp_alpha",
+            "random_state",
+        ),
     }
 
     criterion: str
@@ -63,7 +61,7 @@ class TreeClassifier(ProbabilisticClassifier):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Dense features may be missing (NaN).
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-            Sparse labels are made dense: the engine needs them so.
+            Sparse labels are made dense: the engine requires it.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -75,13 +73,42 @@ class TreeClassifier(ProbabilisticClassifier):
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
-        Y = dense_labels(Y)
+        Y = dense(Y)
         # the engine keeps a single class for a label that never varies: NaN marks those that do
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
         self.estimator_ = self._engine().fit(X, engine_labels(Y), sample_weight=sample_weight)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return mean_frequencies(self._trees(), X, self.constant_, self.n_jobs)
+        """Mean over the trees of the label frequencies in the leaves of X, (n, q).
+
+        Work is divided by rows: each sum runs over the trees in their order, so that the answer
+        does not depend on ``n_jobs``.
+        """
+        trees, n, q = self._trees(), X.shape[0], self.n_labels_
+        tables = [tree.tree_.value[:, :, -1] for tree in trees]  # views, (nodes, q)
+        total = np.zeros((n, q))
+
+        def add(rows: slice) -> None:
+            some, sums = X[rows], total[rows]
+            for tree, table in zip(trees, tables):
+                sums += table[tree.apply(some, check_input=False)]
+
+        jobs = effective_n_jobs(self.n_jobs)
+        blocks = row_blocks(n, 1, min(max(256, BLOCK // q), -(-n // jobs)))
+        if jobs == 1:  # joblib's overhead is larger than a small tree
+            for rows in blocks:
+                add(rows)
+        else:
+            Parallel(self.n_jobs, require="sharedmem")(delayed(add)(rows) for rows in blocks)
+        total /= len(trees)
+        fixed = ~np.isnan(self.constant_)
+        total[:, fixed] = self.constant_[fixed]
+        return total
+
+    def _frequencies(self, tree: Any) -> NDArray[np.float64]:
+        """Frequency of each label in each node of an engine's ``tree_``, (nodes, q)."""
+        varies = np.isnan(self.constant_)
+        return np.where(varies, tree.value[:, :, -1], self.constant_)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # values beyond float32 become infinite, and the check names them: no second warning
@@ -111,12 +138,10 @@ class TreeClassifier(ProbabilisticClassifier):
     def label_feature_importances_(self) -> NDArray[np.float64]:
         """Share of each label and feature in the decrease of impurity, shape (q, d)."""
         check_is_fitted(self)
-        grown = [tree for tree in self._trees() if tree.tree_.node_count > 1]
+        grown = [tree.tree_ for tree in self._trees() if tree.tree_.node_count > 1]
         shares = np.zeros((self.n_labels_, self.n_features_in_))
         for tree in grown:
-            decrease = impurity_decrease(
-                tree.tree_, label_frequencies(tree.tree_, self.constant_), self.criterion
-            )
+            decrease = impurity_decrease(tree, self._frequencies(tree), self.criterion)
             shares += decrease / (decrease.sum() * len(grown))
         return shares
 
@@ -126,17 +151,31 @@ class TreeClassifier(ProbabilisticClassifier):
         return tags
 
 
-def dense_labels(Y: LabelMatrix) -> NDArray[np.int8]:
-    return Y.toarray() if sparse.issparse(Y) else Y
-
-
 def engine_labels(Y: NDArray[np.int8]) -> NDArray[np.int8]:
-    """A single label in the 1-D form that the engine asks for."""
+    """A single label in the 1-D form that the engine expects."""
     return Y.ravel() if Y.shape[1] == 1 else Y
 
 
+def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:
+    """Decrease of each label's own impurity by the splits on each feature, (q, d).
+
+    A split of a node adds w H - w_left H_left - w_right H_right, where w is the weight of the
+    instances in a node and H the label's impurity there, given its frequencies p (nodes, q).
+    """
+    impurity = entr(p) + entr(1 - p) if criterion == "entropy" else 2 * p * (1 - p)
+    weighted = tree.weighted_n_node_samples[:, None] * impurity  # (nodes, q)
+    inner = np.flatnonzero(tree.children_left != -1)
+    left, right = tree.children_left[inner], tree.children_right[inner]
+    decrease = weighted[inner] - weighted[left] - weighted[right]
+    split_on = sparse.csr_array(
+        (np.ones(len(inner)), tree.feature[inner], np.arange(len(inner) + 1)),
+        shape=(len(inner), tree.n_features),
+    )
+    return np.asarray((split_on.T @ decrease).T)
+
+
 def _with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with the 32-bit indices that the engine asks for, where they suffice."""
+    """The same matrix with the 32-bit indices that the engine expects, where they suffice."""
     if X.indices.dtype == X.indptr.dtype == np.intc or max(X.nnz, *X.shape) > 2**31 - 1:
         return X
     parts = (X.data, X.indices.astype(np.intc), X.indptr.astype(np.intc))

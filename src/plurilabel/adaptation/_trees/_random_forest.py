@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +13,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel.adaptation._trees_base import TreeClassifier, dense_labels
-from plurilabel.adaptation._trees_leaves import out_of_bag_frequencies
+from plurilabel._blocks import dense
+from plurilabel._compat import StrOptions, constraints_of
+from plurilabel.adaptation._trees._base import TreeClassifier
 from plurilabel.base import LabelMatrix
 
 
@@ -25,16 +25,16 @@ class MLRandomForest(TreeClassifier):
     """A random forest whose trees serve all labels at once.
 
     Each tree is an :class:`MLDecisionTree` grown on a bootstrap sample, with a random choice of
-    the features at each split; the probability of a label is the mean over the trees of its
-    frequency in the leaf of x. In the comparison that the review cites, forests of such trees (of
-    predictive clustering trees, RF-PCT) were the best method.
+    features at each split; the probability of a label is the mean over the trees of its frequency
+    in the leaf of x. In the comparison that the review cites, forests of such trees (predictive
+    clustering trees, RF-PCT) were the best method.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of trees.
     extra_trees : bool, default=False
-        Draw the cut points at random, too: extremely randomised trees.
+        Also draw the cut points at random: extremely randomised trees.
     bootstrap : bool or "auto", default="auto"
         Grow each tree on a bootstrap sample, or on all instances. ``"auto"``: a sample, except
         for extra trees.
@@ -45,26 +45,27 @@ class MLRandomForest(TreeClassifier):
     criterion : {"entropy", "gini"}, default="entropy"
         As in :class:`MLDecisionTree`.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features that are tried at each split.
+        Number of features to try at each split.
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes, \
 min_impurity_decrease, ccp_alpha, random_state :
         As in :class:`sklearn.ensemble.RandomForestClassifier`, with its defaults.
     n_jobs : int, default=None
-        Trees grown at a time, and threads in prediction. The result does not depend on it.
+        Number of trees to grow in parallel, and of threads in prediction. The result does not
+        depend on it.
 
     Attributes
     ----------
     estimator_ : sklearn.ensemble.RandomForestClassifier or ExtraTreesClassifier
         The forest; ``estimator_.estimators_`` are its trees.
     oob_decision_ : ndarray of shape (n, q)
-        Out-of-bag probabilities, if ``oob_score``: honest scores of the training instances, from
-        which a threshold strategy can learn without any further fit. NaN, with a warning, for
+        Out-of-bag probabilities, if ``oob_score``: unbiased scores of the training instances, to
+        which a threshold strategy can be fitted without any further fit. NaN, with a warning, for
         an instance that every tree saw.
     oob_score_ : float
         Subset accuracy of the out-of-bag predictions.
     feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of impurity, the mean over the trees. Like the next
-        two computed when asked.
+        Share of each feature in the decrease of impurity, averaged over the trees. This and the
+        next two are computed on access.
     label_importances_ : ndarray of shape (q,)
         Share of each label: which labels the splits served.
     label_feature_importances_ : ndarray of shape (q, d)
@@ -75,15 +76,15 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Notes
     -----
-    As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may be missing,
-    sparse X stays sparse, Y is made dense. ``predict_proba`` reads the leaves itself: it takes
-    half the time of scikit-learn's for 14 labels, a quarter for 200.
+    As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may have missing
+    values, sparse X stays sparse, Y is made dense. ``predict_proba`` reads the leaves itself: it
+    takes half the time of scikit-learn's for 14 labels, a quarter for 200.
 
     *Criterion.* ``"entropy"`` is the review's; RF-PCT splits by ``"gini"``, which is a regression
     forest on the 0/1 labels here. With 60 trees, hold-outs, mean of three seeds, entropy / gini:
     average precision .807 / .801 on Emotions, .870 / .861 on Scene, .754 / .756 on Yeast, .817 /
     .840 on Medical. The fit took 6 times as long with entropy on Yeast (14 labels), 8 to 16 times
-    on generated data with 100 labels: for many labels take ``"gini"``.
+    on generated data with 100 labels: for many labels use ``"gini"``.
 
     References
     ----------
@@ -112,16 +113,10 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **constraints_of(RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"),
         "extra_trees": ["boolean"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
-            None,
-        ],
         "oob_score": ["boolean"],
-        "n_jobs": [None, Integral],
     }
 
     def __init__(
@@ -180,28 +175,35 @@ min_impurity_decrease, ccp_alpha, random_state :
         return self.estimator_.estimators_
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
-        sampled = self._bootstrap()
-        if self.oob_score and not sampled:
+        if self.oob_score and not self._bootstrap():
             raise ValueError(
                 "oob_score=True needs bootstrap samples, got "
                 f"bootstrap={self.bootstrap!r} with extra_trees={self.extra_trees}"
             )
-        if self.max_samples is not None and not sampled:
-            raise ValueError(
-                f"max_samples must be None without bootstrap samples, got {self.max_samples}"
-            )
         super()._fit(X, Y, sample_weight)
         if self.oob_score:
-            self._set_out_of_bag(X, dense_labels(Y))
+            self._set_out_of_bag(X, dense(Y))
 
     def _set_out_of_bag(self, X: Any, Y: NDArray[np.int8]) -> None:
-        self.oob_decision_, count = out_of_bag_frequencies(
-            self._trees(), self.estimator_.estimators_samples_, X, self.constant_, self.n_jobs
+        """Mean over the trees that did not see a row."""
+        n, trees = X.shape[0], self._trees()
+        unseen = [
+            np.flatnonzero(np.bincount(seen, minlength=n) == 0)
+            for seen in self.estimator_.estimators_samples_
+        ]
+        leaves = Parallel(self.n_jobs, require="sharedmem")(
+            delayed(tree.apply)(X[rows], check_input=False) for tree, rows in zip(trees, unseen)
         )
+        total, count = np.zeros(Y.shape), np.zeros(n, dtype=np.int64)
+        for tree, rows, found in zip(trees, unseen, leaves):
+            total[rows] += self._frequencies(tree.tree_)[found]
+            count[rows] += 1
+        with np.errstate(invalid="ignore"):
+            self.oob_decision_ = total / count[:, None]
         known = count > 0
         if not known.all():
             warnings.warn(
-                f"{np.sum(~known)} of {len(known)} training instances are in the sample of every "
+                f"{np.sum(~known)} of {n} training instances are in the sample of every "
                 "tree and have no out-of-bag scores. Increase n_estimators.",
                 UserWarning,
                 stacklevel=4,

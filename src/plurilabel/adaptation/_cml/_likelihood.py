@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel.adaptation._cml_sets import LabelSets, psi
+from plurilabel.adaptation._cml._sets import LabelSets, psi
 
 Floats = NDArray[np.float64]
 
@@ -24,9 +24,9 @@ class Potentials(NamedTuple):
 class PenalisedLikelihood:
     """Mean negative log-likelihood plus penalty, as a function of a flat vector.
 
-    The intercepts carry no penalty. So features and label pairs may be centred (which only shifts
-    the intercepts) and every parameter be measured in units in which the curvature is about one:
-    the minimum stays where it is, and L-BFGS finds it in tens of steps, also on raw features.
+    The intercepts carry no penalty. So features and label pairs can be centred (which only shifts
+    the intercepts) and every parameter can be scaled so that the curvature is about one: the
+    minimum stays where it is, and L-BFGS finds it in tens of steps, even on raw features.
     """
 
     def __init__(self, X: Any, Y: Floats, weights: Floats, sets: LabelSets, C: float):

@@ -1,7 +1,6 @@
-"""The quadratic programme of Rank-SVM: proximal steps, each solved by Newton's method.
+"""The quadratic program of Rank-SVM: proximal steps, each solved by Newton's method.
 
-With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of
-:mod:`~plurilabel.adaptation._ranksvm_hinge`:
+With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_hinge``:
 
     primal  min_{beta, b}  sum_l beta_l' K beta_l / 2 + sum_i h_i(z_i),   z = K beta + 1 b'
     dual    max_beta       <Y, beta> - sum_l beta_l' K beta_l / 2,   beta_i in Z_i,  1' beta = 0
@@ -27,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel.adaptation._ranksvm_hinge import Floats, pairwise_hinge, project
-from plurilabel.adaptation._ranksvm_kernel import Gram
+from plurilabel.adaptation._ranksvm._hinge import Floats, pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._kernel import Gram
 
 NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
 STEP_ACCURACY = 1e-3  # of a proximal step, relative to its length
@@ -66,10 +65,10 @@ def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int
         _refuse()
     n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
     curvature = float(K.diagonal.mean()) or 1.0
-    # A first step that neither overshoots the margin nor the largest coefficients.
+    # a first step that overshoots neither the margin nor the largest coefficients
     sigma = min(1.0 / curvature, float(np.mean(c * n_pairs)) / Y.shape[1])
     tau = curvature
-    zero_loss = 1e-10 * float(c @ n_pairs)  # where the optimum is 0 the gap is taken from here
+    zero_loss = 1e-10 * float(c @ n_pairs)  # where the optimum is 0, the gap is relative to this
     beta, b, K_beta = np.zeros(Y.shape), np.zeros(Y.shape[1]), np.zeros(Y.shape)
     primal, dual = np.inf, -np.inf
     n_iter, gap = 0, np.inf
@@ -78,7 +77,7 @@ def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int
         step = _ProximalStep(K, Y, c, sigma, tau, beta, b)
         beta, K_beta = step.solve(K_beta)
         b = b + tau * step.B.sum(axis=0)
-        b -= b.mean()  # no objective feels a common shift
+        b -= b.mean()  # a common shift changes no objective
         value = float(np.vdot(step.B, step.KB)) / 2 + pairwise_hinge(step.KB + b, Y, c)
         if value < primal:
             primal, best = value, (step.B, b)
@@ -97,21 +96,17 @@ def _growth(n_newton: int) -> float:
     return 3.0 if n_newton <= 6 else 1.5 if n_newton <= 12 else 1.0
 
 
+@dataclass
 class _ProximalStep:
     """One proximal step: the root of B -> B - projection(beta_t + sigma (Y - z(B)))."""
 
-    def __init__(
-        self,
-        K: Gram,
-        Y: NDArray[np.bool_],
-        c: Floats,
-        sigma: float,
-        tau: float,
-        beta_t: Floats,
-        b_t: Floats,
-    ):
-        self.K, self.Y, self.c = K, Y, c
-        self.sigma, self.tau, self.beta_t, self.b_t = sigma, tau, beta_t, b_t
+    K: Gram
+    Y: NDArray[np.bool_]
+    c: Floats
+    sigma: float
+    tau: float
+    beta_t: Floats
+    b_t: Floats
 
     def solve(self, K_beta: Floats) -> tuple[Floats, Floats]:
         """The projection at the root and K times it, given K beta_t; B and K B are kept."""
@@ -209,8 +204,8 @@ def _dual(K: Gram, Y: NDArray[np.bool_], c: Floats, beta: Floats, K_beta: Floats
 def balance(beta: Floats, Y: NDArray[np.bool_], c: Floats) -> Floats:
     """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
 
-    The sums that are left are those of rounding; if they are not, which the tests never saw,
-    beta shrinks to 0, which is feasible.
+    The remaining sums are those of rounding; if they are not, which has never been observed, the
+    result is 0, which is feasible.
     """
     mu = np.zeros(Y.shape[1])
     weight = np.ones(len(Y))

@@ -1,4 +1,7 @@
-"""Trees and forests: every split and leaf against the definition, and scikit-learn's engine."""
+"""MLDecisionTree: every split and leaf against the definition, and scikit-learn's engine.
+
+Here are also the promises that trees and forests share.
+"""
 
 import math
 from itertools import pairwise
@@ -9,22 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel import datasets
 from plurilabel.adaptation import MLDecisionTree, MLRandomForest
-from plurilabel.metrics import evaluate
+from tests.adaptation.trees import LEARNERS, columns, data
 
-LEARNERS = [
-    MLDecisionTree(),
-    MLDecisionTree(criterion="gini", max_depth=5),
-    MLRandomForest(10),
-    MLRandomForest(10, criterion="gini", extra_trees=True, n_jobs=2),
-]
-
-
-# one tree, from the definition ---------------------------------------------------------------
+# the definition ---------------------------------------------------------------
 
 
 def label_impurities(Y, criterion):
@@ -99,12 +92,12 @@ def test_every_split_is_a_best_one_and_leaves_hold_frequencies(problem, criterio
 
 
 def test_equals_the_lists_of_scikit_learn():
-    X, Y, rng = _data(120, 4, 5)
+    X, Y, rng = data(120, 4, 5)
     new = rng.normal(size=(60, 4))
     params = {"max_depth": 4, "min_samples_leaf": 3, "random_state": 0}
     other = DecisionTreeClassifier(criterion="entropy", **params).fit(X, Y)
     mine = MLDecisionTree(**params).fit(X, Y)
-    assert_array_equal(mine.predict_proba(new), _columns(other.predict_proba(new)))
+    assert_array_equal(mine.predict_proba(new), columns(other.predict_proba(new)))
     assert_array_equal(mine.predict(new), other.predict(new))
 
 
@@ -118,7 +111,7 @@ def test_one_split_is_enough_for_two_labels_at_once():
 
 
 def test_labels_that_never_vary():
-    X, Y, _ = _data(50, 3, 4)
+    X, Y, _ = data(50, 3, 4)
     Y[:, 0], Y[:, 2] = 0, 1
     for learner in (MLDecisionTree(), MLDecisionTree(criterion="gini"), MLRandomForest(9)):
         scores = learner.fit(X, Y).predict_proba(X)
@@ -135,7 +128,7 @@ def test_labels_that_never_vary():
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_pruning(criterion):
-    X, Y, _ = _data(150, 4, 3)
+    X, Y, _ = data(150, 4, 3)
     tree = MLDecisionTree(criterion=criterion, random_state=0)
     path = tree.cost_complexity_pruning_path(X, Y)
     assert not hasattr(tree, "estimator_")
@@ -152,7 +145,7 @@ def test_pruning(criterion):
 
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_weights_are_repetitions(criterion):
-    X, Y, rng = _data(60, 3, 3)
+    X, Y, rng = data(60, 3, 3)
     times = rng.integers(1, 4, size=60)
     tree = MLDecisionTree(criterion=criterion, max_depth=3, random_state=0)
     weighted = tree.fit(X, Y, sample_weight=times).predict_proba(X)
@@ -162,7 +155,7 @@ def test_weights_are_repetitions(criterion):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_sparse_features_equal_dense_ones(learner):
-    X, Y, rng = _data(80, 5, 3)
+    X, Y, rng = data(80, 5, 3)
     X[rng.random(X.shape) < 0.6] = 0
     learner.set_params(random_state=0)
     dense = learner.fit(X, Y).predict_proba(X)
@@ -189,92 +182,9 @@ def test_missing_features():
         MLDecisionTree().fit([[1e300], [0.0]], [[0], [1]])
 
 
-# forests -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("extra_trees", [False, True])
-@pytest.mark.parametrize("q", [1, 4])
-def test_forest_equals_scikit_learn(extra_trees, q, monkeypatch):
-    monkeypatch.setattr("plurilabel.adaptation._trees_leaves.BLOCK", 1)
-    X, Y, rng = _data(100, 4, q)
-    new = rng.normal(size=(700, 4))  # three blocks of rows
-    kind = ExtraTreesClassifier if extra_trees else RandomForestClassifier
-    other = kind(20, criterion="entropy", random_state=0).fit(X, Y if q > 1 else Y.ravel())
-    mine = MLRandomForest(20, extra_trees=extra_trees, random_state=0).fit(X, Y)
-    wanted = other.predict_proba(new)
-    assert_allclose(mine.predict_proba(new), _columns(wanted if q > 1 else [wanted]), rtol=1e-12)
-    assert_allclose(mine.feature_importances_, other.feature_importances_)
-    assert_allclose(mine.label_feature_importances_.sum(axis=0), other.feature_importances_)
-    assert_allclose(mine.label_importances_.sum(), 1)
-
-
-@pytest.mark.parametrize("criterion", ["entropy", "gini"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_out_of_bag_scores(criterion, weighted, form):
-    X, Y, rng = _data(60, 3, 3)
-    Y[:, 1] = 1  # scikit-learn's own out-of-bag scores fail here
-    weights = rng.random(60) if weighted else None
-    forest = MLRandomForest(40, criterion=criterion, oob_score=True, random_state=0, n_jobs=2)
-    forest.fit(form(X), Y, sample_weight=weights)
-    votes = [[] for _ in X]
-    for tree, seen in zip(forest.estimator_.estimators_, forest.estimator_.estimators_samples_):
-        for i in set(range(60)) - set(seen.tolist()):
-            leaf = tree.apply(form(X[[i]]).astype(np.float32))[0]
-            value = tree.tree_.value[leaf, :, -1].copy()
-            value[1] = 1
-            votes[i].append(value)
-    assert_allclose(forest.oob_decision_, [np.mean(v, axis=0) for v in votes], rtol=1e-12)
-    right = ((forest.oob_decision_ > 0.5) == Y).all(axis=1)
-    assert_allclose(forest.oob_score_, right.mean())
-
-
-def test_too_few_trees_leave_instances_without_out_of_bag_scores():
-    X, Y, _ = _data(40, 3, 3)
-    with pytest.warns(UserWarning, match="of 40 training instances are in the sample of every"):
-        forest = MLRandomForest(2, oob_score=True, random_state=0).fit(X, Y)
-    seen = np.bincount(
-        np.concatenate([np.unique(s) for s in forest.estimator_.estimators_samples_])
-    )
-    assert_array_equal(np.isnan(forest.oob_decision_).all(axis=1), seen == 2)
-    assert 0 <= forest.oob_score_ <= 1
-
-
-def test_errors_say_what_was_expected():
-    X, Y, _ = _data(20, 2, 2)
-    with pytest.raises(ValueError, match="oob_score=True needs bootstrap samples, got .*'auto'"):
-        MLRandomForest(extra_trees=True, oob_score=True).fit(X, Y)
-    with pytest.raises(ValueError, match="max_samples must be None without bootstrap.*got 0.5"):
-        MLRandomForest(bootstrap=False, max_samples=0.5).fit(X, Y)
+def test_criterion_is_checked():
+    X, Y, _ = data(20, 2, 2)
     with pytest.raises(ValueError, match="'criterion' parameter of MLDecisionTree must be a str"):
         MLDecisionTree(criterion="log_loss").fit(X, Y)
-    sampled = MLRandomForest(9, extra_trees=True, bootstrap=True, max_samples=7).fit(X, Y)
-    assert {len(s) for s in sampled.estimator_.estimators_samples_} == {7}
-
-
-# real data -----------------------------------------------------------------------------------
-
-
-def test_scene_forest_and_tree(data_folder):
-    X, X_test, Y, Y_test = datasets.load("scene").holdout()
-    losses = {}
-    for learner in (
-        MLDecisionTree(random_state=0),
-        MLRandomForest(60, criterion="gini", random_state=0),
-    ):
-        scores = learner.fit(X, Y).predict_proba(X_test)
-        found = evaluate(Y_test, scores=scores, labels=learner.predict(X_test))
-        losses[type(learner).__name__] = found["hamming_loss"], found["ranking_loss"]
-    assert losses["MLRandomForest"][0] < 0.1 < losses["MLDecisionTree"][0]
-    assert losses["MLRandomForest"][1] < 0.09
-
-
-def _columns(lists):
-    return np.column_stack([found[:, 1] for found in lists])
-
-
-def _data(n, d, q):
-    rng = np.random.default_rng(n)
-    X = rng.normal(size=(n, d))
-    Y = (X @ rng.normal(size=(d, q)) + rng.normal(size=(n, q)) > 0.7).astype(int)
-    return X, Y, rng
+    with pytest.raises(ValueError, match="'max_depth' parameter of MLDecisionTree must be an int"):
+        MLDecisionTree(max_depth=0).fit(X, Y)

@@ -8,26 +8,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel.adaptation._cml_likelihood import PenalisedLikelihood
-from plurilabel.adaptation._cml_sets import LabelSets, psi
+from plurilabel._blocks import dense
+from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
+from plurilabel.adaptation._cml._sets import LabelSets, psi
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 
 AUTO_ALL = 15
-"""Up to so many labels ``label_sets="auto"`` considers all sets."""
+"""The largest number of labels for which ``label_sets="auto"`` considers all sets."""
 
 SMALL = 2**28
-"""Multiplications in one evaluation of the likelihood, below which one thread is best."""
+"""With fewer multiplications in one evaluation of the likelihood, one thread is fastest."""
 
 MOST_ALL = 20
-"""Beyond so many labels a sum over all sets is out of reach."""
+"""With more labels, a sum over all sets is out of reach."""
 
 
 class CML(ProbabilisticClassifier):
@@ -50,14 +49,14 @@ class CML(ProbabilisticClassifier):
         intercepts have no prior.
     label_sets : {"auto", "all", "seen"}, default="auto"
         The sets that are considered possible: ``"all"`` that the labels can form (up to 20
-        labels), or those ``"seen"`` in training, which then are the only ones that can be
+        labels), or those ``"seen"`` in training, which are then the only ones that can be
         predicted. ``"auto"`` is ``"all"`` for up to 15 labels, else ``"seen"``. Labels that all
         or no training instances have do not count and keep their value.
     tol : float, default=1e-5
-        The solver stops when no component of the gradient of the mean loss is larger, each
-        parameter being measured in units of its own curvature.
+        The solver stops when no component of the gradient of the mean loss is larger, where each
+        parameter is scaled by its own curvature.
     max_iter : int, default=1000
-        Limit of the solver's steps.
+        Maximum number of steps of the solver.
 
     Attributes
     ----------
@@ -70,32 +69,33 @@ class CML(ProbabilisticClassifier):
         all other labels. Positive: they attract each other; negative: they exclude each other;
         zero: they are conditionally independent.
     n_label_sets_ : int
-        How many label sets are considered.
+        Number of label sets considered.
     objective_ : float
-        Penalised negative log-likelihood that was reached.
+        Penalised negative log-likelihood at the solution.
     n_iter_ : int
     label_names_ : ndarray of shape (q,)
 
     Notes
     -----
     *Predictions.* The most probable set need not be the set of the labels with a marginal above
-    0.5: the former serves subset accuracy, the latter Hamming loss. For the latter, wrap the
-    learner in ``ThresholdClassifier(CML(), "constant")``. A 1-D y has one label in each set; CML
-    then is multinomial logistic regression.
+    0.5: the former maximises subset accuracy, the latter minimises Hamming loss. For the latter,
+    wrap the learner in ``ThresholdClassifier(CML(), "constant")``. A 1-D y has one label in each
+    set; CML is then multinomial logistic regression.
 
-    *What it brings.* Subset accuracy on the hold-outs, features as in the files, C=1, for all
-    sets, for those seen, and for a logistic regression for each label: Emotions .317, .327, .262;
-    Scene .683, .680, .521; Yeast .240, .240, .159; Medical (45 labels, sets seen) .682, .487.
+    *Accuracy.* Subset accuracy on the hold-outs, features as in the files, C=1, for all sets, for
+    those seen, and for one logistic regression per label: Emotions .317, .327, .262; Scene .683,
+    .680, .521; Yeast .240, .240, .159; Medical (45 labels, sets seen) .682, .487.
 
     *Potentials of pairs.* The papers give each pair four potentials, one for each of the states
-    (1, 1), (1, 0), (0, 1), (0, 0). With intercepts that carry no prior, which the papers lack,
+    (1, 1), (1, 0), (0, 1), (0, 0). With intercepts without a prior, which the papers do not have,
     these are exactly I_jk / 4 times (1, -1, -1, 1) at the optimum, so that one parameter with the
-    prior variance 4 C says the same. The tests show it by optimising all four.
+    prior variance 4 C is equivalent. The tests show it by optimising all four.
 
     *Cost.* Each step of the solver costs two products with X, and for each instance about
     2**(q/2) exponentials and 2**q multiplications inside a matrix product for ``"all"``; as many
-    exponentials as there are sets for ``"seen"``. Features need no scaling for the solver's sake,
-    but the prior treats them alike. X stays sparse; Y is made dense, as the marginals (n, q) are.
+    exponentials as there are sets for ``"seen"``. The solver does not need scaled features, but
+    the prior treats all features alike. X stays sparse; Y is made dense, as the marginals (n, q)
+    are.
 
     References
     ----------
@@ -162,24 +162,22 @@ class CML(ProbabilisticClassifier):
         self
         """
         X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, _weights(sample_weight, Y.shape[0]))
+        self._fit(X, Y, sample_weight)
         return self
 
-    def _fit(
-        self, X: Any, Y: LabelMatrix, sample_weight: NDArray[np.float64] | None = None
-    ) -> None:
-        Y = Y.toarray() if sparse.issparse(Y) else Y
-        weights = np.ones(len(Y)) if sample_weight is None else sample_weight
-        self._sets = self._possible_sets(Y[weights > 0])
-        self.n_label_sets_ = len(self._sets)
-        loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, self._sets, self.C)
+    def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+        weights = check_sample_weight(sample_weight, X)
+        Y = dense(Y)
+        sets = self._possible_sets(Y[weights > 0])
+        self._left, self._right, self.n_label_sets_ = sets.left, sets.right, len(sets)
+        loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, sets, self.C)
         options = {
             "gtol": self.tol,
             "ftol": 4 * np.finfo(float).eps,
             "maxiter": self.max_iter,
             "maxfun": 20 * self.max_iter,
         }
-        # thousands of small products: threads that wait for each other cost more than they bring
+        # thousands of small products: with several threads, waiting costs more than it saves
         threads = 1 if loss.work() < SMALL else None
         with threadpool_limits(limits=threads, user_api="blas"):
             found = minimize(loss, loss.start(), jac=True, method="L-BFGS-B", options=options)
@@ -208,16 +206,19 @@ class CML(ProbabilisticClassifier):
         few = varying <= AUTO_ALL if self.label_sets == "auto" else self.label_sets == "all"
         return LabelSets.all(Y) if few and not self.single_output_ else LabelSets.seen(Y)
 
+    def _sets(self) -> LabelSets:
+        return LabelSets(self._left, self._right)
+
     def _unary(self, X: Any) -> NDArray[np.float64]:
         return X @ self.coef_.T + self.intercept_
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        marginals = self._sets.expectations(self._unary(X), self.label_interaction_).marginals
+        marginals = self._sets().expectations(self._unary(X), self.label_interaction_).marginals
         return np.clip(marginals, 0.0, 1.0)
 
     def _predict(self, X: Any) -> NDArray[np.int8]:
         """The most probable label set of each instance."""
-        return self._sets.best(self._unary(X), self.label_interaction_)
+        return self._sets().best(self._unary(X), self.label_interaction_)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """The log probability of a label set for each instance.
@@ -225,7 +226,7 @@ class CML(ProbabilisticClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-        y : labels in the form that ``fit`` got
+        y : labels in the form that was passed to ``fit``
 
         Returns
         -------
@@ -234,28 +235,8 @@ class CML(ProbabilisticClassifier):
         """
         check_is_fitted(self)
         X, Y = self._validate_more(X, y)
-        Y = (Y.toarray() if sparse.issparse(Y) else Y).astype(np.float64)
-        U, interaction = self._unary(X), self.label_interaction_
+        Y = dense(Y).astype(np.float64)
+        sets, U, interaction = self._sets(), self._unary(X), self.label_interaction_
         score = (U * Y).sum(axis=1) + psi(Y, interaction)
-        log_p = score - self._sets.expectations(U, interaction).log_Z
-        return np.where(self._sets.contain(Y), log_p, -np.inf)
-
-
-def _weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """Checked weights of the instances."""
-    if sample_weight is None:
-        return None
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have shape ({n},), one weight for each instance, "
-            f"got {weights.shape}"
-        )
-    if (weights < 0).any() or not weights.any():
-        raise ValueError(
-            "sample_weight must not be negative, and not zero everywhere, "
-            f"got values from {weights.min():g} to {weights.max():g}"
-        )
-    return weights
+        log_p = score - sets.expectations(U, interaction).log_Z
+        return np.where(sets.contain(Y), log_p, -np.inf)

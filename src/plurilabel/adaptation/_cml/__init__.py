@@ -1,0 +1,1 @@
+"""CML: the learner, its likelihood, and sums over label sets."""

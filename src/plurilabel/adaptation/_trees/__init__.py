@@ -1,0 +1,1 @@
+"""Multi-label trees: what they share, the single tree, and the forest."""

@@ -1,0 +1,1 @@
+"""BP-MLL: the learner, its network, and what training needs of torch."""
