@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from plurilabel._blocks import has_missing
 from plurilabel._dataset import Matrix
 from plurilabel.adaptation import MLRandomForest
 from plurilabel.lazy import MLkNN
@@ -122,11 +123,6 @@ def suggest_learner(
         f"{best} of {len(compared)} by average precision, in {FOLDS} folds of {len(rows):,} rows"
     )
     return Suggestion(candidates[chosen][0], chosen, reason, compared)
-
-
-def has_missing(X: Matrix) -> bool:
-    """Whether there is a NaN."""
-    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
 
 
 def imputer() -> SimpleImputer:
