@@ -177,7 +177,7 @@ def test_failures_are_told(stub, run):
             2,
             "--search-measure: name must be one of",
         ),
-        (["digits", "--jobs", "0"], 1, "n_jobs must be a number of processes"),
+        (["digits", "--jobs", "0"], 1, "'n_jobs' parameter of compare must be an int"),
         (["nowhere"], 1, "'nowhere' is neither a file nor a standard dataset"),
         (["digits", "--labels", "tags"], 1, "needs no --labels"),
     ],

@@ -22,11 +22,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, datasets, metrics
-from plurilabel.compare import Results, _lock, compare
+from plurilabel.compare import Results, check_measures, compare, set_seeds
+from plurilabel.compare._cells import derived_seed
 from plurilabel.compare._data import named_datasets, splits_of
-from plurilabel.compare._learners import named_learners, set_seeds
-from plurilabel.compare._lock import locked
-from plurilabel.compare._plan import check_measures, derived_seed
+from plurilabel.compare._learners import named_learners
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.compare.troublesome import (
@@ -167,7 +166,7 @@ def test_the_plan_says_what_was_done(results, folder):
     assert toy["split"] == "2 stratified folds" and plan["datasets"]["tags"]["sparse"]
     assert plan["learners"]["MLkNN"]["repr"] == "MLkNN(n_neighbors=4)"
     assert plan["command"].startswith("compare.compare(['toy', 'tags'], {'MLkNN': MLkNN(")
-    assert {path.name for path in folder.iterdir()} == {"plan.json", "cells"}
+    assert {path.name for path in folder.iterdir()} - {".lock"} == {"plan.json", "cells"}
 
 
 def test_neither_workers_nor_order_matter(results):
@@ -321,23 +320,22 @@ def test_a_worker_that_cannot_start_says_why(monkeypatch, tmp_path):
     assert not list(tmp_path.glob(".work-*"))
 
 
-# speaks like a worker, and starts at once; the environment says when it hangs or ends
+# speaks like a worker, and starts at once; the environment says at which cell it hangs or ends
 FAKE = """
-import json, os, sys, time
-say = lambda **news: print(json.dumps(news), flush=True)
-say(event="ready")
-for line in sys.stdin:
-    order = json.loads(line)
-    if order is None:
-        break
-    for number in order["learners"]:
-        say(event="start", learner=number)
-        if (order["split"], number) == tuple(json.loads(os.environ["HANG_AT"])):
+import os, pickle, sys, time
+def say(*news):
+    pickle.dump(news, sys.stdout.buffer)
+    sys.stdout.flush()
+say("ready", None, None)
+while (order := pickle.load(sys.stdin.buffer)) is not None:
+    for number in order[-1]:
+        say("start", number, None)
+        if number == int(os.environ["HANG_AT"]):
             time.sleep(60)
-        say(event="cell", learner=number, cell={"status": "ok", "error": None, "pid": os.getpid(),
+        say("cell", number, {"status": "ok", "error": None, "pid": os.getpid(),
             "fit_seconds": 1.0, "predict_seconds": 1.0})
-    say(event="done")
-    if order["split"] == int(os.environ["DIE_AFTER"]):
+    say("done", None, None)
+    if number == int(os.environ["DIE_AFTER"]):
         break
 """
 
@@ -346,8 +344,8 @@ for line in sys.stdin:
 def fake(monkeypatch):
     monkeypatch.setattr("plurilabel.compare._pool.START", FAKE)
 
-    def behave(hang_at=(-1, -1), die_after=-1):
-        monkeypatch.setenv("HANG_AT", json.dumps(hang_at))
+    def behave(hang_at=-1, die_after=-1):
+        monkeypatch.setenv("HANG_AT", str(hang_at))
         monkeypatch.setenv("DIE_AFTER", str(die_after))
 
     behave()
@@ -358,16 +356,16 @@ def test_an_error_in_progress_ends_the_workers(tmp_path, fake):
     def bad(*news):
         raise ZeroDivisionError("mine")
 
-    fake(hang_at=(0, 1))
+    fake(hang_at=1)
     with pytest.raises(ZeroDivisionError, match="mine"):
         compare(TOY, {"a": Constant(), "b": Constant()}, out=tmp_path, progress=bad)
     (cell,) = Results.open(tmp_path).cells
     assert cell["learner"] == "a" and not alive(cell["pid"])
-    assert not any("_serve" in thread.name for thread in threading.enumerate())
+    assert not any("_listen" in thread.name for thread in threading.enumerate())
 
 
 def test_a_worker_that_dies_while_idle_is_replaced(fake):
-    fake(die_after=0)
+    fake(die_after=1)
     results = compare(TOY, {"a": Constant(), "b": Constant()}, cv=3)
     assert [cell["status"] for cell in results.cells] == ["ok"] * 6
     pids = [cell["pid"] for cell in results.cells]
@@ -376,7 +374,7 @@ def test_a_worker_that_dies_while_idle_is_replaced(fake):
 
 
 def test_a_time_limit_is_for_a_cell_not_for_a_worker(fake):
-    fake(hang_at=(1, 0))
+    fake(hang_at=2)
     learners = {"a": Constant(), "b": Constant()}
     results = compare(TOY, learners, cv=3, time_limit=2.0)
     found = [(cell["fold"], cell["learner"]) for cell in results.failures()]
@@ -428,33 +426,58 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
 
 
 def test_one_process_at_a_time(tmp_path):
-    message = f"in use by another comparison .*{os.getpid()}"
-    with locked(tmp_path), pytest.raises(BlockingIOError, match=message):
+    refused = []
+
+    def again(*news):
+        with pytest.raises(BlockingIOError) as caught:
+            compare(TOY, Constant(), out=tmp_path, n_jobs=None)
+        refused.append(str(caught.value))
+
+    (tmp_path / ".lock").write_text("the file of a process that is gone is in nobody's way")
+    compare(TOY, Constant(), out=tmp_path, progress=again, n_jobs=None)
+    (message,) = refused
+    assert f"in use by another comparison (process {os.getpid()}); wait for it" in message
+    assert not compare(TOY, Constant(), out=tmp_path, n_jobs=None).failures()
+
+
+def test_a_lock_is_no_way_out_of_the_folder(tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".lock").symlink_to(tmp_path / "mine")
+    with pytest.raises(OSError, match="out cannot be locked .*; choose another folder"):
+        compare(TOY, Constant(), out=tmp_path / "out")
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_folder_needs_filelock(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(ImportError, match=r"pip install 'plurilabel\[compare\]'"):
         compare(TOY, Constant(), out=tmp_path)
-    # the file of one who is gone is in nobody's way
-    (tmp_path / ".lock").write_text("12345")
-    with locked(tmp_path):
-        assert (tmp_path / ".lock").read_text() == str(os.getpid())
-    assert not (tmp_path / ".lock").exists()
 
 
-def test_a_lock_that_its_holder_removes_is_not_taken(tmp_path, monkeypatch):
-    take, holder = _lock._take, locked(tmp_path)
-    holder.__enter__()
-    opened = []
+# in this process -----------------------------------------------------------------------------
 
-    def late(stream):
-        if not opened:  # between our opening of the file and our lock, the holder ends
-            holder.__exit__(None, None, None)
-        opened.append(stream)
-        take(stream)
 
-    monkeypatch.setattr(_lock, "_take", late)
-    with locked(tmp_path):
-        monkeypatch.setattr(_lock, "_take", take)
-        assert len(opened) == 2 and opened[0].closed
-        with pytest.raises(BlockingIOError), locked(tmp_path):
-            pass
+def test_in_this_process_it_is_the_same(results):
+    np.random.seed(5)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(5)  # noqa: NPY002
+    here = compare({"toy": TOY, "tags": TAGS}, LEARNERS, cv=2, measures=MEASURES, n_jobs=None)
+    assert without_times(here) == without_times(results)
+    assert np.random.random() == expected  # noqa: NPY002 - the caller's generator is untouched
+
+
+class Interrupted(Constant):
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+def test_in_this_process_ctrl_c_is_the_users():
+    learners = {"fails": Fails(), "a": Constant()}
+    cells = compare(TOY, learners, n_jobs=None).cells
+    assert [cell["status"] for cell in cells] == ["error", "ok"]
+    with pytest.raises(KeyboardInterrupt):
+        compare(TOY, Interrupted(), n_jobs=None)
 
 
 # what is given -------------------------------------------------------------------------------
@@ -530,12 +553,13 @@ def test_learners_that_are_none(given, error, message):
         ({"cv": None}, "cv must be"),
         ({"cv": 1}, "n_splits"),
         ({"cv": KFold(2), "repeats": 2}, "repeats must be 1 for a splitter that takes no seed"),
-        ({"repeats": 0}, "repeats must be a whole number from 1, got 0"),
-        ({"random_state": None}, "random_state must be a whole number from 0, got None"),
-        ({"n_jobs": 0}, "n_jobs must be a number of processes, or -1 for all cores, got 0"),
-        ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
-        ({"time_limit": 0}, "time_limit must be a positive number of seconds, got 0"),
-        ({"time_limit": "5"}, "time_limit must be a positive number of seconds, got '5'"),
+        ({"repeats": 0}, "'repeats' .* must be an int in the range .1, inf.. Got 0"),
+        ({"random_state": None}, "'random_state' .* must be an int in .* Got None"),
+        ({"n_jobs": 0}, "'n_jobs' .* must be an int in .* or None. Got 0"),
+        ({"n_jobs": 1.5}, "'n_jobs' .* must be an int .*Got 1.5"),
+        ({"time_limit": 0}, "'time_limit' .* must be a float in .* Got 0"),
+        ({"time_limit": 5, "n_jobs": None}, "time_limit needs worker processes, got n_jobs=None"),
+        ({"time_limit": "5"}, "'time_limit' .* must be a float in .* Got '5'"),
         ({"measures": []}, "at least one measure"),
         ({"measures": ["F1"]}, "name must be one of .*got 'F1'"),
         ({"measures": ["precision@k"]}, "must have a number for k"),

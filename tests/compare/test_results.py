@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurilabel.compare import Results
-from plurilabel.compare._cell_files import cell_path, plain, read_cell, safe_name, write_json
+from plurilabel.compare._cells import cell_path, plain, read_cell, safe_name, write_json
 from plurilabel.report import write_report
 
 DATASETS, LEARNERS = ("scene", "yeast"), ("MLkNN", "RAkEL(k=3)", "slow/one")
@@ -136,13 +136,12 @@ def test_open_reads_what_was_written_and_passes_over_broken_files(tmp_path):
     ]
     write_json(tmp_path / "plan.json", a_plan())
     for cell in cells:
-        place = (cell[part] for part in ("dataset", "learner", "repeat", "fold"))
-        write_json(cell_path(tmp_path, *place), cell)
+        write_json(cell_path(tmp_path, cell), cell)
     results = Results.open(tmp_path)
     assert results.cells == Results(a_plan(), cells).cells and results.folder == tmp_path
     # half a file, nothing in it, another format, no cell
     for fold, content in enumerate(["{", "", '{"format": 2}', "[1]"]):
-        cell_path(tmp_path, "yeast", "MLkNN", 0, fold).write_text(content)
+        cell_path(tmp_path, a_cell("yeast", "MLkNN", 0, fold, 0.5)).write_text(content)
     assert len(Results.open(tmp_path).cells) == len(cells) - 2
 
 

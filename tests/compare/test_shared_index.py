@@ -26,9 +26,13 @@ from plurilabel import (
     ThresholdClassifier,
     datasets,
 )
-from plurilabel.compare._digest import digest_of
-from plurilabel.compare._learners import most_neighbors, share_searches
-from plurilabel.compare._shared_index import SearchCache, SharedIndex
+from plurilabel.compare import digest_of
+from plurilabel.compare._shared_index import (
+    SearchCache,
+    SharedIndex,
+    most_neighbors,
+    share_searches,
+)
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 

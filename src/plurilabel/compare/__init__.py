@@ -1,13 +1,11 @@
 """Every learner on every split of every dataset: a comparison that any stop only interrupts."""
 
 from plurilabel._public import publish
+from plurilabel.compare._cells import check_measures, digest_of
 from plurilabel.compare._compare import compare
-from plurilabel.compare._digest import digest_of
 from plurilabel.compare._learners import learner_text, set_seeds
-from plurilabel.compare._plan import check_measures
 from plurilabel.compare._results import Results
-from plurilabel.compare._spec import make_learner, make_learners
-from plurilabel.compare._spec_names import learner_names
+from plurilabel.compare._spec import learner_names, make_learner, make_learners
 from plurilabel.compare._suggest import Suggestion, suggest_learner
 
 __all__ = [

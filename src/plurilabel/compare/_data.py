@@ -15,23 +15,10 @@ from sklearn.utils import check_array
 
 from plurilabel import datasets as library
 from plurilabel.base import check_labels, column_names, names_or_default
-from plurilabel.compare._cell_files import plain
-from plurilabel.compare._learners import check_distinct
+from plurilabel.compare._learners import check_distinct, learner_text, unique_name
 from plurilabel.datasets import Dataset
 from plurilabel.io import read
 from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStratifiedShuffleSplit
-
-
-class Split(NamedTuple):
-    """Row numbers of one training and test part."""
-
-    repeat: int
-    fold: int
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
-
-
-# names ---------------------------------------------------------------------------------------
 
 
 def named_datasets(given: Any) -> dict[str, Dataset]:
@@ -44,18 +31,14 @@ def named_datasets(given: Any) -> dict[str, Dataset]:
     >>> list(named_datasets([([[0.0], [1.0]], [[1, 0], [0, 1]])]))
     ['data']
     """
+    table: dict[str, Dataset] = {}
     if isinstance(given, Mapping):
         table = {str(name): _dataset(one, str(name)) for name, one in given.items()}
     else:
         one = not isinstance(given, Iterable) or isinstance(given, str | os.PathLike | Dataset)
-        one = one or _is_pair(given)
-        table = {}
-        for entry in [given] if one else given:
+        for entry in [given] if one or _is_pair(given) else given:
             data = _dataset(entry, "data")
-            name, number = data.name or "data", 2
-            while name in table:
-                name, number = f"{data.name or 'data'}-{number}", number + 1
-            table[name] = data
+            table[unique_name(data.name or "data", table, "{}-{}")] = data
     if not table:
         raise ValueError("datasets must hold at least one dataset, got none")
     check_distinct("datasets", list(table))
@@ -71,15 +54,15 @@ def _is_pair(given: Any) -> bool:
 def _dataset(given: Any, name: str) -> Dataset:
     if isinstance(given, Dataset):
         return given
-    if isinstance(given, str) and given in library.dataset_names() and not Path(given).is_file():
-        return library.load(given)
     if isinstance(given, str | os.PathLike):
-        if not Path(given).is_file():
-            raise FileNotFoundError(
-                f"{os.fspath(given)!r} is neither a file nor a standard dataset; "
-                f"there are {', '.join(library.dataset_names())}"
-            )
-        return read(given)
+        if Path(given).is_file():
+            return read(given)
+        if given in library.dataset_names():
+            return library.load(str(given))
+        raise FileNotFoundError(
+            f"{os.fspath(given)!r} is neither a file nor a standard dataset; "
+            f"there are {', '.join(library.dataset_names())}"
+        )
     if not _is_pair(given):
         raise TypeError(
             "datasets must be names, paths, Dataset objects or pairs (X, Y), "
@@ -96,53 +79,37 @@ def _dataset(given: Any, name: str) -> Dataset:
     return Dataset(X, labels, tuple(features), tuple(label_names), name=name)
 
 
-def described_data(data: Dataset, digest: str, split: str) -> dict[str, Any]:
-    """What a plan says of a dataset."""
-    figures = library.describe(data)
-    return plain(
-        {
-            "n": figures.instances,
-            "d": figures.features,
-            "q": figures.labels,
-            "cardinality": figures.cardinality,
-            "density": figures.density,
-            "diversity": figures.diversity,
-            "mean_ir": figures.mean_ir,
-            "scumble": figures.scumble,
-            "sparse": bool(sparse.issparse(data.X)),
-            "split": split,
-            "citation": data.citation,
-            "digest": digest,
-            "label_names": list(data.label_names),
-            "label_counts": figures.counts,
-        }
-    )
+class Split(NamedTuple):
+    """Row numbers of one training and test part."""
 
-
-# splits --------------------------------------------------------------------------------------
+    repeat: int
+    fold: int
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
 
 
 def splits_of(
     data: Dataset, name: str, cv: Any, repeats: int, random_state: int
 ) -> tuple[str, list[Split]]:
     """The splits of a dataset, and what they are in words."""
-    if isinstance(cv, str):
-        if cv != "holdout":
-            raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
-        words, parts = _holdout(data, repeats, random_state)
+    holdout = isinstance(cv, str) and cv == "holdout"
+    parts: list[Any] = []
+    if holdout and data.train is not None and data.test is not None:
+        words = f"published, {len(data.train)} to train and {len(data.test)} to test"
+        parts = [[(data.train, data.test)]] * repeats
+    elif holdout:
+        words = "stratified, two thirds to train and one third to test (no published split)"
+        cv = IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
     elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         words = f"{cv} stratified folds"
-        parts = [
-            IterativeStratifiedKFold(int(cv), shuffle=True, random_state=random_state + repeat)
-            .split(data.X, data.Y)
-            for repeat in range(repeats)
-        ]  # fmt: skip
-    elif hasattr(cv, "split"):
-        words = " ".join(repr(cv).split())
-        parts = [_seeded(cv, repeat, repeats, random_state).split(data.X, data.Y)
-                 for repeat in range(repeats)]  # fmt: skip
+        cv = IterativeStratifiedKFold(int(cv), shuffle=True)
+    elif hasattr(cv, "split") and not isinstance(cv, str):
+        words = learner_text(cv)
     else:
-        raise TypeError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
+        raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
+    if not parts:
+        seeded = [_seeded(cv, repeat, repeats, random_state) for repeat in range(repeats)]
+        parts = [one.split(data.X, data.Y) for one in seeded]
     splits = []
     for repeat, folds in enumerate(parts):
         for fold, (train, test) in enumerate(folds):
@@ -155,18 +122,6 @@ def splits_of(
     return words, splits
 
 
-def _holdout(data: Dataset, repeats: int, random_state: int) -> tuple[str, list[Any]]:
-    if data.train is not None and data.test is not None:
-        words = f"published, {len(data.train)} to train and {len(data.test)} to test"
-        return words, [[(data.train, data.test)]] * repeats
-    words = "stratified, two thirds to train and one third to test (there is no published split)"
-    return words, [
-        IterativeStratifiedShuffleSplit(1, test_size=1 / 3, random_state=random_state + repeat)
-        .split(data.X, data.Y)
-        for repeat in range(repeats)
-    ]  # fmt: skip
-
-
 def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:
     """A copy of the splitter for this repeat: seeded, so that it can be repeated."""
     own = copy.deepcopy(cv)
@@ -176,11 +131,3 @@ def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:
     elif repeats > 1:
         raise ValueError(f"repeats must be 1 for a splitter that takes no seed, got {repeats}")
     return own
-
-
-def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows, as a copy, of an array, a sparse matrix or a data frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    picked = X[rows]
-    return picked if sparse.issparse(picked) else np.array(picked)

@@ -3,25 +3,90 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import importlib
 import inspect
 import re
+from functools import cache
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel.compare._spec_names import find_class
+from plurilabel import neighbors, thresholds
+from plurilabel._roster import learners as roster
 from plurilabel.metrics import get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation import TransformationClassifier
+
+SKLEARN = {
+    "decomposition": "PCA TruncatedSVD",
+    "dummy": "DummyClassifier",
+    "ensemble": "ExtraTreesClassifier GradientBoostingClassifier HistGradientBoostingClassifier "
+    "RandomForestClassifier",
+    "feature_extraction.text": "TfidfTransformer",
+    "feature_selection": "SelectKBest SelectPercentile VarianceThreshold",
+    "impute": "KNNImputer SimpleImputer",
+    "linear_model": "LogisticRegression Perceptron RidgeClassifier SGDClassifier",
+    "multiclass": "OneVsRestClassifier",
+    "multioutput": "MultiOutputClassifier",
+    "naive_bayes": "BernoulliNB ComplementNB GaussianNB MultinomialNB",
+    "neighbors": "KNeighborsClassifier",
+    "neural_network": "MLPClassifier",
+    "preprocessing": "Binarizer KBinsDiscretizer MaxAbsScaler MinMaxScaler Normalizer "
+    "PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "svm": "SVC LinearSVC",
+    "tree": "DecisionTreeClassifier ExtraTreeClassifier",
+}
+"""What may be named of scikit-learn, by its module."""
 
 Grid = dict[str, list[Any]]
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
+
+
+def learner_names() -> list[str]:
+    """Names of plurilabel's learners, as :func:`make_learner` takes them.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import learner_names
+    >>> "MLkNN" in learner_names() and "RAkEL" in learner_names()
+    True
+    """
+    return sorted([*roster(), "ThresholdClassifier"], key=str.lower)
+
+
+def find_class(name: str) -> type:
+    """The class that a name stands for, or an error that suggests the one that was meant."""
+    known = _packages()
+    if name in known:
+        found: type = getattr(importlib.import_module(known[name]), name)
+        return found
+    folded = {known.lower(): known for known in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    if near:
+        hint = f"did you mean {folded[near[0]]}?"
+    else:
+        hint = f"there are {', '.join(learner_names())}, and scikit-learn's usual ones"
+    raise ValueError(f"unknown learner {name!r}; {hint}")
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The package of each name; of two equal names, ours."""
+    table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
+    for package in (neighbors, thresholds):
+        for name in package.__all__:
+            found = vars(package).get(name)  # some are imported only when asked for
+            usable = isinstance(found, type) and issubclass(found, BaseEstimator)
+            if usable and not inspect.isabstract(found):
+                table[name] = package.__name__
+    return table | {name: f"plurilabel.{one.package}" for name, one in roster().items()}
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
@@ -134,7 +199,7 @@ def _parsed(text: str) -> ast.expr:
     except (SyntaxError, ValueError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ValueError(
-            f"{text!r} is no learner: {why}; write it like MLkNN(n_neighbors=7)"
+            f"{text!r} is not a learner: {why}; write it like MLkNN(n_neighbors=7)"
         ) from None
 
 
@@ -143,7 +208,7 @@ def _made(node: ast.expr, text: str, measure: str, cv: int) -> Any:
     if not is_classifier(learner):
         if hasattr(learner, "transform"):
             raise ValueError(f"{text} predicts nothing; end it in a learner: {text} | MLkNN()")
-        raise ValueError(f"{text} is no learner; use it inside one")
+        raise ValueError(f"{text} is not a learner, only part of one")
     if not grid:
         return learner
     folds = IterativeStratifiedKFold(cv, shuffle=True)
