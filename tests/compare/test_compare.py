@@ -24,8 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, datasets, metrics
 from plurilabel.compare import Results, check_measures, compare, set_seeds
 from plurilabel.compare._cells import derived_seed
-from plurilabel.compare._data import named_datasets, splits_of
-from plurilabel.compare._learners import named_learners
+from plurilabel.compare._given import named_datasets, named_learners, splits_of
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.compare.troublesome import (

@@ -2,8 +2,9 @@
 
 from plurilabel._public import publish
 from plurilabel.compare._cells import check_measures, digest_of
-from plurilabel.compare._compare import compare
-from plurilabel.compare._learners import learner_text, set_seeds
+from plurilabel.compare._compare import compare, compare_many
+from plurilabel.compare._given import learner_text
+from plurilabel.compare._inside import set_seeds
 from plurilabel.compare._results import Results
 from plurilabel.compare._spec import learner_names, make_learner, make_learners
 from plurilabel.compare._suggest import Suggestion, suggest_learner
@@ -13,6 +14,7 @@ __all__ = [
     "Suggestion",
     "check_measures",
     "compare",
+    "compare_many",
     "digest_of",
     "learner_names",
     "learner_text",

@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 
 from plurilabel._text import shortened
 from plurilabel.compare._cells import Cell, empty_cell, plain
-from plurilabel.compare._learners import set_seeds
-from plurilabel.compare._shared_index import SearchCache, share_searches
+from plurilabel.compare._inside import set_seeds, share_searches
+from plurilabel.compare._shared_index import SearchCache
 from plurilabel.lazy import MLkNNCV
 from plurilabel.metrics import (
     evaluate,

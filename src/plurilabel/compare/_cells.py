@@ -16,8 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel._compat import versions
-from plurilabel.compare._data import Split, splits_of
-from plurilabel.compare._learners import learner_text
+from plurilabel.compare._given import (
+    Split,
+    learner_text,
+    named_datasets,
+    named_learners,
+    splits_of,
+)
 from plurilabel.datasets import Dataset, describe
 from plurilabel.io import write_atomic
 from plurilabel.metrics import get_measure, measure_names
@@ -63,33 +68,36 @@ def check_measures(measures: Sequence[str] | str | None) -> list[str]:
 
 
 def make_plan(
-    datasets: dict[str, Dataset],
-    learners: dict[str, Any],
-    cv: Any,
-    repeats: int,
-    measures: Sequence[str] | None,
-    random_state: int,
-    command: str | None,
+    datasets: Any,
+    learners: Any,
+    *,
+    cv: Any = "holdout",
+    repeats: int = 1,
+    measures: Sequence[str] | None = None,
+    random_state: int = 0,
+    command: str | None = None,
 ) -> tuple[dict[str, Any], list[Place]]:
     """The plan as it is written down, and the cells in the order in which they run."""
+    table = named_learners(learners)
+    datasets = named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")
-    texts = {name: learner_text(learner) for name, learner in learners.items()}
+    texts = {name: learner_text(learner) for name, learner in table.items()}
     what = {
         name: {"class": class_name(one), "repr": texts[name], "parameters": _parameters(one)}
-        for name, one in learners.items()
+        for name, one in table.items()
     }
     protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
     if command is None:
-        table = ", ".join(f"{name!r}: {text}" for name, text in texts.items())
+        shown = ", ".join(f"{name!r}: {text}" for name, text in texts.items())
         options = protocol if measures is None else {**protocol, "measures": names}
-        shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        command = f"compare.compare({list(datasets)!r}, {{{table}}}, {shown})"
+        given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
+        command = f"compare.compare({list(datasets)!r}, {{{shown}}}, {given})"
     plan: dict[str, Any] = {
         "format": FORMAT,
         "protocol": {**plain(protocol), "measures": names},
         "datasets": {},
         "learners": what,
-        "command": " ".join(command.split()),
+        "command": command,
         "versions": made_by,
     }
     places = []
@@ -126,7 +134,7 @@ def make_plan(
                     "versions": made_by,
                     **empty_cell(names),
                 }
-                places.append(Place(split, known))
+                places.append(Place(data, table[learner], split, known))
     return plan, places
 
 
@@ -166,8 +174,10 @@ def derived_seed(random_state: int, dataset: str, repeat: int, fold: int) -> int
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """One cell to be: its split, and its fields as far as they are known before it runs."""
+    """One cell to be: what it is made of, and the fields that are known before it runs."""
 
+    data: Dataset
+    learner: Any
     split: Split
     known: Cell
 

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 from statistics import fmean
@@ -26,13 +26,10 @@ from plurilabel.compare._cells import (
     read_plan,
     write_json,
 )
-from plurilabel.compare._data import named_datasets
-from plurilabel.compare._learners import named_learners
+from plurilabel.compare._inside import is_searching
 from plurilabel.compare._pool import run_units
 from plurilabel.compare._results import Results
-from plurilabel.compare._shared_index import is_searching
 from plurilabel.compare._worker import Unit, run_here
-from plurilabel.datasets import Dataset
 
 try:
     from joblib.externals import cloudpickle
@@ -150,44 +147,59 @@ def compare(
     >>> results.means("ranking_loss").round(3)
     array([[0.098, 0.135]])
     """
-    options = {"repeats": repeats, "random_state": random_state, "n_jobs": n_jobs}
-    validate_parameter_constraints(
-        CONSTRAINTS, {**options, "time_limit": time_limit}, caller_name="compare"
-    )
+    options = {"repeats": repeats, "random_state": random_state}
+    limits = {"n_jobs": n_jobs, "time_limit": time_limit}
+    validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
     if time_limit is not None and n_jobs is None:
         raise ValueError("time_limit needs worker processes, got n_jobs=None")
-    table = named_learners(learners)
-    data = named_datasets(datasets)
-    plan, places = make_plan(data, table, cv, repeats, measures, random_state, command)
-    folder = None if out is None else Path(out)
-    with nullcontext() if folder is None else _opened(folder):
-        cells = {}
-        if folder is not None:
-            kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
-            cells = {place: cell for place, cell in kept.items() if cell is not None}
-            write_json(folder / "plan.json", plan)
-        missing = [place for place in places if place not in cells]
-        estimate = _Estimate(cells.values(), missing, n_jobs)
-        with closing(_run(data, table, missing, folder, n_jobs, time_limit)) as finished:
-            for place, cell in finished:
-                if folder is not None:
-                    write_json(cell_path(folder, cell), cell)
-                cells[place] = cell
-                left = estimate.seconds_left(cell)
-                if progress is not None:
-                    progress(len(cells), len(places), cell, left)
+    plan, places = make_plan(
+        datasets, learners, cv=cv, measures=measures, command=command, **options
+    )
+    if out is None:
+        return Results(plan, _run(places, {}, None, n_jobs, time_limit, progress).values())
+    folder = Path(out)
+    with _opened(folder):
+        kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
+        write_json(folder / "plan.json", plan)
+        cells = {place: cell for place, cell in kept.items() if cell is not None}
+        cells = _run(places, cells, folder, n_jobs, time_limit, progress)
     return Results(plan, cells.values(), folder)
 
 
-def _pickled(name: str, learner: Any) -> bytes:
-    # by value where a class or function stands in the script that is run, or in a notebook
-    try:
-        return cloudpickle.dumps(learner)
-    except Exception as error:
-        raise TypeError(
-            f"learners[{name!r}] must be such that it can be sent to another process, "
-            f"but it cannot be pickled: {error}"
-        ) from None
+def compare_many(
+    comparisons: Iterable[Mapping[str, Any]],
+    *,
+    n_jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> list[Results]:
+    """Make several comparisons, each of other learners or splits, with the same workers.
+
+    Parameters
+    ----------
+    comparisons : iterable of mappings
+        Arguments of :func:`compare`: ``datasets`` and ``learners``, and where they are needed
+        ``cv``, ``repeats``, ``measures``, ``random_state`` and ``command``.
+    n_jobs, progress :
+        As in :func:`compare`, for all of them together.
+
+    Returns
+    -------
+    list of Results
+
+    Examples
+    --------
+    >>> from plurilabel import datasets
+    >>> from plurilabel.compare import compare_many
+    >>> toy = {"toy": datasets.make_multilabel(100, random_state=0)}
+    >>> compare_many(
+    ...     [{"datasets": toy, "learners": "MLkNN, BRkNN"},
+    ...      {"datasets": toy, "learners": "MLkNN", "cv": 5}], n_jobs=None)
+    [Results: 1 dataset, 2 learners, 2 cells, Results: 1 dataset, 1 learner, 5 cells]
+    """
+    plans = [make_plan(**comparison) for comparison in comparisons]
+    everything = [place for _, places in plans for place in places]
+    cells = _run(everything, {}, None, n_jobs, None, progress)
+    return [Results(plan, [cells[place] for place in places]) for plan, places in plans]
 
 
 @contextmanager
@@ -221,43 +233,69 @@ def _opened(folder: Path) -> Iterator[None]:
 
 
 def _run(
-    data: dict[str, Dataset],
-    learners: dict[str, Any],
-    missing: list[Place],
+    places: list[Place],
+    cells: dict[Place, Cell],
     out: Path | None,
     n_jobs: int | None,
     time_limit: float | None,
-) -> Generator[tuple[Place, Cell], None, None]:
-    """Run cells, and give them as they come."""
-    pickled = {name: _pickled(name, learner) for name, learner in learners.items()}
-    searching = {name for name, learner in learners.items() if is_searching(learner)}
+    progress: Progress | None,
+) -> dict[Place, Cell]:
+    """Run the cells that are missing, and write each to the folder when it is finished."""
+    missing = [place for place in places if place not in cells]
+    estimate = _Estimate(cells.values(), missing, n_jobs)
     # whoever finds the folder locked reads here which process works in it
     prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
     with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
-        sources: dict[str, Any] = {}
-        units: dict[Any, Unit] = {}
-        for number, place in enumerate(missing):
-            dataset, learner = place.known["dataset"], place.known["learner"]
-            if dataset not in sources:
-                sources[dataset] = (data[dataset].X, data[dataset].Y)
-                if n_jobs is not None:
-                    file = os.path.join(work, f"data{number}")
-                    (sources[dataset],) = joblib.dump(sources[dataset], file)
-            # the learners that search neighbours on a split go together, to search once
-            group = (dataset, *place.split[:2], None if learner in searching else learner)
-            if group not in units:
-                rows, seed, names = place.split[2:], place.known["seed"], place.known["scores"]
-                units[group] = Unit(sources[dataset], *rows, seed, list(names), {})
-            units[group].learners[number] = pickled[learner]
+        units = _units(missing, None if n_jobs is None else work)
         if n_jobs is None:
-            finished = run_here(units.values())
+            finished = run_here(units)
         else:
-            n_workers = joblib.effective_n_jobs(n_jobs)
-            finished = run_units(Path(work), units.values(), n_workers, time_limit)
+            finished = run_units(Path(work), units, joblib.effective_n_jobs(n_jobs), time_limit)
         with closing(finished):
-            for number, cell in finished:
-                place = missing[number]
-                yield place, {**place.known, **cell}
+            for number, found in finished:
+                cell = cells[missing[number]] = {**missing[number].known, **found}
+                if out is not None:
+                    write_json(cell_path(out, cell), cell)
+                left = estimate.seconds_left(cell)
+                if progress is not None:
+                    progress(len(cells), len(places), cell, left)
+    return cells
+
+
+def _units(missing: list[Place], work: str | None) -> list[Unit]:
+    """Learners that search neighbours on one split go together, to search once; others alone.
+
+    With a folder, data lie in it: each worker reads them when it needs them.
+    """
+    sources: dict[int, Any] = {}
+    pickled: dict[int, tuple[bytes, bool]] = {}
+    units: dict[Any, Unit] = {}
+    for number, place in enumerate(missing):
+        data, learner = id(place.data), id(place.learner)
+        if data not in sources:
+            sources[data] = (place.data.X, place.data.Y)
+            if work is not None:
+                (sources[data],) = joblib.dump(sources[data], os.path.join(work, f"data{number}"))
+        if learner not in pickled:
+            pickled[learner] = _pickled(place), is_searching(place.learner)
+        content, searching = pickled[learner]
+        group = (id(place.split), None if searching else learner)
+        if group not in units:
+            seed, measures = place.known["seed"], list(place.known["scores"])
+            units[group] = Unit(sources[data], *place.split[2:], seed, measures, {})
+        units[group].learners[number] = content
+    return list(units.values())
+
+
+def _pickled(place: Place) -> bytes:
+    # by value where a class or function stands in the script that is run, or in a notebook
+    try:
+        return cloudpickle.dumps(place.learner)
+    except Exception as error:
+        raise TypeError(
+            f"learners[{place.known['learner']!r}] must be such that it can be sent to another "
+            f"process, but it cannot be pickled: {error}"
+        ) from None
 
 
 class _Estimate:

@@ -29,7 +29,8 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel.compare._cell import Parts, run_cell
 from plurilabel.compare._cells import Cell
-from plurilabel.compare._shared_index import SearchCache, most_neighbors
+from plurilabel.compare._inside import most_neighbors
+from plurilabel.compare._shared_index import SearchCache
 
 MOST_ENTRIES = 5_000_000
 """Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""

@@ -2,11 +2,12 @@
 
 from plurilabel._public import publish
 from plurilabel.papers._page import write_page
-from plurilabel.papers._read import load_paper, paper_names
+from plurilabel.papers._paper import Paper, load_paper, paper_names
 from plurilabel.papers._reproduce import UnknownPart, reproduce
 from plurilabel.papers._reproduction import Reproduction
 
 __all__ = [
+    "Paper",
     "Reproduction",
     "UnknownPart",
     "load_paper",
