@@ -24,6 +24,9 @@ MEASURES = (
     "hamming_loss", "subset_accuracy", "f1", "macro_f1", "one_error", "coverage", "ranking_loss",
     "average_precision",
 )  # fmt: skip
+BASE = "LogisticRegression(max_iter=2000)"
+"""What problem transformations are measured around."""
+
 SECONDS = ("fit_seconds", "predict_seconds")
 
 
@@ -31,7 +34,8 @@ def measure(names: list[str], dataset: str, *, n_jobs: int | None = 1) -> Result
     """Learners on the published split; dense features are standardised on its training part."""
     data = datasets.load(dataset)
     before = "" if sparse.issparse(data.X) else "StandardScaler() | "
-    texts = {name: before + name for name in names}
+    around = {name: learners()[name].package == "transformation" for name in names}
+    texts = {name: before + (f"{name}({BASE})" if around[name] else name) for name in names}
     return compare({dataset: data}, texts, measures=MEASURES, n_jobs=n_jobs, progress=tell)
 
 

@@ -22,8 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, datasets, metrics
-from plurilabel.compare import Results, check_measures, compare, set_seeds
-from plurilabel.compare._cells import derived_seed
+from plurilabel.compare import Results, check_measures, compare, compare_many, set_seeds
+from plurilabel.compare._cells import derived_seed, make_plan
+from plurilabel.compare._compare import _units
 from plurilabel.compare._given import named_datasets, named_learners, splits_of
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -454,6 +455,32 @@ def test_a_folder_needs_filelock(tmp_path, monkeypatch):
         compare(TOY, Constant(), out=tmp_path)
 
 
+# several at once -------------------------------------------------------------------------------
+
+
+def test_several_comparisons_are_what_each_is_alone():
+    folds = KFold(3, shuffle=True, random_state=0)
+    calls = [
+        {"datasets": {"toy": TOY}, "learners": [MLkNN(4), Noise()], "measures": ["f1"]},
+        {"datasets": {"toy": TOY, "tags": TAGS}, "learners": "BRkNN(3)", "cv": folds},
+    ]
+    seen = []
+    both = compare_many(calls, n_jobs=2, progress=lambda *news: seen.append(news[:2]))
+    assert seen == [(i + 1, 8) for i in range(8)]
+    for found, call in zip(both, calls):
+        alone = compare(**call, n_jobs=None)
+        assert without_times(found) == without_times(alone) and found.plan == alone.plan
+    assert both[1].plan["protocol"]["cv"] == repr(folds)
+
+
+def test_learners_that_search_neighbours_go_together_and_others_alone():
+    learners = {"a": MLkNN(2), "b": Constant(), "c": BRkNN(3), "d": Constant()}
+    _, places = make_plan({"toy": TOY}, learners, cv=2)
+    units = _units(places, None)
+    assert [list(unit.learners) for unit in units] == [[0, 2], [1], [3], [4, 6], [5], [7]]
+    assert all(len(unit.train) == 30 for unit in units)
+
+
 # in this process -----------------------------------------------------------------------------
 
 
@@ -534,7 +561,7 @@ def test_learners_in_any_form():
     [
         ({}, ValueError, "at least one learner"),
         ({"a": StandardScaler()}, TypeError, r"learners\['a'\] must have fit and predict"),
-        (MLkNN, TypeError, r"must be made, like MLkNN\(\), got the class"),
+        (MLkNN, TypeError, r"must be instances such as MLkNN\(\), got the class"),
         ({"knn": MLkNN(), "kNN": MLkNN()}, ValueError, "names that differ"),
         ({"": MLkNN()}, ValueError, "names that are not empty"),
         ({"a": MLkNN(metric=threading.Lock())}, TypeError, "cannot be pickled|pickle"),

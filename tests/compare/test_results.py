@@ -91,6 +91,29 @@ def test_scores_align_the_splits_of_a_dataset():
     )
 
 
+def test_best():
+    cells = [
+        a_cell("scene", "MLkNN", 0, 0, 0.5),
+        a_cell("scene", "RAkEL(k=3)", 0, 0, 0.25),
+        a_cell("scene", "slow/one", 0, 0, 0.5),
+        # the best of all has not all splits
+        a_cell("yeast", "MLkNN", 0, 0, 0.9),
+        a_cell("yeast", "RAkEL(k=3)", 0, 0, 0.5),
+        a_cell("yeast", "RAkEL(k=3)", 0, 1, 0.5),
+        a_cell("yeast", "slow/one", 0, 0, 0.25),
+        a_cell("yeast", "slow/one", 0, 1, 0.5),
+    ]
+    best = Results(a_plan(), cells).best("f1")
+    assert best.tolist() == [[True, False, True], [False, True, False]]
+    # one alone has nobody to be better than, and nobody is best where nothing is defined
+    assert not Results(a_plan(), cells[:1]).best("f1").any()
+    assert not Results(a_plan(), cells).best("hamming_loss").any()
+    for cell in cells:
+        cell["scores"]["hamming_loss"] = cell["scores"]["f1"]
+    least = Results(a_plan(), cells).best("hamming_loss")
+    assert least.tolist() == [[False, True, False], [False, False, True]]
+
+
 def test_costs_are_taken_like_measures_and_unknown_ones_are_named():
     results = Results(a_plan(), [a_cell("yeast", "MLkNN", 0, 0, 0.5)])
     assert results.means("fit_seconds")[1, 0] == 0.5

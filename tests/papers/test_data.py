@@ -135,7 +135,7 @@ published = { f1 = 0.5 }
         ('protocol = "p"', 'protocol = "q"', "protocol must be one of p, got 'q'"),
         ("split = 3", 'split = "half"', "split must be"),
         (', reason = "R."', "", "table 1, r, tolerance: reason is missing"),
-        ("published = { f1", "published = { f2", "r: 'f2' is no measure of the table"),
+        ("published = { f1", "published = { f2", "r: 'f2' is not a measure of the table"),
         ('learner = "MLkNN()"', 'learner = "MLkNN()"\nclaim = "nice"', "claim must be one of"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every learner on every split of every dataset: a comparison that any stop only interrupts."""
+"""Every learner on every split of every dataset, in runs that can be stopped and resumed."""
 
 from plurilabel._public import publish
 from plurilabel.compare._cells import check_measures, digest_of

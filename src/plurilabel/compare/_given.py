@@ -45,7 +45,7 @@ def named_learners(learners: Any) -> dict[str, Any]:
     check_distinct("learners", list(table))
     for name, one in table.items():
         if isinstance(one, type):
-            raise TypeError(f"learners must be made, like {one.__name__}(), got the class itself")
+            raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
         if not (hasattr(one, "fit") and hasattr(one, "predict")):
             raise TypeError(f"learners[{name!r}] must have fit and predict, got {one!r}")
     return {name: clone(one, safe=False) for name, one in table.items()}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from plurilabel._compat import versions
 from plurilabel._text import capital
 from plurilabel.io import write_atomic
 from plurilabel.metrics import get_measure
-from plurilabel.papers._reproduction import Cell, Curves, Reproduction, lines_of, reasons_of
+from plurilabel.papers._reproduction import Cell, Reproduction, lines_of, reasons_of
 from plurilabel.papers._verdict import Word
 
 PICTURES = "_static/reproduction"
@@ -23,17 +25,74 @@ MARKS = ("o", "s", "^", "D")
 
 
 def write_page(reproduction: Reproduction, folder: str | Path) -> Path:
-    """Write ``reproduction.md`` and its figures into a folder; return the page's path.
+    """Write ``reproduction.md``, its figures and their values into a folder; return its path.
 
     Needs jinja2 and matplotlib: ``pip install 'plurilabel[cli]'``.
     """
     path = Path(folder) / "reproduction.md"
-    (path.parent / PICTURES).mkdir(parents=True, exist_ok=True)
-    for (paper, name), curves in reproduction.curves.items():
-        plot_curves(curves, path.parent / picture(paper, name))
-    with write_atomic(path) as stream:
-        stream.write(page(reproduction).encode())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    panels = [
+        {
+            "picture": picture(paper, name),
+            "measure": measure,
+            "over": curves.figure.over,
+            "curves": {c: curves.of(c, measure).round(4).tolist() for c in curves.figure.curves},
+        }
+        for (paper, name), curves in reproduction.curves.items()
+        for measure in curves.figure.measures
+    ]
+    content = {
+        path: page(reproduction),
+        path.with_suffix(".jsonl"): "".join(json.dumps(panel) + "\n" for panel in panels),
+    }
+    for file, text in content.items():
+        with write_atomic(file) as stream:
+            stream.write(text.encode())
+    draw_figures(folder)
     return path
+
+
+def draw_figures(folder: str | Path) -> None:
+    """Draw the figures of a page that :func:`write_page` wrote, from the values beside it.
+
+    Measures against k, a panel for each, as SVG. The same values give the same files.
+
+    Parameters
+    ----------
+    folder : path
+        With ``reproduction.jsonl``.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("plots need matplotlib; try: pip install 'plurilabel[cli]'") from None
+    lines = (Path(folder) / "reproduction.jsonl").read_text("utf-8").splitlines()
+    for name, group in groupby(map(json.loads, lines), key=lambda panel: panel["picture"]):
+        panels = list(group)
+        n_rows = -(-len(panels) // 3)
+        figure = Figure(figsize=(9, 2.7 * n_rows), layout="constrained")
+        axes = figure.subplots(n_rows, 3, squeeze=False).ravel()
+        for ax in axes[len(panels) :]:
+            ax.set_visible(False)
+        for panel, ax in zip(panels, axes):
+            for (label, values), mark in zip(panel["curves"].items(), MARKS):
+                ax.plot(panel["over"], values, marker=mark, ms=4, lw=1.3, label=label)
+            measure = get_measure(panel["measure"])
+            arrow = "higher" if measure.greater_is_better else "lower"
+            ax.set_title(f"{measure.title} ({arrow} is better)", fontsize=10)
+            ax.set_xticks(panel["over"][::2])
+            ax.grid(alpha=0.3)
+        for ax in axes[max(0, len(panels) - 3) : len(panels)]:
+            ax.set_xlabel("K")
+        shown = axes[0].get_legend_handles_labels()
+        n_curves = len(panels[0]["curves"])
+        figure.legend(*shown, loc="outside upper center", ncols=n_curves, frameon=False)
+        path = Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # no date, and names inside the file that do not change from run to run
+        with matplotlib.rc_context({"svg.hashsalt": name}), write_atomic(path) as stream:
+            figure.savefig(stream, format="svg", metadata={"Date": None})
 
 
 def picture(paper: str, figure: str) -> str:
@@ -86,45 +145,3 @@ def markdown_table(cells: Sequence[Cell]) -> str:
             row[-1] = f"**{row[-1]}**"
     rule = ["---" if column in WORDS else "---:" for column in columns]
     return "\n".join(f"| {' | '.join(line)} |" for line in (columns, rule, *shown))
-
-
-def plot_curves(curves: Curves, path: str | Path | None = None) -> Any:
-    """Draw measures against k, a panel for each; write the figure as SVG if a path is given.
-
-    The same values give the same file.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib; try: pip install 'plurilabel[cli]'") from None
-    shown = curves.figure
-    n_rows = -(-len(shown.measures) // 3)
-    figure = Figure(figsize=(9, 2.7 * n_rows), layout="constrained")
-    panels = figure.subplots(n_rows, 3, squeeze=False).ravel()
-    for panel in panels[len(shown.measures) :]:
-        panel.set_visible(False)
-    for panel, measure in zip(panels, shown.measures):
-        for name, mark in zip(shown.curves, MARKS):
-            panel.plot(shown.over, curves.of(name, measure), marker=mark, ms=4, lw=1.3, label=name)
-        arrow = "higher" if get_measure(measure).greater_is_better else "lower"
-        panel.set_title(f"{get_measure(measure).title} ({arrow} is better)", fontsize=10)
-        panel.set_xticks(shown.over[::2])
-        panel.grid(alpha=0.3)
-    for panel in panels[max(0, len(shown.measures) - 3) : len(shown.measures)]:
-        panel.set_xlabel("K")
-    figure.legend(
-        *panels[0].get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=len(shown.curves),
-        frameon=False,
-    )
-    if path is not None:
-        # no date, and names inside the file that do not change from run to run
-        with matplotlib.rc_context({"svg.hashsalt": shown.name}), write_atomic(path) as stream:
-            figure.savefig(stream, format="svg", metadata={"Date": None})
-    return figure

@@ -244,7 +244,7 @@ def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -
     for row in table.rows:
         for measure in {**row.published, **row.recorded, **row.differs}:
             if measure not in table.measures:
-                raise ValueError(f"{where}, {row.name}: {measure!r} is no measure of the table")
+                raise ValueError(f"{where}, {row.name}: {measure!r} is not a measure of the table")
     return table
 
 

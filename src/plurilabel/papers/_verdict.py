@@ -1,4 +1,4 @@
-"""What is said of a cell: our value beside the printed one, and our count beside a stated one."""
+"""Verdicts on our values beside the printed ones, and the facts about data that papers state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Word = Literal[
 
 
 class Verdict(NamedTuple):
-    """A word, whether it counts as reproduced, and why where that is not plain."""
+    """A word, whether it counts as reproduced, and the reason if it is not obvious."""
 
     verdict: Word
     passed: bool
@@ -39,7 +39,7 @@ def judge(
     """Compare with a printed value.
 
     A cell outside the tolerance passes if it is better and only that was claimed, or if the
-    difference is known: then ours must still be the value that the evidence speaks of.
+    difference is known: then ours must still be the value that the evidence is about.
 
     Examples
     --------
