@@ -58,8 +58,9 @@ def read_figures(path: Path) -> Figures:
     found: Figures = {}
     with open(path, newline="") as stream:
         for row in csv.DictReader(stream):
-            own = found.setdefault(row.pop("learner"), {})
-            own[row.pop("dataset")] = {name: float(value) for name, value in row.items()}
+            learner, dataset = row.pop("learner"), row.pop("dataset")
+            figures = {name: float(value) for name, value in row.items()}
+            found.setdefault(learner, {})[dataset] = figures
     return found
 
 
