@@ -64,8 +64,9 @@ def run_units(
                 started += 1
             with suppress(queue.Empty):
                 worker, event, number, cell = news.get(timeout=0.1)
-                if event == "ready":
+                if event == "ready":  # before, a large order would fill the pipe and block us
                     worker.is_ready = True
+                    worker.take(worker.unit)
                 elif event == "start":
                     worker.current = number
                     worker.deadline = inf if time_limit is None else monotonic() + time_limit
@@ -100,7 +101,9 @@ class Worker:
     def __init__(self, folder: Path, number: int, news: News, unit: Unit) -> None:
         self.words = folder / f"worker{number}.txt"
         self.is_ready = self.is_stopped = self.is_late = False
+        self.unit: Unit | None = unit
         self.current: int | None = None
+        self.deadline = inf
         with open(self.words, "wb") as words:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", START, json.dumps(sys.path)],
@@ -113,7 +116,6 @@ class Worker:
             )
         self._listener = threading.Thread(target=self._listen, args=(news,), daemon=True)
         self._listener.start()
-        self.take(unit)
 
     def _listen(self, news: News) -> None:
         assert self.process.stdout is not None
