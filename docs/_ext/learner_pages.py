@@ -18,7 +18,7 @@ import yaml
 from sphinx.application import Sphinx
 
 import plurilabel
-from plurilabel._roster import learners
+from plurilabel._roster import PACKAGES, learners
 from plurilabel.metrics import get_measure
 
 FAMILIES = {
@@ -119,9 +119,10 @@ def reference(name: str) -> str:
 def overview(folder: Path, measured: Figures) -> str:
     """All learners, family by family."""
     parts = []
-    for family, title in FAMILIES.items():
+    for family in PACKAGES:
         names = [name for name, learner in learners().items() if learner.package == family]
-        parts += [f"## {title}", "", "```{toctree}", ":hidden:", *names, "```", ""]
+        parts += [f"## {FAMILIES.get(family, family.capitalize())}", ""]
+        parts += ["```{toctree}", ":hidden:", *names, "```", ""]
         parts += ["| learner | use it for | average precision | subset accuracy |"]
         parts += ["| --- | --- | ---: | ---: |"]
         for name in names:
