@@ -102,10 +102,10 @@ learners that need no probabilities), features standardised on the training part
 they are), the learners' defaults otherwise, `random_state=0`. Coverage counts from 0, ties count
 against the learner. Bold: best of the column. Made by `docs/measure_transformations.py`.
 
-What shows: chains and RAkEL predict more label sets exactly than binary relevance, on all four.
+In short: chains and RAkEL predict more label sets exactly than binary relevance, on all four.
 The mean of an ensemble of chains ranks better than one chain; with logistic regression on medical
 only if the chains see all instances (samples of 67% of its 333 may miss rare labels; this was not
-tested apart), and with the linear SVM not by coverage. Votes of few models ("hard") rank badly:
+tested separately), and with the linear SVM not by coverage. Votes of few models ("hard") rank badly:
 they tie. Searching the chain (beam) finds more exact sets than
 following it greedily; marginals are better for Hamming loss, but not on medical.
 
