@@ -15,7 +15,10 @@ sys.path.insert(0, str(HERE / "_ext"))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 mpl.use("agg")
 
+from sphinx.application import Sphinx  # noqa: E402
+
 import plurilabel  # noqa: E402
+from plurilabel.papers import draw_figures  # noqa: E402
 
 project = "plurilabel"
 author = "the plurilabel developers"
@@ -111,7 +114,13 @@ def initials(
     lines[:] = [re.sub(r"^( *)([A-Z])\. (?=[A-Z])", r"\1\\\2. ", line) for line in lines]
 
 
-def setup(app: object) -> None:
-    """Tell autodoc."""
-    app.connect("autodoc-process-docstring", initials)  # type: ignore[attr-defined]
-    app.connect("autodoc-skip-member", skip)  # type: ignore[attr-defined]
+def draw(app: Sphinx) -> None:
+    """Draw what is measured and kept as numbers."""
+    draw_figures(app.srcdir)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect them."""
+    app.connect("builder-inited", draw)
+    app.connect("autodoc-process-docstring", initials)
+    app.connect("autodoc-skip-member", skip)

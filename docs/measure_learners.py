@@ -1,6 +1,6 @@
 """Every learner with its defaults on four standard hold-outs: the figures of the learners' pages.
 
-Writes docs/learners/measured.json. Needs the datasets (PLURILABEL_DATA or a network):
+Writes docs/learners/measured.csv. Needs the datasets (PLURILABEL_DATA or a network):
 
     python docs/measure_learners.py            # all learners, some minutes
     python docs/measure_learners.py MLkNN CML  # only these; the others stay as they are
@@ -8,81 +8,59 @@ Writes docs/learners/measured.json. Needs the datasets (PLURILABEL_DATA or a net
 
 from __future__ import annotations
 
-import json
-import os
+import csv
 import sys
-import time
 from pathlib import Path
-from typing import Any
-
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # CPU time of one thread
 
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
-import plurilabel
-from plurilabel import datasets, metrics
+from plurilabel import datasets
+from plurilabel._roster import learners
+from plurilabel.compare import Results, compare
 
-OUT = Path(__file__).parent / "learners" / "measured.json"
+OUT = Path(__file__).parent / "learners" / "measured.csv"
 DATASETS = ("emotions", "scene", "yeast", "medical")
+MEASURES = (
+    "hamming_loss", "subset_accuracy", "f1", "macro_f1", "one_error", "coverage", "ranking_loss",
+    "average_precision",
+)  # fmt: skip
+BASE = "LogisticRegression(max_iter=2000)"
+"""What problem transformations are measured around."""
+
+SECONDS = ("fit_seconds", "predict_seconds")
 
 
-def learners() -> dict[str, Any]:
-    """The learners by class name, all with their defaults."""
-    base = LogisticRegression(max_iter=2000)
-    alone = [
-        "MLkNN",
-        "MLkNNCV",
-        "DWMLkNN",
-        "MLWkNN",
-        "BRkNN",
-        "DMLkNN",
-        "IBLRML",
-        "RankSVM",
-        "CML",
-    ]
-    seeded = ["MLDecisionTree", "MLRandomForest"]
-    around = ["BinaryRelevance", "ClassifierChain", "LabelPowerset", "PrunedSets"]
-    around += ["CalibratedLabelRanking", "StackedRelevance"]
-    around_seeded = ["EnsembleOfChains", "EnsembleOfPrunedSets", "RAkEL", "OutputCodes", "HOMER"]
-    boosting = ["AdaBoostMH", "AdaBoostMR", "ADTBoostMH"]
-    found = {name: getattr(plurilabel, name)() for name in alone + boosting}
-    found |= {name: getattr(plurilabel, name)(random_state=0) for name in seeded}
-    found |= {name: getattr(plurilabel, name)(base) for name in around}
-    found |= {name: getattr(plurilabel, name)(base, random_state=0) for name in around_seeded}
-    try:
-        from plurilabel.neural import BPMLL
-    except ImportError:
-        return found
-    return found | {"BPMLL": BPMLL(random_state=0)}
+def measure(names: list[str], dataset: str, *, n_jobs: int | None = 1) -> Results:
+    """Learners on the published split; dense features are standardised on its training part."""
+    data = datasets.load(dataset)
+    before = "" if sparse.issparse(data.X) else "StandardScaler() | "
+    around = {name: learners()[name].package == "transformation" for name in names}
+    texts = {name: before + (f"{name}({BASE})" if around[name] else name) for name in names}
+    return compare({dataset: data}, texts, measures=MEASURES, n_jobs=n_jobs, progress=tell)
 
 
-def measure(learner: Any, name: str) -> dict[str, float]:
-    """All measures on the published test part, and CPU seconds of fitting and predicting."""
-    X, X_test, Y, Y_test = datasets.load(name).holdout()
-    if not sparse.issparse(X):
-        scaler = StandardScaler().fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
-    start = time.process_time()
-    learner.fit(X, Y)
-    fit = time.process_time() - start
-    scores, labels = metrics.label_scores(learner, X_test), learner.predict(X_test)
-    predict = time.process_time() - start - fit
-    values = metrics.evaluate(Y_test, scores, labels)
-    found = {key: round(value, 4) for key, value in values.items()}
-    return found | {"fit_seconds": round(fit, 2), "predict_seconds": round(predict, 2)}
+def tell(_done: int, _total: int, cell: dict, _left: float | None) -> None:
+    print(cell["dataset"], cell["learner"], cell["status"], cell["error"] or "", flush=True)
 
 
 def main() -> None:
-    measured = json.loads(OUT.read_text()) if OUT.exists() else {}
-    chosen = sys.argv[1:] or list(learners())
-    for learner in chosen:
-        measured[learner] = {}
-        for name in DATASETS:
-            measured[learner][name] = measure(learners()[learner], name)
-            print(learner, name, measured[learner][name]["average_precision"], flush=True)
-    OUT.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+    known = {}
+    if OUT.exists():
+        with open(OUT, newline="") as stream:
+            known = {(row["learner"], row["dataset"]): row for row in csv.DictReader(stream)}
+    names = sys.argv[1:] or list(learners())
+    for dataset in DATASETS:
+        results = measure(names, dataset)
+        for j, learner in enumerate(results.learners):
+            figures = {m: f"{results.means(m)[0, j]:.4f}" for m in MEASURES}
+            times = {m: f"{results.means(m)[0, j]:.2f}" for m in SECONDS}
+            row = {"learner": learner, "dataset": dataset, **figures, **times}
+            known[learner, dataset] = row
+    with open(OUT, "w", newline="") as stream:
+        table = csv.DictWriter(stream, ["learner", "dataset", *MEASURES, *SECONDS])
+        table.writeheader()
+        for learner in learners():
+            table.writerows(known[learner, d] for d in DATASETS if (learner, d) in known)
 
 
 if __name__ == "__main__":

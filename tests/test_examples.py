@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,25 +33,19 @@ def test_the_gallery_takes_all_of_them():
     assert EXAMPLES and all(path.name.startswith("plot_") for path in EXAMPLES)
 
 
-def test_measure_transformations(monkeypatch, capsys, data_folder):
+def test_measure_transformations(monkeypatch, data_folder):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import measure_transformations
+    import measure_transformations as script
 
-    everything = measure_transformations.learners
     few = ("BinaryRelevance", "ClassifierChain, beam", "HOMER")
-    monkeypatch.setattr(
-        measure_transformations,
-        "learners",
-        lambda base, q: {title: everything(base, q)[title] for title in few},
-    )
-    monkeypatch.setattr(sys, "argv", ["measure_transformations.py", "emotions"])
-    measure_transformations.main()
-    published = (ROOT / "docs" / "transformation_results.md").read_text("utf-8")
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    monkeypatch.setattr(script, "LEARNERS", {title: script.LEARNERS[title] for title in few})
+    found = script.markdown("emotions", script.measure("emotions", n_jobs=None))
+    shown = (ROOT / "docs" / "transformation_results.md").read_text("utf-8").split("## scene")[0]
+    rows = [line for line in found.splitlines() if line.startswith("| ")]
     assert len(rows) == 1 + 1 + len(few)
     for title, row in zip(few, rows[2:]):
-        (shown,) = re.findall(rf"^\| {title} \|.*", published.split("## scene")[0], re.MULTILINE)
+        (published,) = re.findall(rf"^\| {title} \|.*", shown, re.MULTILINE)
         values, figures = (
-            [float(x.strip("* ")) for x in r.split("|")[2:-2]] for r in (row, shown)
+            [float(x.strip("* ")) for x in r.split("|")[2:-2]] for r in (row, published)
         )
         assert values == pytest.approx(figures, abs=0.005)

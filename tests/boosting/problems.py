@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from plurilabel import metrics
 from plurilabel.boosting import AdaBoostMH, AdaBoostMR, ADTBoostMH
+from plurilabel.compare import compare
+from plurilabel.metrics import get_measure
 
 EACH = [AdaBoostMH(6), AdaBoostMH(4, weak="tree"), AdaBoostMR(6), ADTBoostMH(6)]
 
@@ -47,7 +48,13 @@ def f_of(learner, X):
     return learner.decision_function(X)
 
 
-def figures(learner, holdout):
-    X_train, X_test, Y_train, Y_test = holdout
-    learner.fit(X_train, Y_train)
-    return metrics.evaluate(Y_test, learner.decision_function(X_test), learner.predict(X_test))
+def figures(learner, dataset):
+    """All measures on the published split."""
+    (cell,) = compare(dataset, learner, n_jobs=None).cells
+    return cell["scores"]
+
+
+def worse_by(found, row):
+    """How much worse than published, by measure."""
+    sign = {name: 1 if get_measure(name).greater_is_better else -1 for name in row.published}
+    return {name: sign[name] * (value - found[name]) for name, value in row.published.items()}

@@ -12,7 +12,7 @@ from plurilabel import datasets, io
 from plurilabel.cli._compare import default_learners
 from plurilabel.cli._compare_show import Progress, show
 from plurilabel.cli._main import plurilabel as command
-from plurilabel.compare import Results
+from plurilabel.compare import Results, make_learner
 from plurilabel.datasets import Dataset
 
 TOY = datasets.make_multilabel(60, random_state=0)
@@ -177,7 +177,7 @@ def test_failures_are_told(stub, run):
             2,
             "--search-measure: name must be one of",
         ),
-        (["digits", "--jobs", "0"], 1, "n_jobs must be a number of processes"),
+        (["digits", "--jobs", "0"], 1, "'n_jobs' parameter of compare must be an int"),
         (["nowhere"], 1, "'nowhere' is neither a file nor a standard dataset"),
         (["digits", "--labels", "tags"], 1, "needs no --labels"),
     ],
@@ -197,7 +197,7 @@ def test_ctrl_c_says_how_to_go_on(stub, monkeypatch, run):
     monkeypatch.setattr(comparison, "compare", interrupted)
     status, output, errors = run("compare", "digits", "--out", "here")
     assert status == 130 and output == ""
-    assert errors == "Stopped. What is finished is in here; the same command goes on.\n"
+    assert errors == "Stopped. What is finished is in here; the same command continues.\n"
 
 
 def test_default_learners_suit_the_data():
@@ -211,7 +211,7 @@ def test_default_learners_suit_the_data():
         (words, "MaxAbsScaler"),
         (holes, "SimpleImputer"),
     ):
-        learners = default_learners([TOY, data])
+        learners = {name: make_learner(one) for name, one in default_learners([TOY, data]).items()}
         assert type(learners["MLkNN, scaled"].steps[0][1]).__name__ == first
         for name in ("MLkNN, scaled", "IBLRML, scaled", "BinaryRelevance", "MLRandomForest"):
             predicted = learners[name].fit(data.X, data.Y).predict(data.X)
@@ -266,7 +266,7 @@ def test_progress_in_a_pipe_is_now_and_then_a_line(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "2 of 9: toy, MLkNN; about 3 min left",
+        "2 of 9: toy, MLkNN; about 2 min 5 s left",
         "4 of 9: toy, MLkNN failed: too long; about 1 s left",
         "9 of 9: toy, MLkNN",
     ]

@@ -3,50 +3,28 @@
 import errno
 import json
 import os
-import signal
-import subprocess
 import sys
-import textwrap
-import threading
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, datasets, metrics
-from plurilabel.compare import Results, _lock, compare
-from plurilabel.compare._data import named_datasets, splits_of
-from plurilabel.compare._learners import named_learners, set_seeds
-from plurilabel.compare._lock import locked
-from plurilabel.compare._plan import check_measures, derived_seed
+from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, metrics
+from plurilabel.compare import Results, compare, compare_many, set_seeds
+from plurilabel.compare._cells import derived_seed, make_plan
+from plurilabel.compare._compare import _units
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import IterativeStratifiedKFold
-from tests.compare.troublesome import (
-    Constant,
-    Crashes,
-    Exits,
-    Fails,
-    Hangs,
-    Noise,
-    Spoils,
-)
+from tests.compare.toys import TAGS, TOY, without_times
+from tests.compare.troublesome import Constant, Fails, Noise
 
-TOY = datasets.make_multilabel(60, random_state=0)
-TAGS = Dataset(
-    sparse.csr_array(np.abs(TOY.X[:40]).round()),
-    sparse.csr_array(TOY.Y[:40]),
-    TOY.feature_names,
-    TOY.label_names,
-    name="tags",
-)
 LEARNERS = {
     "MLkNN": MLkNN(4),
     "BRkNN": BRkNN(6),
@@ -57,12 +35,9 @@ LEARNERS = {
     "noise": Noise(use_global=True),
     "constant": Constant(),
 }
+
+
 MEASURES = ["f1", "ranking_loss", "macro_auc", "precision@2", "psp@1", "precision@9"]
-TIMES = {"fit_seconds", "predict_seconds", "search_seconds", "peak_mb"}
-
-
-def without_times(results):
-    return [{k: v for k, v in cell.items() if k not in TIMES} for cell in results.cells]
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +142,7 @@ def test_the_plan_says_what_was_done(results, folder):
     assert toy["split"] == "2 stratified folds" and plan["datasets"]["tags"]["sparse"]
     assert plan["learners"]["MLkNN"]["repr"] == "MLkNN(n_neighbors=4)"
     assert plan["command"].startswith("compare.compare(['toy', 'tags'], {'MLkNN': MLkNN(")
-    assert {path.name for path in folder.iterdir()} == {"plan.json", "cells"}
+    assert {path.name for path in folder.iterdir()} - {".lock"} == {"plan.json", "cells"}
 
 
 def test_neither_workers_nor_order_matter(results):
@@ -214,175 +189,6 @@ def test_a_folder_of_something_else_is_refused(results, folder, change, message)
     assert Results.open(folder).cells == results.cells
 
 
-# trouble -------------------------------------------------------------------------------------
-
-
-def test_trouble_stays_in_its_cell(tmp_path):
-    pid_file = tmp_path / "pid"
-    learners = {
-        "first": Constant(),
-        "fails": Fails(),
-        "hangs": Hangs(str(pid_file)),
-        "spoils": Spoils(),
-        "crashes": Crashes(),
-        "exits": Exits(),
-        "last": Constant(),
-    }
-    results = compare(TOY, learners, measures=["f1"], time_limit=3, out=tmp_path / "out", n_jobs=5)
-    status = {cell["learner"]: (cell["status"], cell["error"]) for cell in results.cells}
-    assert status == {
-        "first": ("ok", None),
-        "fails": ("error", "RuntimeError: it cannot be done"),
-        "hangs": ("timeout", "stopped at the time limit of 3 seconds"),
-        "spoils": ("ok", None),
-        "crashes": ("crashed", "the process died of SIGSEGV while it ran this cell"),
-        "exits": (
-            "crashed",
-            "the process ended by itself with exit code 3 while it ran this cell",
-        ),
-        "last": ("ok", None),
-    }
-    cells = {cell["learner"]: cell for cell in results.cells}
-    assert "in fit\n    raise RuntimeError" in cells["fails"]["traceback"]
-    assert "Segmentation fault" in cells["crashes"]["traceback"]
-    assert cells["fails"]["scores"] == {"f1": None} == cells["hangs"]["scores"]
-    assert cells["first"]["scores"] == cells["last"]["scores"] == cells["spoils"]["scores"]
-    assert not alive(int(pid_file.read_text()))  # the child went with the worker
-    # what failed stays so, unless one asks
-    learners["fails"] = clone(learners["fails"])
-    assert compare(TOY, learners, measures=["f1"], out=tmp_path / "out").cells == results.cells
-    again = compare(
-        TOY,
-        {name: learners[name] for name in ("first", "exits")},
-        measures=["f1"],
-        out=tmp_path / "out",
-        retry=True,
-    )
-    assert again.cells[0] == results.cells[0]  # not run again: its time is the same
-    assert [cell["status"] for cell in again.cells] == ["ok", "crashed"]
-
-
-def alive(pid):
-    """Whether a process runs; one that is dead and not yet buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def test_a_script_needs_no_guard_and_ctrl_c_leaves_what_is_finished(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import signal, sys, time
-            from plurilabel import MLkNN, datasets
-            from plurilabel.compare import compare
-
-            class Mine(MLkNN):
-                def fit(self, X, y):
-                    time.sleep(60 * (self.n_neighbors == 2))
-                    return super().fit(X, y)
-
-            # a test that runs in the background has inherited that it is ignored
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-            def tell(done, total, cell, left):
-                print(cell["learner"], cell["status"], cell["error"], flush=True)
-
-            data = datasets.make_multilabel(30, random_state=0)
-            compare(data, {"mine": Mine(3), "theirs": "MLkNN(3)", "late": Mine(2)},
-                    measures=["f1"], out=sys.argv[1], progress=tell)
-            """
-        )
-    )
-    with subprocess.Popen(
-        [sys.executable, script, tmp_path / "out"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout.readline() == "mine ok None\n"
-        assert process.stdout.readline() == "theirs ok None\n"
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode != 0 and "KeyboardInterrupt" in errors
-    results = Results.open(tmp_path / "out")
-    assert [cell["learner"] for cell in results.cells] == ["mine", "theirs"]
-    assert results.cells[0]["scores"] == results.cells[1]["scores"]
-    assert results.cells[0]["class"] == "__main__.Mine"
-    assert not list((tmp_path / "out").glob(".work-*"))
-
-
-def test_a_worker_that_cannot_start_says_why(monkeypatch, tmp_path):
-    monkeypatch.setattr("plurilabel.compare._pool.START", "raise SystemExit('no luck')")
-    with pytest.raises(RuntimeError, match="a worker process did not start: no luck"):
-        compare(TOY, Constant(), out=tmp_path)
-    assert not list(tmp_path.glob(".work-*"))
-
-
-# speaks like a worker, and starts at once; the environment says when it hangs or ends
-FAKE = """
-import json, os, sys, time
-say = lambda **news: print(json.dumps(news), flush=True)
-say(event="ready")
-for line in sys.stdin:
-    order = json.loads(line)
-    if order is None:
-        break
-    for number in order["learners"]:
-        say(event="start", learner=number)
-        if (order["split"], number) == tuple(json.loads(os.environ["HANG_AT"])):
-            time.sleep(60)
-        say(event="cell", learner=number, cell={"status": "ok", "error": None, "pid": os.getpid(),
-            "fit_seconds": 1.0, "predict_seconds": 1.0})
-    say(event="done")
-    if order["split"] == int(os.environ["DIE_AFTER"]):
-        break
-"""
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    monkeypatch.setattr("plurilabel.compare._pool.START", FAKE)
-
-    def behave(hang_at=(-1, -1), die_after=-1):
-        monkeypatch.setenv("HANG_AT", json.dumps(hang_at))
-        monkeypatch.setenv("DIE_AFTER", str(die_after))
-
-    behave()
-    return behave
-
-
-def test_an_error_in_progress_ends_the_workers(tmp_path, fake):
-    def bad(*news):
-        raise ZeroDivisionError("mine")
-
-    fake(hang_at=(0, 1))
-    with pytest.raises(ZeroDivisionError, match="mine"):
-        compare(TOY, {"a": Constant(), "b": Constant()}, out=tmp_path, progress=bad)
-    (cell,) = Results.open(tmp_path).cells
-    assert cell["learner"] == "a" and not alive(cell["pid"])
-    assert not any("_serve" in thread.name for thread in threading.enumerate())
-
-
-def test_a_worker_that_dies_while_idle_is_replaced(fake):
-    fake(die_after=0)
-    results = compare(TOY, {"a": Constant(), "b": Constant()}, cv=3)
-    assert [cell["status"] for cell in results.cells] == ["ok"] * 6
-    pids = [cell["pid"] for cell in results.cells]
-    assert len(set(pids[:2])) == 1 == len(set(pids[2:])) and pids[0] != pids[2]
-    assert not any(alive(pid) for pid in pids)
-
-
-def test_a_time_limit_is_for_a_cell_not_for_a_worker(fake):
-    fake(hang_at=(1, 0))
-    learners = {"a": Constant(), "b": Constant()}
-    results = compare(TOY, learners, cv=3, time_limit=2.0)
-    found = [(cell["fold"], cell["learner"]) for cell in results.failures()]
-    assert found == [(1, "a")] and len(results.cells) == 6
-
-
 def test_fresh_runs_everything_again(tmp_path, fake):
     first = compare(TOY, {"a": Constant()}, out=tmp_path)
     with pytest.raises(ValueError, match="another class"):
@@ -406,17 +212,6 @@ def test_cells_of_an_earlier_plan_are_not_results(tmp_path, fake):
     assert Results.open(tmp_path).cells == once.cells
 
 
-def test_sparse_labels_are_no_obstacle_to_scikit_learn():
-    dense = Dataset(TAGS.X, TAGS.Y.toarray(), TAGS.feature_names, TAGS.label_names)
-    tree = DecisionTreeClassifier(max_depth=3)
-    learners = {"tree": tree, "each": MultiOutputClassifier(tree), "MLkNN": MLkNN(4)}
-    results = compare({"same": TAGS}, learners, measures=MEASURES)
-    assert not results.failures()
-    assert [cell["scores"] for cell in results.cells] == [
-        cell["scores"] for cell in compare({"same": dense}, learners, measures=MEASURES).cells
-    ]
-
-
 def test_a_full_disk_is_named(tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -428,99 +223,56 @@ def test_a_full_disk_is_named(tmp_path, monkeypatch):
 
 
 def test_one_process_at_a_time(tmp_path):
-    message = f"in use by another comparison .*{os.getpid()}"
-    with locked(tmp_path), pytest.raises(BlockingIOError, match=message):
+    refused = []
+
+    def again(*news):
+        with pytest.raises(BlockingIOError) as caught:
+            compare(TOY, Constant(), out=tmp_path, n_jobs=None)
+        refused.append(str(caught.value))
+
+    (tmp_path / ".lock").write_text("the file of a process that is gone is in nobody's way")
+    compare(TOY, Constant(), out=tmp_path, progress=again, n_jobs=None)
+    (message,) = refused
+    assert f"in use by another comparison (process {os.getpid()}); wait for it" in message
+    assert not compare(TOY, Constant(), out=tmp_path, n_jobs=None).failures()
+
+
+def test_a_lock_is_no_way_out_of_the_folder(tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".lock").symlink_to(tmp_path / "mine")
+    with pytest.raises(OSError, match="out cannot be locked .*; choose another folder"):
+        compare(TOY, Constant(), out=tmp_path / "out")
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_a_folder_needs_filelock(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(ImportError, match=r"pip install 'plurilabel\[compare\]'"):
         compare(TOY, Constant(), out=tmp_path)
-    # the file of one who is gone is in nobody's way
-    (tmp_path / ".lock").write_text("12345")
-    with locked(tmp_path):
-        assert (tmp_path / ".lock").read_text() == str(os.getpid())
-    assert not (tmp_path / ".lock").exists()
 
 
-def test_a_lock_that_its_holder_removes_is_not_taken(tmp_path, monkeypatch):
-    take, holder = _lock._take, locked(tmp_path)
-    holder.__enter__()
-    opened = []
-
-    def late(stream):
-        if not opened:  # between our opening of the file and our lock, the holder ends
-            holder.__exit__(None, None, None)
-        opened.append(stream)
-        take(stream)
-
-    monkeypatch.setattr(_lock, "_take", late)
-    with locked(tmp_path):
-        monkeypatch.setattr(_lock, "_take", take)
-        assert len(opened) == 2 and opened[0].closed
-        with pytest.raises(BlockingIOError), locked(tmp_path):
-            pass
+def test_several_comparisons_are_what_each_is_alone():
+    folds = KFold(3, shuffle=True, random_state=0)
+    calls = [
+        {"datasets": {"toy": TOY}, "learners": [MLkNN(4), Noise()], "measures": ["f1"]},
+        {"datasets": {"toy": TOY, "tags": TAGS}, "learners": "BRkNN(3)", "cv": folds},
+    ]
+    seen = []
+    both = compare_many(calls, n_jobs=2, progress=lambda *news: seen.append(news[:2]))
+    assert seen == [(i + 1, 8) for i in range(8)]
+    for found, call in zip(both, calls):
+        alone = compare(**call, n_jobs=None)
+        assert without_times(found) == without_times(alone) and found.plan == alone.plan
+    assert both[1].plan["protocol"]["cv"] == repr(folds)
 
 
-# what is given -------------------------------------------------------------------------------
-
-
-def test_datasets_in_any_form(tmp_path):
-    pd = pytest.importorskip("pandas")
-    path = tmp_path / "a.arff"
-    path.write_text("@relation 'r: -C -1'\n@attribute x numeric\n@attribute l {0,1}\n@data\n1,1\n")
-    pair = (TOY.X, TOY.Y)
-    frames = (pd.DataFrame(TOY.X, columns=list("abcdefghij")[: TOY.X.shape[1]]), TOY.Y)
-    assert list(named_datasets(["digits", TAGS, pair, pair, path])) == [
-        "digits", "tags", "data", "data-2", "r",
-    ]  # fmt: skip
-    assert list(named_datasets(pair)) == ["data"] and list(named_datasets(TAGS)) == ["tags"]
-    found = named_datasets({"f": frames, "sparse": (sparse.csr_matrix(TOY.X), TOY.Y.tolist())})
-    assert found["f"].X is frames[0] and found["f"].feature_names[0] == "a"
-    assert isinstance(found["sparse"].X, sparse.csr_array)
-    labelled = (TOY.X, pd.DataFrame(TOY.Y, columns=TOY.label_names))
-    assert named_datasets(labelled)["data"].label_names == TOY.label_names
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ([], ValueError, "at least one dataset"),
-        ("nowhere", FileNotFoundError, "'nowhere' is neither a file nor a standard dataset"),
-        (None, TypeError, "names, paths, Dataset objects or pairs .*got NoneType"),
-        ([7], TypeError, "names, paths, Dataset objects or pairs .*got int"),
-        ({"a": TOY, "A": TOY}, ValueError, "names that differ, got 'a' and 'A'"),
-        ((TOY.X, TOY.Y[:-1]), ValueError, "X has 60 rows, but Y has 59"),
-        ((TOY.X, TOY.X), ValueError, "must hold only 0 and 1"),
-    ],
-)
-def test_datasets_that_are_none(given, error, message):
-    with pytest.raises(error, match=message):
-        compare(given, Constant())
-
-
-def test_learners_in_any_form():
-    pipe = make_pipeline(StandardScaler(), MLkNN())
-    found = named_learners([MLkNN(3), "MLkNN(5)", BRkNN(), pipe, MLkNN(3), "MLkNN(smoothing=[1])"])
-    assert list(found) == [
-        "MLkNN(n_neighbors=3)", "MLkNN(5)", "BRkNN", "StandardScaler | MLkNN",
-        "MLkNN(n_neighbors=3) (2)", "MLkNN (search)",
-    ]  # fmt: skip
-    assert list(named_learners("MLkNN, b=BRkNN")) == ["MLkNN", "b"]
-    assert list(named_learners(MLkNN())) == ["MLkNN"]
-    fitted = MLkNN(3).fit(TOY.X, TOY.Y)
-    assert not hasattr(named_learners({"a": fitted})["a"], "graph_")
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "message"),
-    [
-        ({}, ValueError, "at least one learner"),
-        ({"a": StandardScaler()}, TypeError, r"learners\['a'\] must have fit and predict"),
-        (MLkNN, TypeError, r"must be made, like MLkNN\(\), got the class"),
-        ({"knn": MLkNN(), "kNN": MLkNN()}, ValueError, "names that differ"),
-        ({"": MLkNN()}, ValueError, "names that are not empty"),
-        ({"a": MLkNN(metric=threading.Lock())}, TypeError, "cannot be pickled|pickle"),
-    ],
-)
-def test_learners_that_are_none(given, error, message):
-    with pytest.raises(error, match=message):
-        compare(TOY, given)
+def test_learners_that_search_neighbours_go_together_and_others_alone():
+    learners = {"a": MLkNN(2), "b": Constant(), "c": BRkNN(3), "d": Constant()}
+    _, places = make_plan({"toy": TOY}, learners, cv=2)
+    units = _units(places, None)
+    assert [list(unit.learners) for unit in units] == [[0, 2], [1], [3], [4, 6], [5], [7]]
+    assert all(len(unit.train) == 30 for unit in units)
 
 
 @pytest.mark.parametrize(
@@ -530,12 +282,13 @@ def test_learners_that_are_none(given, error, message):
         ({"cv": None}, "cv must be"),
         ({"cv": 1}, "n_splits"),
         ({"cv": KFold(2), "repeats": 2}, "repeats must be 1 for a splitter that takes no seed"),
-        ({"repeats": 0}, "repeats must be a whole number from 1, got 0"),
-        ({"random_state": None}, "random_state must be a whole number from 0, got None"),
-        ({"n_jobs": 0}, "n_jobs must be a number of processes, or -1 for all cores, got 0"),
-        ({"n_jobs": 1.5}, "n_jobs must be a whole number"),
-        ({"time_limit": 0}, "time_limit must be a positive number of seconds, got 0"),
-        ({"time_limit": "5"}, "time_limit must be a positive number of seconds, got '5'"),
+        ({"repeats": 0}, "'repeats' .* must be an int in the range .1, inf.. Got 0"),
+        ({"random_state": None}, "'random_state' .* must be an int in .* Got None"),
+        ({"n_jobs": 0}, "'n_jobs' .* must be an int in .* or None. Got 0"),
+        ({"n_jobs": 1.5}, "'n_jobs' .* must be an int .*Got 1.5"),
+        ({"time_limit": 0}, "'time_limit' .* must be a float in .* Got 0"),
+        ({"time_limit": 5, "n_jobs": None}, "time_limit needs worker processes, got n_jobs=None"),
+        ({"time_limit": "5"}, "'time_limit' .* must be a float in .* Got '5'"),
         ({"measures": []}, "at least one measure"),
         ({"measures": ["F1"]}, "name must be one of .*got 'F1'"),
         ({"measures": ["precision@k"]}, "must have a number for k"),
@@ -546,47 +299,37 @@ def test_options_that_are_none(change, message):
         compare(TOY, Constant(), **change)
 
 
-def test_splits():
-    halves = Dataset(
-        TOY.X, TOY.Y, TOY.feature_names, TOY.label_names, np.arange(20), np.arange(20, 60)
+# in this process -----------------------------------------------------------------------------
+
+
+def test_in_this_process_it_is_the_same(results):
+    np.random.seed(5)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(5)  # noqa: NPY002
+    here = compare({"toy": TOY, "tags": TAGS}, LEARNERS, cv=2, measures=MEASURES, n_jobs=None)
+    assert without_times(here) == without_times(results)
+    assert np.random.random() == expected  # noqa: NPY002 - the caller's generator is untouched
+
+
+class Interrupted(Constant):
+    def fit(self, X, y):
+        raise KeyboardInterrupt
+
+
+def test_in_this_process_ctrl_c_is_the_users():
+    learners = {"fails": Fails(), "a": Constant()}
+    cells = compare(TOY, learners, n_jobs=None).cells
+    assert [cell["status"] for cell in cells] == ["error", "ok"]
+    with pytest.raises(KeyboardInterrupt):
+        compare(TOY, Interrupted(), n_jobs=None)
+
+
+def test_sparse_labels_are_no_obstacle_to_scikit_learn():
+    dense = Dataset(TAGS.X, TAGS.Y.toarray(), TAGS.feature_names, TAGS.label_names)
+    tree = DecisionTreeClassifier(max_depth=3)
+    learners = {"tree": tree, "each": MultiOutputClassifier(tree), "MLkNN": MLkNN(4)}
+    sparse, same = (
+        compare({"same": data}, learners, measures=MEASURES, n_jobs=None) for data in (TAGS, dense)
     )
-    words, splits = splits_of(halves, "h", "holdout", 2, 0)
-    assert words == "published, 20 to train and 40 to test"
-    assert [(s.repeat, s.fold, len(s.train), s.test[0]) for s in splits] == [
-        (0, 0, 20, 20), (1, 0, 20, 20),
-    ]  # fmt: skip
-    words, splits = splits_of(TOY, "toy", "holdout", 2, 0)
-    assert "no published split" in words and len(splits[0].test) == 20
-    assert (splits[0].test != splits[1].test).any()
-    words, splits = splits_of(TOY, "toy", 3, 2, 7)
-    for repeat in (0, 1):
-        twin = IterativeStratifiedKFold(3, shuffle=True, random_state=7 + repeat)
-        for split, (train, test) in zip(splits[3 * repeat :], twin.split(TOY.X, TOY.Y)):
-            np.testing.assert_array_equal(split.train, train)
-            np.testing.assert_array_equal(split.test, test)
-    # a splitter without a seed gets one, and stays as it was
-    given = ShuffleSplit(2)
-    first, second = (splits_of(TOY, "toy", given, 2, 3)[1] for _ in range(2))
-    assert given.random_state is None and len(first) == 4
-    assert all((a.test == b.test).all() for a, b in zip(first, second))
-    assert sorted(first[0].test) != sorted(first[2].test)
-
-
-def test_seeds_go_where_none_is_set():
-    learner = GridSearchCV(
-        make_pipeline(StandardScaler(), MLRandomForest()),
-        {"mlrandomforest": [MLRandomForest(5), MLRandomForest(5, random_state=3)]},
-        cv=KFold(2, shuffle=True),
-    )
-    set_seeds(learner, 11)
-    assert learner.estimator[-1].random_state == 11 and learner.cv.random_state == 11
-    assert [one.random_state for one in learner.param_grid["mlrandomforest"]] == [11, 3]
-    seeds = {derived_seed(*place) for place in [(0, "a", 0, 0), (1, "a", 0, 0), (0, "b", 0, 0),
-                                                (0, "a", 1, 0), (0, "a", 0, 1)]}  # fmt: skip
-    assert len(seeds) == 5 and all(0 <= seed < 2**31 for seed in seeds)
-
-
-def test_measures_by_default_are_all_that_evaluate_gives():
-    scores = np.random.default_rng(0).random((4, 5))
-    Y = (scores > 0.5).astype(int)
-    assert set(check_measures(None)) == set(metrics.evaluate(Y, scores, Y))
+    assert not sparse.failures()
+    assert [cell["scores"] for cell in sparse.cells] == [cell["scores"] for cell in same.cells]

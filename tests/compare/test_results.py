@@ -1,4 +1,4 @@
-"""Results: tables of cells, and the files they lie in."""
+"""Results: tables of cells, and the folder they are read from."""
 
 import json
 import math
@@ -10,45 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plurilabel.compare import Results
-from plurilabel.compare._cell_files import cell_path, plain, read_cell, safe_name, write_json
+from plurilabel.compare._cells import cell_path, write_json
 from plurilabel.report import write_report
-
-DATASETS, LEARNERS = ("scene", "yeast"), ("MLkNN", "RAkEL(k=3)", "slow/one")
-
-
-def a_plan(measures=("f1", "hamming_loss")):
-    return {
-        "format": 1,
-        "protocol": {"cv": 3, "repeats": 1, "random_state": 0, "measures": list(measures)},
-        "datasets": {name: {"n": 10} for name in DATASETS},
-        "learners": {name: {"class": "x"} for name in LEARNERS},
-        "command": "x",
-        "versions": {},
-    }
-
-
-def a_cell(dataset, learner, repeat, fold, f1, status="ok"):
-    return {
-        "format": 1,
-        "key": "k",
-        "dataset": dataset,
-        "learner": learner,
-        "repeat": repeat,
-        "fold": fold,
-        "status": status,
-        "error": None if status == "ok" else "it broke",
-        "scores": {"f1": f1, "hamming_loss": None},
-        "fit_seconds": 0.5,
-        "predict_seconds": 0.25,
-        "n_train": 8,
-        "n_test": 2,
-        "seed": 7,
-    }
-
+from tests.compare.toys import DATASETS, LEARNERS, a_cell, a_plan
 
 places = st.tuples(
     st.sampled_from(DATASETS), st.sampled_from(LEARNERS), st.integers(0, 1), st.integers(0, 2)
 )
+
+
 values = st.tuples(
     st.none() | st.floats(0, 1, width=16), st.sampled_from(["ok", "ok", "ok", "error"])
 )
@@ -89,6 +59,29 @@ def test_scores_align_the_splits_of_a_dataset():
         scores,
         [[[0.125, nan], [nan, nan], [nan, nan]], [[nan, 0.25], [0.5, 0.75], [nan, nan]]],
     )
+
+
+def test_best():
+    cells = [
+        a_cell("scene", "MLkNN", 0, 0, 0.5),
+        a_cell("scene", "RAkEL(k=3)", 0, 0, 0.25),
+        a_cell("scene", "slow/one", 0, 0, 0.5),
+        # the best of all has not all splits
+        a_cell("yeast", "MLkNN", 0, 0, 0.9),
+        a_cell("yeast", "RAkEL(k=3)", 0, 0, 0.5),
+        a_cell("yeast", "RAkEL(k=3)", 0, 1, 0.5),
+        a_cell("yeast", "slow/one", 0, 0, 0.25),
+        a_cell("yeast", "slow/one", 0, 1, 0.5),
+    ]
+    best = Results(a_plan(), cells).best("f1")
+    assert best.tolist() == [[True, False, True], [False, True, False]]
+    # one alone has nobody to be better than, and nobody is best where nothing is defined
+    assert not Results(a_plan(), cells[:1]).best("f1").any()
+    assert not Results(a_plan(), cells).best("hamming_loss").any()
+    for cell in cells:
+        cell["scores"]["hamming_loss"] = cell["scores"]["f1"]
+    least = Results(a_plan(), cells).best("hamming_loss")
+    assert least.tolist() == [[False, True, False], [False, False, True]]
 
 
 def test_costs_are_taken_like_measures_and_unknown_ones_are_named():
@@ -136,13 +129,12 @@ def test_open_reads_what_was_written_and_passes_over_broken_files(tmp_path):
     ]
     write_json(tmp_path / "plan.json", a_plan())
     for cell in cells:
-        place = (cell[part] for part in ("dataset", "learner", "repeat", "fold"))
-        write_json(cell_path(tmp_path, *place), cell)
+        write_json(cell_path(tmp_path, cell), cell)
     results = Results.open(tmp_path)
     assert results.cells == Results(a_plan(), cells).cells and results.folder == tmp_path
     # half a file, nothing in it, another format, no cell
     for fold, content in enumerate(["{", "", '{"format": 2}', "[1]"]):
-        cell_path(tmp_path, "yeast", "MLkNN", 0, fold).write_text(content)
+        cell_path(tmp_path, a_cell("yeast", "MLkNN", 0, fold, 0.5)).write_text(content)
     assert len(Results.open(tmp_path).cells) == len(cells) - 2
 
 
@@ -160,45 +152,3 @@ def test_open_says_what_is_wrong(tmp_path):
 def test_report_needs_a_folder():
     with pytest.raises(ValueError, match="folder must say where to write"):
         write_report(Results(a_plan(), []))
-
-
-names = st.text(min_size=1, max_size=80) | st.sampled_from(["..", ".", "con", "COM1.x", "a b"])
-
-
-@given(st.lists(names, unique=True, min_size=2, max_size=5))
-def test_safe_names_are_files_and_differ(many):
-    safe = [safe_name(name) for name in many]
-    assert len(set(safe)) == len(safe)
-    for name in safe:
-        assert name and len(name) <= 70 and name.isascii() and not set('/\\:*?"<>|\0 ') & set(name)
-        assert not name.startswith(".") and name.lower() not in {"con", "nul", "com1.x"}
-
-
-def test_plain_makes_json_of_anything():
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
-    found = plain(
-        {
-            "a": np.float32(0.5),
-            1: (np.inf, np.bool_(True)),
-            "estimator": LogisticRegression(C=2.0),
-            "steps": make_pipeline(LogisticRegression()).steps,
-            "f": np.argmax,
-            "g": lambda x: x,
-            "o": object(),
-            "range": range(3),
-        }
-    )
-    json.dumps(found, allow_nan=False)
-    assert found["a"] == 0.5 and found["1"] == [None, True] and found["range"] == [0, 1, 2]
-    assert found["estimator"]["class"] == "sklearn.linear_model._logistic.LogisticRegression"
-    assert found["estimator"]["parameters"]["C"] == 2.0
-    assert found["steps"][0][0] == "logisticregression"
-    assert found["f"] == "numpy.argmax" and "0x" not in found["o"]
-
-
-def test_numbers_come_back_to_the_bit(tmp_path):
-    cell = a_cell("yeast", "MLkNN", 0, 0, 0.1 + 0.2)
-    write_json(tmp_path / "a" / "0-0.json", cell)
-    assert read_cell(tmp_path / "a" / "0-0.json") == cell

@@ -26,8 +26,8 @@ from plurilabel import (
     ThresholdClassifier,
     datasets,
 )
-from plurilabel.compare._digest import digest_of
-from plurilabel.compare._learners import most_neighbors, share_searches
+from plurilabel.compare import digest_of
+from plurilabel.compare._inside import most_neighbors, share_searches
 from plurilabel.compare._shared_index import SearchCache, SharedIndex
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex

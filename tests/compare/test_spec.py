@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BinaryRelevance, MLkNN, MLkNNCV, RAkEL, ThresholdClassifier, datasets
 from plurilabel.compare import learner_names, make_learner, make_learners
-from plurilabel.compare._spec_names import SKLEARN, find_class
+from plurilabel.compare._spec import SKLEARN, find_class
 from plurilabel.thresholds import SCut
 
 DEFAULT_BASE = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
@@ -119,17 +119,17 @@ def test_a_search_finds_what_a_loop_finds():
         ("Logisticregression()", "did you mean LogisticRegression"),
         ("xyzzy", "unknown learner 'xyzzy'; there are .*MLkNN.*scikit-learn's usual ones"),
         ("MLkNN(k=7)", "MLkNN has no parameter 'k'; it has n_neighbors, smoothing"),
-        ("MLkNN(1, 2, 3)", "MLkNN cannot be made like that: too many positional"),
+        ("MLkNN(1, 2, 3)", "MLkNN cannot be called like that: too many positional"),
         ("MLkNN(7, n_neighbors=7)", "multiple values for argument 'n_neighbors'"),
         ("MLkNN(**{'n_neighbors': 7})", "MLkNN has no parameter None"),
         ("MLkNN(*[7])", "is not allowed here"),
-        ("MLkNN(", "is no learner: .*never closed; write it like MLkNN"),
-        ("", "'' is no learner"),
+        ("MLkNN(", "is not a learner: .*never closed; write it like MLkNN"),
+        ("", "'' is not a learner"),
         ("7", "'7' is not allowed here"),
         ("MLkNN(n_neighbors=3 + 4)", r"'3 \+ 4' is not allowed here"),
         ("StandardScaler", r"predicts nothing; end it in a learner: StandardScaler \| MLkNN"),
-        ("MLkNN | StandardScaler", "MLkNN transforms nothing: no learner can follow it"),
-        ("SCut()", r"SCut\(\) is no learner; use it inside one"),
+        ("MLkNN | StandardScaler", "MLkNN is not a transformer: nothing can follow it"),
+        ("SCut()", r"SCut\(\) is not a learner, only part of one"),
         ("ThresholdClassifier(strategy='scut')", "ThresholdClassifier needs estimator"),
         ("MLkNN(n_neighbors=[])", "n_neighbors of MLkNN must list one or more candidates"),
         ("MLkNN(n_neighbors=[range(1, 'a')])", "range takes one to three whole numbers"),
@@ -164,9 +164,9 @@ def test_several():
         ("MLkNN, MLkNN", "the learner MLkNN is named twice"),
         ("a=MLkNN, a=RAkEL", "the learner a is named twice"),
         ("", "at least one learner"),
-        ("MLkNN,, RAkEL", "'' is no learner"),
-        ("MLkNN)(, RAkEL", r"'MLkNN\)\(' is no learner: unmatched"),
-        ("MLkNN, RAkEL(", r"'RAkEL\(' is no learner: '\(' was never closed"),
+        ("MLkNN,, RAkEL", "'' is not a learner"),
+        ("MLkNN)(, RAkEL", r"'MLkNN\)\(' is not a learner: unmatched"),
+        ("MLkNN, RAkEL(", r"'RAkEL\(' is not a learner: '\(' was never closed"),
         ("a==MLkNN", "is not allowed here"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -184,5 +184,5 @@ def test_every_learner_can_be_named(name):
 
 def test_every_name_of_scikit_learn_is_there():
     for module, names in SKLEARN.items():
-        for name in names:
+        for name in names.split():
             assert find_class(name).__module__.startswith(f"sklearn.{module.partition('.')[0]}")

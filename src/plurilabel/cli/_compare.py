@@ -1,14 +1,18 @@
-"""Compare learners on datasets."""
+"""``plurilabel compare``."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from plurilabel._blocks import has_missing
 from plurilabel.cli._common import (
     UsageError,
     data_options,
@@ -19,10 +23,15 @@ from plurilabel.cli._common import (
     say,
 )
 from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
-from plurilabel.report import write_report
 
 if TYPE_CHECKING:
     from plurilabel.datasets import Dataset
+
+option = partial(click.option, show_default=True)
+flag = partial(click.option, is_flag=True)
+
+TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
+"""Options that are passed on as they are."""
 
 
 @click.command()
@@ -35,51 +44,39 @@ if TYPE_CHECKING:
     'part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name.  '
     "[default: a handful of different kinds]",
 )
-@click.option(
+@option(
     "--cv",
     default="holdout",
-    show_default=True,
     metavar="holdout|FOLDS",
     help="The published split (else a stratified one), or a number of stratified folds.",
 )
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="How often, with other folds.",
+@option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
+@option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
+@option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
+@option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    help="Folder for the results; what is finished there is not run again.",
 )
-@click.option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
-@click.option(
-    "--search-measure",
-    default="f1",
-    show_default=True,
-    help="The measure that searches for parameters go by.",
-)
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
-    show_default=True, help="Folder for the results; what is finished there is not run again.",
-)  # fmt: skip
-@click.option(
-    "--jobs",
-    type=click.IntRange(-1),
-    default=1,
-    show_default=True,
-    help="Processes; -1 for all cores.",
-)
-@click.option(
+@option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 for all cores.")
+@option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
     help="For each learner and split.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of folds and learners."
+@option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0),
+    default=0,
+    help="Of folds and learners.",
 )
-@click.option("--retry", is_flag=True, help="Run again what failed in an earlier run.")
-@click.option("--fresh", is_flag=True, help="Run everything again, and replace what is there.")
-@click.option("--report/--no-report", default=True, show_default=True, help="Write the report.")
-@click.option("--json", "as_json", is_flag=True, help="Print the means as JSON.")
+@flag("--retry", help="Run again what failed in an earlier run.")
+@flag("--fresh", help="Run everything again, and replace what is there.")
+@option("--report/--no-report", default=True, help="Write the report.")
+@flag("--json", "as_json", help="Print the means as JSON.")
 @data_options
 @click.pass_context
 def compare(
@@ -87,23 +84,16 @@ def compare(
     data: tuple[str, ...],
     learners: str | None,
     cv: str,
-    repeats: int,
     measures: str | None,
     search_measure: str,
-    out: Path,
-    jobs: int,
-    time_limit: float | None,
-    seed: int,
-    retry: bool,
-    fresh: bool,
     report: bool,
     as_json: bool,
-    **reading: str | None,
+    **options: Any,
 ) -> None:
     """Compare learners on datasets.
 
     Every learner is trained and tested on every split of every dataset. Each result is written
-    at once: the same command goes on where it was stopped. A learner that fails or takes too
+    at once: the same command continues where it was stopped. A learner that fails or takes too
     long does not stop the others. The exit status is 1 if any failed.
 
     \b
@@ -111,35 +101,43 @@ def compare(
     plurilabel compare films.csv --labels tags --out films
     """
     from plurilabel import compare
+    from plurilabel.metrics import get_scorer
+    from plurilabel.report import write_report
 
-    tables = [find(one, **({} if _is_named(one, data) else reading)) for one in data]
-    chosen = _chosen(learners, search_measure) or default_learners(tables)
-    wanted = _measures(measures)
-    progress = Progress()
+    passed = {name: options.pop(name) for name in TO_COMPARE}
+    # options for reading are for the files only, if there are any
+    only_names = all([is_standard(one) for one in data])
+    tables = [find(one, **(options if only_names or not is_standard(one) else {})) for one in data]
+    with _said_of("--cv"):
+        folds = _folds(cv)
+    with _said_of("--measures"):
+        wanted = names_in(measures)
+        compare.check_measures(wanted)
+    with _said_of("--search-measure"):
+        get_scorer(search_measure)
+    with _said_of("--learners"):
+        chosen: Any = default_learners(tables)
+        if learners is not None:
+            chosen = compare.make_learners(learners, measure=search_measure)
     try:
-        with progress:
+        with Progress() as progress:
             results = compare.compare(
                 tables,
                 chosen,
-                cv=_folds(cv),
-                repeats=repeats,
+                cv=folds,
                 measures=wanted,
-                out=out,
-                n_jobs=jobs,
-                random_state=seed,
-                time_limit=time_limit,
-                retry=retry,
-                fresh=fresh,
                 progress=progress,
                 command=_command(ctx),
+                **passed,
             )
     except KeyboardInterrupt:
-        click.echo(f"Stopped. What is finished is in {out}; the same command goes on.", err=True)
+        out = passed["out"]
+        click.echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
         show(results, wanted)
     show_failures(results)
-    files = write_report(results, out) if report else {}
+    files = write_report(results, passed["out"]) if report else {}
     say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
         print_json(as_dict(results, files))
@@ -147,76 +145,42 @@ def compare(
         ctx.exit(1)
 
 
-def _is_named(one: str, all_of_them: tuple[str, ...]) -> bool:
-    """Whether this is a standard dataset among files, which alone are in need of options."""
-    return is_standard(one) and not all(is_standard(name) for name in all_of_them)
+@contextmanager
+def _said_of(name: str) -> Iterator[None]:
+    """Errors inside are about this option."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _folds(cv: str) -> str | int:
     if cv == "holdout":
         return cv
     if not cv.isdecimal() or int(cv) < 2:
-        raise UsageError(f"--cv: expected holdout or a number of folds from 2, got {cv!r}")
+        raise ValueError(f"expected holdout or a number of folds from 2, got {cv!r}")
     return int(cv)
 
 
-def _measures(text: str | None) -> list[str] | None:
-    from plurilabel.compare._plan import check_measures
-
-    names = names_in(text)
-    try:
-        check_measures(names)
-    except ValueError as error:
-        raise UsageError(f"--measures: {error}") from None
-    return names
-
-
-def _chosen(text: str | None, measure: str) -> dict[str, Any] | None:
-    from plurilabel.compare import make_learners
-    from plurilabel.metrics import get_scorer
-
-    try:
-        get_scorer(measure)
-    except ValueError as error:
-        raise UsageError(f"--search-measure: {error}") from None
-    try:
-        return None if text is None else make_learners(text, measure=measure)
-    except ValueError as error:
-        raise UsageError(f"--learners: {error}") from None
-
-
-def default_learners(tables: list[Dataset]) -> dict[str, Any]:
+def default_learners(tables: list[Dataset]) -> dict[str, str]:
     """A learner of each kind, with what the data need before it."""
-    import numpy as np
     from scipy import sparse
 
-    from plurilabel.compare import make_learner
-
     X = [table.X for table in tables]
-    missing = any(
-        np.isnan(one.data if sparse.issparse(one) else np.asarray(one)).any() for one in X
-    )
-    first = "SimpleImputer | " if missing else ""
+    first = "SimpleImputer | " if any(has_missing(one) for one in X) else ""
     scaler = "MaxAbsScaler" if any(sparse.issparse(one) for one in X) else "StandardScaler"
-    texts = {
-        "MLkNN, scaled": f"{scaler} | MLkNN",
-        "IBLRML, scaled": f"{scaler} | IBLRML",
-        "BinaryRelevance": "BinaryRelevance",
-        "EnsembleOfChains": "EnsembleOfChains",
-        "RAkEL": "RAkEL",
-        "MLRandomForest": "MLRandomForest",
-    }
-    return {name: make_learner(first + text) for name, text in texts.items()}
+    scaled = {f"{name}, scaled": f"{first}{scaler} | {name}" for name in ("MLkNN", "IBLRML")}
+    plain = ("BinaryRelevance", "EnsembleOfChains", "RAkEL", "MLRandomForest")
+    return {**scaled, **{name: first + name for name in plain}}
 
 
 def _command(ctx: click.Context) -> str:
     """The command as one would write it again: what was given, less what changes no result."""
     words = ["plurilabel", "compare", *ctx.params["data"]]
-    for option in ctx.command.params:
-        name = str(option.name)
-        source = ctx.get_parameter_source(name)
-        if isinstance(option, click.Option) and source is ParameterSource.COMMANDLINE:
-            value = ctx.params[name]
-            if name not in ("retry", "fresh", "as_json", "report", "jobs"):
-                words += [option.opts[0], str(value)]
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        idle = name in ("data", "retry", "fresh", "as_json", "report", "n_jobs")
+        if given and not idle:
+            words += [parameter.opts[0], str(ctx.params[name])]
     return shlex.join(words)

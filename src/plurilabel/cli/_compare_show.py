@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from plurilabel._text import duration
 from plurilabel.cli._common import console, print_table, say
 
 if TYPE_CHECKING:
     from plurilabel.compare import Results
-    from plurilabel.report import MeasureTable
 
 # what is shown where nothing else is asked for, with titles that fit 80 columns
 SHOWN = {
@@ -68,88 +68,65 @@ class Progress:
         click.echo(f"{done} of {total}: {words}", err=True)
 
 
-def duration(seconds: float) -> str:
-    """A time as one says it.
-
-    Examples
-    --------
-    >>> [duration(s) for s in (3.2, 100, 4000, 90000)]
-    ['4 s', '2 min', '1 h 7 min', '25 h']
-    """
-    if seconds < 60:
-        return f"{max(1, -int(-seconds // 1))} s"
-    minutes = -int(-seconds // 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 10 and minutes else f"{hours} h"
-
-
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
     """A table for each dataset: means and deviations, the best in bold and with a star.
 
-    Where the room (by default the terminal's) is too small, the deviations are left out, and
-    then the last measures.
+    If the room (by default the terminal's) is too small, the deviations are left out, and then
+    the last measures.
     """
-    from plurilabel.report import measure_tables
-
     room = console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
-    tables = list(measure_tables(results, names).values())
-    spread = _has_spread(results) and all(
-        _width(*_cells(results, i, tables, True)) <= room for i in range(len(results.datasets))
-    )
+    whole = [_columns(results, i, names, True) for i in range(len(results.datasets))]
+    spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
+    spread = spread and all(_width(columns) <= room for columns in whole)
     for i, dataset in enumerate(results.datasets):
-        shown = list(tables)
-        while _width(*_cells(results, i, shown, spread)) > room and len(shown) > 1:
-            shown.pop()
-        columns, rows = _cells(results, i, shown, spread)
+        columns = whole[i] if spread else _columns(results, i, names, False)
+        while _width(columns) > room and len(columns) > 3:
+            del columns[-2]  # the last measure; times come after it
+        head, *rows = zip(*columns)
+        split = results.plan["datasets"][dataset]["split"]
+        repeats = results.plan["protocol"]["repeats"]
+        times = "" if repeats == 1 else f", {repeats} times"
         print_table(
-            columns,
+            head,
             [[_styled(cell) for cell in row] for row in rows],
-            title=f"{dataset}: {_split_words(results, dataset)}",
+            title=f"{dataset}: {split}{times}",
         )
         click.echo()
     say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
 
 
-def _cells(
-    results: Results, i: int, tables: list[MeasureTable], spread: bool
-) -> tuple[list[str], list[list[str]]]:
-    import numpy as np
+def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:
+    """Learners, measures and seconds on a dataset, each with its title first."""
+    from plurilabel.metrics import get_measure
 
-    columns, rows = ["learner"], [[name] for name in results.learners]
-    for table in tables:
-        columns.append(f"{SHOWN.get(table.measure, table.measure)}{table.arrow}")
-        for j, row in enumerate(rows):
-            mean, deviation = table.means[i, j], table.deviations[i, j]
-            text = table.absent[i, j] if np.isnan(mean) else f"{mean:.3f}"
-            text += f"±{deviation:.3f}" if spread and not np.isnan(deviation) else ""
-            row.append(text + ("*" if table.best[i, j] else " "))
-    columns.append("sec")
-    for row, cost in zip(rows, results.seconds()[i]):
-        row.append("-" if np.isnan(cost) else f"{cost:.1f}")
-    return columns, rows
+    absent = dict.fromkeys(results.learners, "not run")
+    for cell in results.cells:
+        if cell["dataset"] == results.datasets[i] and absent[cell["learner"]] != "failed":
+            absent[cell["learner"]] = "–" if cell["status"] == "ok" else "failed"
+    columns = [["learner", *results.learners]]
+    for measure in measures:
+        arrow = "↑" if get_measure(measure).greater_is_better else "↓"
+        columns.append([SHOWN.get(measure, measure) + arrow])
+        means, deviations = results.means(measure)[i], results.deviations(measure)[i]
+        best = results.best(measure)[i]
+        for j, name in enumerate(results.learners):
+            text = absent[name] if means[j] != means[j] else f"{means[j]:.3f}"
+            if spread and deviations[j] == deviations[j]:
+                text += f"±{deviations[j]:.3f}"
+            columns[-1].append(text + ("*" if best[j] else " "))
+    seconds = ["-" if cost != cost else f"{cost:.1f}" for cost in results.seconds()[i]]
+    return [*columns, ["sec", *seconds]]
 
 
-def _width(columns: list[str], rows: list[list[str]]) -> int:
-    return sum(2 + max(map(len, column)) for column in zip(columns, *rows)) - 2
+def _width(columns: list[list[str]]) -> int:
+    return sum(2 + max(map(len, column)) for column in columns) - 2
 
 
 def _styled(cell: str) -> Any:
     from rich.text import Text
 
     return Text(cell, style="bold" if cell.endswith("*") else "")
-
-
-def _split_words(results: Results, dataset: str) -> str:
-    split = results.plan["datasets"][dataset]["split"]
-    repeats = results.plan["protocol"]["repeats"]
-    return split if repeats == 1 else f"{split}, {repeats} times"
-
-
-def _has_spread(results: Results) -> bool:
-    return any(cell["repeat"] or cell["fold"] for cell in results.cells)
 
 
 def show_failures(results: Results) -> None:

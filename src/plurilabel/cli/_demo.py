@@ -1,58 +1,43 @@
-"""A first look: the learners on the embedded digits."""
+"""``plurilabel demo``: a first look."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel import (
-    CML,
-    IBLRML,
-    AdaBoostMH,
-    BinaryRelevance,
-    BRkNN,
-    DMLkNN,
-    DWMLkNN,
-    EnsembleOfChains,
-    MLkNN,
-    MLkNNCV,
-    MLRandomForest,
-    MLWkNN,
-    RAkEL,
-    compare,
-    datasets,
-)
-from plurilabel.cli._compare_show import Progress, show, show_failures
-from plurilabel.report import write_report
+# a choice of each kind, by the name shown
+LEARNERS = {
+    "BRkNN": "BRkNN(7)",
+    "ML-kNN": "MLkNN(7)",
+    "ML-kNN (CV)": "MLkNNCV(range(1, 16))",
+    "DW-ML-kNN": "DWMLkNN(7)",
+    "ML-WkNN": "MLWkNN(7)",
+    "DML-kNN": "DMLkNN(7)",
+    "IBLR-ML": "IBLRML(7)",
+    "relevance": "BinaryRelevance",
+    "chains": "EnsembleOfChains",
+    "RAkEL": "RAkEL",
+    "CML": "MaxAbsScaler | CML",
+    "forest": "MLRandomForest",
+    "AdaBoost.MH": "AdaBoostMH",
+}
 
 
-def learners() -> dict[str, Any]:
-    """What is compared, by the name shown."""
-    logistic = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
-    return {
-        "BRkNN": BRkNN(7),
-        "ML-kNN": MLkNN(7),
-        "ML-kNN (CV)": MLkNNCV(range(1, 16)),
-        "DW-ML-kNN": DWMLkNN(7),
-        "ML-WkNN": MLWkNN(7),
-        "DML-kNN": DMLkNN(7),
-        "IBLR-ML": IBLRML(7),
-        "relevance": BinaryRelevance(logistic),
-        "chains": EnsembleOfChains(logistic),
-        "RAkEL": RAkEL(logistic),
-        "CML": make_pipeline(MaxAbsScaler(), CML()),
-        "forest": MLRandomForest(),
-        "AdaBoost.MH": AdaBoostMH(),
-    }
+@click.command()
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
+    help="Folder for the results.",
+)  # fmt: skip
+def demo(out: Path) -> None:
+    """Compare the learners on the embedded data.
 
+    This is what `make run` does: a table, and files in a folder.
+    """
+    from plurilabel import compare, datasets
+    from plurilabel.cli._compare_show import Progress, show, show_failures
+    from plurilabel.report import write_report
 
-def run(out: Path) -> None:
-    """Describe the digits, compare the learners on them, leave a report in a folder."""
     data = datasets.load("digits")
     description = datasets.describe(data)
     click.echo(description.summary(5))
@@ -60,7 +45,7 @@ def run(out: Path) -> None:
     with Progress() as progress:
         results = compare.compare(
             data,
-            learners(),
+            LEARNERS,
             cv=3,
             out=out,
             n_jobs=2,

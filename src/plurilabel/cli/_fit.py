@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from plurilabel._blocks import has_missing
 from plurilabel.cli._common import data_options, print_json, read_learner, say
 from plurilabel.cli._output import check_output, size_of
 from plurilabel.cli._training import (
@@ -20,9 +21,7 @@ from plurilabel.cli._training import (
     say_data,
     say_quality,
 )
-from plurilabel.compare import suggest_learner
-from plurilabel.compare._learners import one_line, set_seeds
-from plurilabel.compare._suggest import has_missing
+from plurilabel.compare import learner_text, set_seeds, suggest_learner
 from plurilabel.persistence import save_model
 from plurilabel.persistence._training_data import TrainingData
 from plurilabel.thresholds import strategy_names
@@ -173,7 +172,7 @@ def _plan(
     plan.words.append(f"Cut of scores into label sets: {_cut_words(plan, cut, why)}")
     if has_missing(source.data.X):
         plan.words.append("Missing values: filled with the median of their column")
-    notes |= {"learner": one_line(plan.learner), "threshold": plan.strategy}
+    notes |= {"learner": learner_text(plan.learner), "threshold": plan.strategy}
     notes["nonempty"] = plan.nonempty
     return plan, notes
 

@@ -19,7 +19,7 @@ COMMANDS = {
         f"{_HERE}._reproduce:reproduce",
         "Run the published tables of the papers again.",
     ),
-    "demo": (f"{_HERE}._demo_command:demo", "Compare the learners on the embedded data."),
+    "demo": (f"{_HERE}._demo:demo", "Compare the learners on the embedded data."),
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from plurilabel import papers
+from plurilabel._text import counted
 from plurilabel.cli._common import print_json
+from plurilabel.cli._compare_show import Progress
 from plurilabel.papers import UnknownPart, load_paper, write_page
 
 
@@ -50,18 +51,19 @@ def reproduce(
             f"unknown paper {paper!r}; there are {', '.join(papers.paper_names())}", ctx=ctx
         )
     chosen = [paper] if paper else papers.paper_names()
-    parts = {name: load_paper(name).part_names() for name in chosen}
+    parts = {name: list(load_paper(name).parts) for name in chosen}
+    if only_list and as_json:
+        print_json(parts)
+    elif only_list:
+        for name in chosen:
+            click.echo(f"{name}: {', '.join(parts[name])}")
     if only_list:
-        if as_json:
-            print_json(parts)
-        else:
-            for name in chosen:
-                click.echo(f"{name}: {', '.join(parts[name])}")
         return
     if jobs == 0:
         raise click.UsageError("--jobs must not be 0", ctx=ctx)
     try:
-        result = papers.reproduce(paper, table, n_jobs=jobs, progress=_Progress())
+        with Progress() as progress:
+            result = papers.reproduce(paper, table, n_jobs=jobs, progress=progress)
     except UnknownPart as error:
         raise click.UsageError(str(error), ctx=ctx) from None
     if as_json:
@@ -71,22 +73,5 @@ def reproduce(
     if out is not None:
         click.echo(f"Wrote {write_page(result, out)}", err=True)
     if not result.holds:
-        count = len(result.failures)
-        click.echo(f"{count} {'cell does' if count == 1 else 'cells do'} not hold.", err=True)
+        click.echo(f"{counted(len(result.failures), 'cell')} failed to hold.", err=True)
         ctx.exit(1)
-
-
-class _Progress:
-    """A line on stderr: rewritten on a terminal, one for each tenth of the way in a pipe."""
-
-    def __init__(self) -> None:
-        self.shown = 0
-
-    def __call__(self, done: int, total: int, title: str) -> None:
-        if sys.stderr.isatty():
-            end = "\n" if done == total else ""
-            line = f"{done}/{total} {title}"[:78]
-            click.echo(f"\r\x1b[K{line}{end}", nl=False, err=True)
-        elif done == total or 10 * done // total > self.shown:
-            self.shown = 10 * done // total
-            click.echo(f"{done}/{total} {title}", err=True)

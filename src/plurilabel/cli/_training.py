@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from plurilabel import metrics
+from plurilabel._blocks import has_missing
 from plurilabel.cli._common import (
     UsageError,
     can_write,
@@ -25,8 +26,8 @@ from plurilabel.cli._common import (
     print_table,
     say,
 )
-from plurilabel.compare._learners import one_line
-from plurilabel.compare._suggest import has_missing, imputer
+from plurilabel.compare import learner_text
+from plurilabel.compare._suggest import imputer
 from plurilabel.persistence._training_data import TrainingData, read_training_table
 from plurilabel.thresholds import ThresholdClassifier
 
@@ -97,7 +98,7 @@ class Plan:
 def needs_filling(source: TrainingData, learner: Any) -> bool:
     """Whether missing values may come, now or in a further table, and nothing fills them yet."""
     may_come = source.encoder is not None or has_missing(source.data.X)
-    return may_come and "Imputer" not in one_line(learner)
+    return may_come and "Imputer" not in learner_text(learner)
 
 
 def cut_for(source: TrainingData, rows: int) -> tuple[str | None, str]:

@@ -20,7 +20,7 @@ from plurilabel.cli._training import (
     read_training,
     say_data,
 )
-from plurilabel.compare._learners import one_line, set_seeds
+from plurilabel.compare import learner_text, set_seeds
 
 
 @click.command()
@@ -99,7 +99,7 @@ def tune(
     )
     _show(candidates, measure, as_json=as_json)
     notes = {
-        "learner": one_line(done.search.best_estimator_),
+        "learner": learner_text(done.search.best_estimator_),
         "threshold": plan.strategy,
         "nonempty": plan.nonempty,
         "best": candidates[0]["parameters"],
@@ -132,7 +132,7 @@ def _candidates(plan: Plan, search: Any, greater_is_better: bool) -> list[dict[s
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else one_line(value)
+    return value if isinstance(value, str | int | float | bool | None) else learner_text(value)
 
 
 def _show(candidates: list[dict[str, Any]], measure: str, *, as_json: bool) -> None:

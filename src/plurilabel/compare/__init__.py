@@ -1,19 +1,26 @@
-"""Every learner on every split of every dataset: a comparison that any stop only interrupts."""
+"""Every learner on every split of every dataset, in runs that can be stopped and resumed."""
 
 from plurilabel._public import publish
-from plurilabel.compare._compare import compare
+from plurilabel.compare._cells import check_measures, digest_of
+from plurilabel.compare._compare import compare, compare_many
+from plurilabel.compare._given import learner_text
+from plurilabel.compare._inside import set_seeds
 from plurilabel.compare._results import Results
-from plurilabel.compare._spec import make_learner, make_learners
-from plurilabel.compare._spec_names import learner_names
+from plurilabel.compare._spec import learner_names, make_learner, make_learners
 from plurilabel.compare._suggest import Suggestion, suggest_learner
 
 __all__ = [
     "Results",
     "Suggestion",
+    "check_measures",
     "compare",
+    "compare_many",
+    "digest_of",
     "learner_names",
+    "learner_text",
     "make_learner",
     "make_learners",
+    "set_seeds",
     "suggest_learner",
 ]
 

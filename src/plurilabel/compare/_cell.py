@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,9 +15,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from plurilabel.compare._cell_files import Cell, plain
-from plurilabel.compare._learners import set_seeds, share_searches
-from plurilabel.compare._memory import peak_mb, reset_peak
+from plurilabel._text import shortened
+from plurilabel.compare._cells import Cell, empty_cell, plain
+from plurilabel.compare._inside import set_seeds, share_searches
 from plurilabel.compare._shared_index import SearchCache
 from plurilabel.lazy import MLkNNCV
 from plurilabel.metrics import (
@@ -28,11 +30,11 @@ from plurilabel.metrics import (
 )
 
 MOST_LABELS = 2000
-"""Beyond these, a cell holds nothing per label."""
+"""With more labels, a cell holds nothing per label."""
 
 CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
 CURVE_ENTRIES = 500_000
-"""Where there are more scores, the curve is that of some test rows, evenly spaced."""
+"""With more scores, the curve is that of some test rows, evenly spaced."""
 
 
 class Parts(NamedTuple):
@@ -51,30 +53,29 @@ def run_cell(
     measures: Sequence[str],
     seed: int,
     cache: SearchCache,
+    catch: type[BaseException],
 ) -> Cell:
     """Train, predict, measure; whatever goes wrong is in the cell.
 
     Parameters
     ----------
     learner, parts : callables without arguments
-        Give the learner and the data, fresh: what a learner does to them is its own affair.
+        Give the learner and the data, fresh: a learner may change either.
     measures : sequence of str
     seed : int
         For every ``random_state`` that is None, and for the global generators.
     cache : SearchCache
         Where lazy learners search.
+    catch : Exception or BaseException
+        What is the learner's fault. In a process of our own nobody presses Ctrl-C.
 
     Returns
     -------
     dict
         Everything about the cell but its place.
     """
-    cell: Cell = {
-        **empty_cell(measures),
-        "status": "ok",
-        "error": None,
-    }
-    of_the_cell = reset_peak()
+    cell = empty_cell(measures) | {"status": "ok", "error": None}
+    of_this_cell = _reset_peak()
     cache.begin()
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - for learners that use it
@@ -82,35 +83,18 @@ def run_cell(
         warnings.simplefilter("default")
         try:
             _run(cell, learner(), parts(), measures, seed, cache)
-        except BaseException as error:  # nobody presses Ctrl-C here: it is the learner's
-            cell |= {
-                **empty_cell(measures),
+        except catch as error:
+            cell |= empty_cell(measures) | {
                 "status": "error",
                 "error": _sentence(error),
                 "traceback": traceback.format_exc(),
             }
     cell["search_seconds"] = cache.unpaid_seconds()
-    cell["peak_mb"] = peak_mb()
-    if not of_the_cell:
+    cell["peak_mb"] = _peak_mb()
+    if not of_this_cell:
         cell["peak_note"] = "since the worker process started, not of this cell alone"
     cell["warnings"] = list(dict.fromkeys(_sentence(one.message) for one in caught))[:20]
     return cell
-
-
-def empty_cell(measures: Sequence[str]) -> Cell:
-    """The fields that a cell fills when all goes well."""
-    return {
-        "scores": dict.fromkeys(measures),
-        "fit_seconds": None,
-        "predict_seconds": None,
-        "search_seconds": None,
-        "peak_mb": None,
-        "best_params": None,
-        "per_label": None,
-        "threshold_curve": None,
-        "traceback": None,
-        "warnings": [],
-    }
 
 
 def _run(
@@ -127,7 +111,7 @@ def _run(
     learner.fit(parts.X_train, parts.Y_train)
     cell["fit_seconds"] = perf_counter() - start
 
-    q = parts.Y_test.shape[1]
+    Y_test, q = parts.Y_test, parts.Y_test.shape[1]
     scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
     labels = learner.predict(parts.X_test)
@@ -136,14 +120,13 @@ def _run(
 
     if q == 1 and not sparse.issparse(labels):
         labels = np.reshape(labels, (-1, 1))
-    Y_test = parts.Y_test
     cell["scores"] = plain(_measured(measures, parts.Y_train, Y_test, scores, labels))
     cell["best_params"] = plain(_best_params(learner))
     if q <= MOST_LABELS:
-        table = per_label(Y_test, scores, labels)
-        columns = ("tp", "fp", "fn", "tn", "auc")
-        cell["per_label"] = {name: plain(table[name]) for name in columns if name in table}
-        cell["per_label"].setdefault("auc", [None] * q)
+        found = per_label(Y_test, scores, labels)
+        counts = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn")}
+        auc = plain(found["auc"]) if "auc" in found else [None] * q
+        cell["per_label"] = counts | {"auc": auc}
     if scores is not None and not sparse.issparse(scores):
         probabilities = score_method(learner) == "predict_proba"
         cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
@@ -152,14 +135,13 @@ def _run(
 def _measured(
     measures: Sequence[str], Y_train: Any, Y_test: Any, scores: Any, labels: Any
 ) -> dict[str, float | None]:
-    q = Y_test.shape[1]
     top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
     weighted = any(name.startswith("ps") for name in measures)
     found = evaluate(
         Y_test,
         scores,
         labels,
-        top=sorted(k for k in top if k <= q),
+        top=sorted(k for k in top if k <= Y_test.shape[1]),
         propensities=propensities(Y_train) if weighted else None,
     )
     values: dict[str, float | None] = {}
@@ -201,5 +183,32 @@ def _best_params(learner: Any) -> dict[str, Any] | None:
 def _sentence(error: Any) -> str:
     """An error or warning in one line."""
     text = " ".join(str(error).split())
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return said if len(said) <= 500 else said[:499] + "…"
+    return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__, 500)
+
+
+# memory --------------------------------------------------------------------------------------
+
+
+def _reset_peak() -> bool:
+    """Begin to look for the peak; False where it can only be that since the process started."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is the present size
+    except OSError:
+        return False
+    return True
+
+
+def _peak_mb() -> float | None:
+    """Largest resident size since ``_reset_peak`` or the start, in MB; None where unknown."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)

@@ -5,34 +5,53 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from time import perf_counter
+from typing import Any, TypeAlias
 
 import joblib
-import numpy as np
 
-from plurilabel.compare._cell import empty_cell
-from plurilabel.compare._cell_files import Cell, write_json
-from plurilabel.compare._data import named_datasets
-from plurilabel.compare._learners import named_learners
-from plurilabel.compare._lock import locked
-from plurilabel.compare._plan import Place, check_measures, make_plan
-from plurilabel.compare._pool import Pool, Unit
-from plurilabel.compare._progress import Estimate, Progress
-from plurilabel.compare._results import Results, read_plan
-from plurilabel.datasets import Dataset
+from plurilabel._compat import Interval, validate_parameter_constraints
+from plurilabel.compare._cells import (
+    Cell,
+    Place,
+    cell_path,
+    make_plan,
+    read_plan,
+    write_json,
+)
+from plurilabel.compare._inside import is_searching
+from plurilabel.compare._pool import run_units
+from plurilabel.compare._results import Results
+from plurilabel.compare._worker import Unit, run_here
 
 try:
     from joblib.externals import cloudpickle
 except ImportError:  # since 1.6 joblib brings it as a package of its own
     import cloudpickle  # type: ignore[import-untyped]
 
+CONSTRAINTS = {
+    "repeats": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [Interval(Integral, 0, None, closed="left")],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+}
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a write, which do not say where it went."""
+
+Progress: TypeAlias = Callable[[int, int, Cell, float | None], Any]
+"""Called with the number of finished cells, their total, the last one, and seconds left."""
 
 
 def compare(
@@ -43,7 +62,7 @@ def compare(
     repeats: int = 1,
     measures: Sequence[str] | None = None,
     out: str | os.PathLike[str] | None = None,
-    n_jobs: int = 1,
+    n_jobs: int | None = 1,
     random_state: int = 0,
     time_limit: float | None = None,
     retry: bool = False,
@@ -54,9 +73,9 @@ def compare(
     """Train and test every learner on every split of every dataset.
 
     Each dataset, learner, repeat and fold is a cell. A finished cell is written to ``out`` at
-    once, whole or not at all. The same call with the same folder goes on where it was stopped,
-    however it was stopped, and the results are the same as without the stop. A learner that
-    fails, hangs or crashes leaves that in its cell; the others go on.
+    once, complete or not at all. The same call with the same folder continues where it was
+    stopped, however it was stopped, and the results are the same as without the stop. If a
+    learner fails, hangs or crashes, its cell says so, and the others continue.
 
     Parameters
     ----------
@@ -69,27 +88,31 @@ def compare(
         one third. A number means so many stratified folds, shuffled: repeat r is
         ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``.
     repeats : int, default=1
-        How often all of it is done, each time with other folds and seeds.
+        How often to repeat everything, each time with other folds and seeds.
     measures : sequence of str, optional
-        Names of measures; by default all that need no setting, and those at 1, 3 and 5.
+        Names of measures, checked by :func:`check_measures`; by default all that need no setting,
+        and those at 1, 3 and 5.
     out : path, optional
-        Folder for ``plan.json`` and ``cells/``. Without it, results are in memory only.
-    n_jobs : int, default=1
-        Number of worker processes; -1 for one per processor. All cells of one split run in one
-        of them, one after another.
+        Folder for ``plan.json`` and ``cells/``. Without it, results are in memory only. Needs
+        filelock (``pip install 'plurilabel[compare]'``): one process at a time works in a folder.
+    n_jobs : int or None, default=1
+        Number of worker processes; -1 for one per processor, as in joblib. None runs everything
+        in this process, which saves the second or two that a worker takes to start: then nothing
+        can be stopped at a time limit, and a learner that crashes takes this process with it.
     random_state : int, default=0
         Every ``random_state`` inside a learner that is None gets a seed that is derived from
         this, the dataset's name, the repeat and the fold.
     time_limit : float, optional
-        Seconds that a cell may take.
+        Seconds that a cell may take in a worker process.
     retry : bool, default=False
-        Run cells again that failed, hung or crashed in an earlier call; else they are kept.
+        Run cells again that failed, hung or crashed in an earlier call; by default they stay.
     fresh : bool, default=False
-        Run everything again. Otherwise a cell in the folder that has the same place, but was made
-        of other data, parameters, rows, seeds or measures, or by another version, is an error.
+        Run everything again. Otherwise it is an error if the folder holds a cell of the same
+        dataset, learner, repeat and fold that was made of other data, parameters, rows, seeds or
+        measures, or by another version.
     progress : callable, optional
         Called after each cell with the number of finished cells, their total, the cell, and an
-        estimate of the seconds left (None while there is no ground for one).
+        estimate of the seconds left (None as long as there is no basis for one).
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
 
@@ -99,18 +122,19 @@ def compare(
 
     Notes
     -----
-    Workers are processes of their own and use one thread of BLAS and OpenMP each, so that results
-    do not depend on ``n_jobs``, and times compare.
+    Each learner uses one thread of BLAS and OpenMP, so that results do not depend on ``n_jobs``,
+    and times can be compared.
 
-    Sparse labels reach a learner as an array where a part has no more than five million entries,
-    since most classifiers of scikit-learn take nothing else.
+    Sparse labels are passed to a learner as an array if a part has no more than five million
+    entries, since most classifiers of scikit-learn accept nothing else.
 
-    Lazy learners with the usual index share their neighbour searches: on each split, one search
-    among the training rows and one for the test rows, for the largest k that anyone asks for.
-    The first learner pays; ``search_seconds`` in the others' cells is what they were spared.
+    Lazy learners with the default index share their neighbour searches, in one process: on each
+    split, one search among the training rows and one for the test rows, for the largest k that
+    any of them asks for. The first learner pays; ``search_seconds`` in the others' cells is what
+    they were spared.
 
     ``predict_seconds`` is the time of labels and scores together. ``peak_mb`` is the largest
-    resident size of the worker while it ran the cell, Python and its libraries included.
+    resident size of the process while it ran the cell, Python and its libraries included.
 
     Examples
     --------
@@ -123,76 +147,81 @@ def compare(
     >>> results.means("ranking_loss").round(3)
     array([[0.098, 0.135]])
     """
-    repeats = _whole("repeats", repeats, 1)
-    random_state = _whole("random_state", random_state, 0)
-    if not _whole("n_jobs", n_jobs, -1):
-        raise ValueError("n_jobs must be a number of processes, or -1 for all cores, got 0")
-    if time_limit is not None and not (isinstance(time_limit, int | float) and time_limit > 0):
-        raise ValueError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
-    table = named_learners(learners)
-    pickled = {name: _pickled(name, learner) for name, learner in table.items()}
-    data = named_datasets(datasets)
-    names = check_measures(measures)
+    options = {"repeats": repeats, "random_state": random_state}
+    limits = {"n_jobs": n_jobs, "time_limit": time_limit}
+    validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
+    if time_limit is not None and n_jobs is None:
+        raise ValueError("time_limit needs worker processes, got n_jobs=None")
     plan, places = make_plan(
-        data,
-        table,
-        cv=cv,
-        repeats=repeats,
-        measures=names,
-        random_state=random_state,
-        command=command or _call(data, table, cv, repeats, measures and names, random_state),
+        datasets, learners, cv=cv, measures=measures, command=command, **options
     )
-    folder = None if out is None else Path(out)
-    with nullcontext() if folder is None else _opened(folder):
-        kept = {} if folder is None else _kept(folder, places, retry, fresh)
-        if folder is not None:
-            write_json(folder / "plan.json", plan)
-        report = Estimate(places, kept, progress, joblib.effective_n_jobs(n_jobs))
-        missing = [place for place in places if id(place) not in kept]
-        cells = _run(data, pickled, missing, names, folder, n_jobs, time_limit)
-        with closing(cells):
-            for place, cell in cells:
-                if folder is not None:
-                    write_json(place.path(folder), cell)
-                kept[id(place)] = cell
-                report(place, cell)
-    return Results(plan, kept.values(), folder)
+    if out is None:
+        return Results(plan, _run(places, {}, None, n_jobs, time_limit, progress).values())
+    folder = Path(out)
+    with _opened(folder):
+        kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
+        write_json(folder / "plan.json", plan)
+        cells = {place: cell for place, cell in kept.items() if cell is not None}
+        cells = _run(places, cells, folder, n_jobs, time_limit, progress)
+    return Results(plan, cells.values(), folder)
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}, got {value!r}")
-    return int(value)
+def compare_many(
+    comparisons: Iterable[Mapping[str, Any]],
+    *,
+    n_jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> list[Results]:
+    """Make several comparisons, each of other learners or splits, with the same workers.
 
+    Parameters
+    ----------
+    comparisons : iterable of mappings
+        Arguments of :func:`compare`: ``datasets`` and ``learners``, and where they are needed
+        ``cv``, ``repeats``, ``measures``, ``random_state`` and ``command``.
+    n_jobs, progress :
+        As in :func:`compare`, for all of them together.
 
-def _pickled(name: str, learner: Any) -> bytes:
-    # by value where a class or function stands in the script that is run, or in a notebook
-    try:
-        return cloudpickle.dumps(learner)
-    except Exception as error:
-        raise TypeError(
-            f"learners[{name!r}] must be such that it can be sent to another process, "
-            f"but it cannot be pickled: {error}"
-        ) from None
+    Returns
+    -------
+    list of Results
 
-
-def _call(
-    data: dict[str, Dataset], learners: dict[str, Any], cv: Any, repeats: int, measures: Any,
-    random_state: int,
-) -> str:  # fmt: skip
-    options = f"cv={cv!r}, repeats={repeats}, random_state={random_state}"
-    if measures is not None:
-        options += f", measures={measures!r}"
-    shown = ", ".join(f"{name!r}: {' '.join(repr(one).split())}" for name, one in learners.items())
-    return f"compare.compare({list(data)!r}, {{{shown}}}, {options})"
+    Examples
+    --------
+    >>> from plurilabel import datasets
+    >>> from plurilabel.compare import compare_many
+    >>> toy = {"toy": datasets.make_multilabel(100, random_state=0)}
+    >>> compare_many(
+    ...     [{"datasets": toy, "learners": "MLkNN, BRkNN"},
+    ...      {"datasets": toy, "learners": "MLkNN", "cv": 5}], n_jobs=None)
+    [Results: 1 dataset, 2 learners, 2 cells, Results: 1 dataset, 1 learner, 5 cells]
+    """
+    plans = [make_plan(**comparison) for comparison in comparisons]
+    everything = [place for _, places in plans for place in places]
+    cells = _run(everything, {}, None, n_jobs, None, progress)
+    return [Results(plan, [cells[place] for place in places]) for plan, places in plans]
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[None]:
     """The folder, ours alone, rid of what a killed run left behind."""
+    try:
+        import filelock
+    except ImportError:
+        raise ImportError("out needs filelock: pip install 'plurilabel[compare]'") from None
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        read_plan(folder)  # an error where this is a folder of something else
+    try:
+        lock = filelock.FileLock(folder / ".lock", timeout=0).acquire()
+    except filelock.Timeout:
+        owner = [f" (process {path.name.split('-')[1]})" for path in folder.glob(".work-*")]
+        raise BlockingIOError(
+            f"{folder} is in use by another comparison{''.join(owner)}; wait for it, stop it, "
+            "or choose another folder"
+        ) from None
+    except OSError as error:
+        raise OSError(f"{folder} cannot be locked ({error}); choose another folder") from None
+    with lock:
+        read_plan(folder)  # an error if this is a folder of something else
         for left in folder.glob(".work-*"):
             shutil.rmtree(left, ignore_errors=True)
         try:
@@ -203,64 +232,107 @@ def _opened(folder: Path) -> Iterator[None]:
             raise OSError(error.errno, error.strerror, os.fspath(folder)) from error
 
 
-def _kept(folder: Path, places: list[Place], retry: bool, fresh: bool) -> dict[int, Cell]:
-    kept = {}
-    for place in places:
-        cell = place.kept(folder, retry=retry, fresh=fresh)
-        if cell is not None:
-            kept[id(place)] = cell
-    return kept
-
-
 def _run(
-    data: dict[str, Dataset],
-    pickled: dict[str, bytes],
-    missing: list[Place],
-    measures: list[str],
+    places: list[Place],
+    cells: dict[Place, Cell],
     out: Path | None,
-    n_jobs: int,
+    n_jobs: int | None,
     time_limit: float | None,
-) -> Generator[tuple[Place, Cell], None, None]:
-    """Run cells, and give them as they come."""
-    if not missing:
-        return
-    work = Path(tempfile.mkdtemp(prefix=".work-" if out else "plurilabel-", dir=out))
+    progress: Progress | None,
+) -> dict[Place, Cell]:
+    """Run the cells that are missing, and write each to the folder when it is finished."""
+    missing = [place for place in places if place not in cells]
+    estimate = _Estimate(cells.values(), missing, n_jobs)
+    # whoever finds the folder locked reads here which process works in it
+    prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
+    with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
+        units = _units(missing, None if n_jobs is None else work)
+        if n_jobs is None:
+            finished = run_here(units)
+        else:
+            finished = run_units(Path(work), units, joblib.effective_n_jobs(n_jobs), time_limit)
+        with closing(finished):
+            for number, found in finished:
+                cell = cells[missing[number]] = {**missing[number].known, **found}
+                if out is not None:
+                    write_json(cell_path(out, cell), cell)
+                left = estimate.seconds_left(cell)
+                if progress is not None:
+                    progress(len(cells), len(places), cell, left)
+    return cells
+
+
+def _units(missing: list[Place], work: str | None) -> list[Unit]:
+    """Learners that search neighbours on one split go together, to search once; others alone.
+
+    With a folder, data lie in it: each worker reads them when it needs them.
+    """
+    sources: dict[int, Any] = {}
+    pickled: dict[int, tuple[bytes, bool]] = {}
+    units: dict[Any, Unit] = {}
+    for number, place in enumerate(missing):
+        data, learner = id(place.data), id(place.learner)
+        if data not in sources:
+            sources[data] = (place.data.X, place.data.Y)
+            if work is not None:
+                (sources[data],) = joblib.dump(sources[data], os.path.join(work, f"data{number}"))
+        if learner not in pickled:
+            pickled[learner] = _pickled(place), is_searching(place.learner)
+        content, searching = pickled[learner]
+        group = (id(place.split), None if searching else learner)
+        if group not in units:
+            seed, measures = place.known["seed"], list(place.known["scores"])
+            units[group] = Unit(sources[data], *place.split[2:], seed, measures, {})
+        units[group].learners[number] = content
+    return list(units.values())
+
+
+def _pickled(place: Place) -> bytes:
+    # by value where a class or function stands in the script that is run, or in a notebook
     try:
-        units, where = _write_job(work, data, pickled, missing, measures)
-        pool = Pool(work, joblib.effective_n_jobs(n_jobs), time_limit)
-        with closing(pool.run(units)) as outcomes:
-            for outcome in outcomes:
-                place = where[outcome.unit.split, outcome.learner]
-                yield place, {**place.known, **empty_cell(measures), **outcome.cell}
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        return cloudpickle.dumps(place.learner)
+    except Exception as error:
+        raise TypeError(
+            f"learners[{place.known['learner']!r}] must be such that it can be sent to another "
+            f"process, but it cannot be pickled: {error}"
+        ) from None
 
 
-def _write_job(
-    work: Path,
-    data: dict[str, Dataset],
-    pickled: dict[str, bytes],
-    missing: list[Place],
-    measures: list[str],
-) -> tuple[list[Unit], dict[tuple[int, int], Place]]:
-    """Put into the folder what workers need; return their units, and the place of each cell."""
-    write_json(work / "job.json", {"path": sys.path, "measures": measures})
-    numbers = {name: number for number, name in enumerate(pickled)}
-    for name, number in numbers.items():
-        (work / f"learner{number}").write_bytes(pickled[name])
-    for number, (name, one) in enumerate(data.items()):
-        if any(place.dataset == name for place in missing):
-            joblib.dump((one.X, one.Y), work / f"data{number}")
-    together: dict[tuple[str, int, int], list[Place]] = {}
-    for place in missing:
-        split = (place.dataset, place.split.repeat, place.split.fold)
-        together.setdefault(split, []).append(place)
-    units: list[Unit] = []
-    where: dict[tuple[int, int], Place] = {}
-    for number, group in enumerate(together.values()):
-        first = group[0]
-        joblib.dump((first.split.train, first.split.test), work / f"split{number}")
-        runs = tuple(numbers[place.learner] for place in group)
-        units.append(Unit(list(data).index(first.dataset), number, first.known["seed"], runs))
-        where |= {(number, numbers[place.learner]): place for place in group}
-    return units, where
+class _Estimate:
+    """How long the rest may take.
+
+    Cells cost what those of their dataset and learner cost, or else the mean of all. What passes
+    beside the learners' own time (starts of workers, measures, time limits) is spread over the
+    cells.
+    """
+
+    def __init__(self, kept: Iterable[Cell], missing: list[Place], n_jobs: int | None) -> None:
+        self.processes = joblib.effective_n_jobs(n_jobs)
+        self.start, self.ran, self.ran_seconds = 0.0, 0, 0.0
+        self.left = Counter((one.known["dataset"], one.known["learner"]) for one in missing)
+        self.costs: dict[tuple[str, str], list[float]] = {}
+        for cell in kept:
+            self._note(cell)
+
+    def _note(self, cell: Cell) -> float:
+        if cell["status"] != "ok":
+            return 0.0
+        seconds = cell["fit_seconds"] + cell["predict_seconds"]
+        self.costs.setdefault((cell["dataset"], cell["learner"]), []).append(seconds)
+        return seconds
+
+    def seconds_left(self, cell: Cell) -> float | None:
+        """Take note of a finished cell; None as long as there is nothing to go by."""
+        self.left[cell["dataset"], cell["learner"]] -= 1
+        self.ran += 1
+        self.ran_seconds += self._note(cell)
+        if self.ran == 1:  # that the first worker had to start is not the cell's fault
+            self.start = perf_counter() - self.ran_seconds
+        if not self.costs:
+            return None
+        means = {key: fmean(costs) for key, costs in self.costs.items()}
+        usual = fmean(means.values())
+        passed = (perf_counter() - self.start) * self.processes
+        beside = max(0.0, passed - self.ran_seconds) / self.ran
+        work = sum(n * (means.get(key, usual) + beside) for key, n in self.left.items())
+        return work / self.processes

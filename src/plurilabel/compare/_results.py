@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.compare._cell_files import FORMAT, Cell, cell_path, read_cell
+from plurilabel._text import counted
+from plurilabel.compare._cells import Cell, cell_path, read_cell, read_plan
+from plurilabel.metrics import get_measure
 
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
 """What a cell costs; taken like measures by :meth:`Results.means` and its kin."""
@@ -102,18 +103,21 @@ class Results:
         plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
-        cells = []
-        for dataset in plan["datasets"]:
-            for learner in plan["learners"]:
-                place = cell_path(folder, dataset, learner, 0, 0).parent
-                cells += [read_cell(path) for path in sorted(place.glob("*-*.json"))]
+        cells = [
+            read_cell(path)
+            for dataset in plan["datasets"]
+            for learner in plan["learners"]
+            for path in cell_path(
+                folder, {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
+            ).parent.glob("*-*.json")
+        ]
         return cls(plan, [cell for cell in cells if cell is not None], folder)
 
     def __repr__(self) -> str:
         counts = ((self.datasets, "dataset"), (self.learners, "learner"), (self.cells, "cell"))
-        said = [f"{len(what)} {word}{'s' * (len(what) != 1)}" for what, word in counts]
+        shown = ", ".join(counted(len(what), noun) for what, noun in counts)
         failed = len(self.failures())
-        return f"Results: {', '.join(said)}" + (f", {failed} of them failed" if failed else "")
+        return f"Results: {shown}" + (f", {failed} of them failed" if failed else "")
 
     def failures(self) -> list[Cell]:
         """The cells that are not "ok"."""
@@ -199,6 +203,28 @@ class Results:
         variance = np.divide(squares, free, out=np.full(squares.shape, np.nan), where=free > 0)
         return np.sqrt(variance)
 
+    def best(self, measure: str) -> NDArray[np.bool_]:
+        """Which learners are best on each dataset.
+
+        Parameters
+        ----------
+        measure : str
+
+        Returns
+        -------
+        ndarray of bool of shape (datasets, learners)
+            Only learners with a value on every split are compared, and only if there are at
+            least two of them.
+        """
+        defined = ~np.isnan(self.scores(measure))  # (datasets, learners, splits)
+        counts, splits = defined.sum(axis=2), defined.any(axis=1).sum(axis=1)
+        complete = (counts > 0) & (counts == splits[:, None])
+        sign = 1 if get_measure(measure).greater_is_better else -1
+        means = np.where(complete, sign * self.means(measure), -np.inf)
+        several = complete.sum(axis=1, keepdims=True) > 1
+        best: NDArray[np.bool_] = complete & (means == means.max(axis=1, keepdims=True)) & several
+        return best
+
     def seconds(self) -> NDArray[np.float64]:
         """Mean time of a split: training, prediction, and shared searches that others paid.
 
@@ -209,22 +235,6 @@ class Results:
         """
         searches = np.nan_to_num(self.means("search_seconds"))
         return self.means("fit_seconds") + self.means("predict_seconds") + searches
-
-
-def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The plan in a folder; None where there is none, or no whole one."""
-    try:
-        plan = json.loads(Path(folder, "plan.json").read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
-    if not isinstance(plan, dict) or not {"format", "protocol", "learners"} <= set(plan):
-        raise ValueError(f"plan.json in {folder} is not that of a comparison; use another folder")
-    if plan["format"] != FORMAT:
-        raise ValueError(
-            f"{folder} holds a comparison in format {plan['format']}, but this version of "
-            f"plurilabel reads format {FORMAT}; use another folder"
-        )
-    return plan
 
 
 def _value(cell: Mapping[str, Any], measure: str) -> float:

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel.compare._digest import digest_of
+from plurilabel.compare._cells import digest_of
 from plurilabel.neighbors import ExactIndex
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.int64]]

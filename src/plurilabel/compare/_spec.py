@@ -3,25 +3,88 @@
 from __future__ import annotations
 
 import ast
+import difflib
+import importlib
 import inspect
 import re
+from functools import cache
 from typing import Any
 
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel.compare._spec_names import find_class
+from plurilabel import neighbors, thresholds
+from plurilabel._roster import learners as roster
 from plurilabel.metrics import get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation import TransformationClassifier
 
-Grid = dict[str, list[Any]]
+SKLEARN = {
+    "decomposition": "PCA TruncatedSVD",
+    "dummy": "DummyClassifier",
+    "ensemble": "ExtraTreesClassifier GradientBoostingClassifier HistGradientBoostingClassifier "
+    "RandomForestClassifier",
+    "feature_extraction.text": "TfidfTransformer",
+    "feature_selection": "SelectKBest SelectPercentile VarianceThreshold",
+    "impute": "KNNImputer SimpleImputer",
+    "linear_model": "LogisticRegression Perceptron RidgeClassifier SGDClassifier",
+    "multiclass": "OneVsRestClassifier",
+    "multioutput": "MultiOutputClassifier",
+    "naive_bayes": "BernoulliNB ComplementNB GaussianNB MultinomialNB",
+    "neighbors": "KNeighborsClassifier",
+    "neural_network": "MLPClassifier",
+    "preprocessing": "Binarizer KBinsDiscretizer MaxAbsScaler MinMaxScaler Normalizer "
+    "PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "svm": "SVC LinearSVC",
+    "tree": "DecisionTreeClassifier ExtraTreeClassifier",
+}
+"""What may be named of scikit-learn, by its module."""
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
+
+
+def learner_names() -> list[str]:
+    """Names of plurilabel's learners, as :func:`make_learner` takes them.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import learner_names
+    >>> "MLkNN" in learner_names() and "RAkEL" in learner_names()
+    True
+    """
+    return sorted([*roster(), "ThresholdClassifier"], key=str.lower)
+
+
+def find_class(name: str) -> type:
+    """The class that a name stands for, or an error that suggests the one that was meant."""
+    known = _packages()
+    if name in known:
+        found: type = getattr(importlib.import_module(known[name]), name)
+        return found
+    folded = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    if near:
+        hint = f"did you mean {folded[near[0]]}?"
+    else:
+        hint = f"there are {', '.join(learner_names())}, and scikit-learn's usual ones"
+    raise ValueError(f"unknown learner {name!r}; {hint}")
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The package of each name; of two equal names, ours."""
+    table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
+    for package in (neighbors, thresholds):
+        for name in package.__all__:
+            found = vars(package).get(name)  # some are imported only when asked for
+            usable = isinstance(found, type) and issubclass(found, BaseEstimator)
+            if usable and not inspect.isabstract(found):
+                table[name] = package.__name__
+    return table | {name: f"plurilabel.{one.package}" for name, one in roster().items()}
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
@@ -105,7 +168,7 @@ def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, A
 
 
 def _separated(text: str) -> list[str]:
-    """The parts between the commas that stand in no brackets and no quotes."""
+    """The parts between the commas that are outside brackets and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:
@@ -134,24 +197,36 @@ def _parsed(text: str) -> ast.expr:
     except (SyntaxError, ValueError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise ValueError(
-            f"{text!r} is no learner: {why}; write it like MLkNN(n_neighbors=7)"
+            f"{text!r} is not a learner: {why}; write it like MLkNN(n_neighbors=7)"
         ) from None
 
 
+class _Candidates(list[Any]):
+    """Values to choose from; a parameter that holds them is searched."""
+
+
 def _made(node: ast.expr, text: str, measure: str, cv: int) -> Any:
-    learner, grid = _estimator(node)
+    learner = _estimator(node)
+    grid = _grid(learner)
+    learner.set_params(**{name: values[0] for name, values in grid.items()})
     if not is_classifier(learner):
         if hasattr(learner, "transform"):
             raise ValueError(f"{text} predicts nothing; end it in a learner: {text} | MLkNN()")
-        raise ValueError(f"{text} is no learner; use it inside one")
+        raise ValueError(f"{text} is not a learner, only part of one")
     if not grid:
         return learner
     folds = IterativeStratifiedKFold(cv, shuffle=True)
     return GridSearchCV(learner, grid, scoring=get_scorer(measure), cv=folds)
 
 
-def _estimator(node: ast.expr) -> tuple[Any, Grid]:
-    """What a call, a name or a pipeline stands for, and the candidates inside it."""
+def _grid(value: Any) -> dict[str, list[Any]]:
+    """The candidates inside a learner, by the names that its ``set_params`` takes."""
+    parameters = value.get_params() if hasattr(value, "get_params") else {}
+    return {name: list(v) for name, v in parameters.items() if isinstance(v, _Candidates)}
+
+
+def _estimator(node: ast.expr) -> Any:
+    """What a call, a name or a pipeline stands for."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _pipeline(node)
     if isinstance(node, ast.Name):
@@ -161,61 +236,47 @@ def _estimator(node: ast.expr) -> tuple[Any, Grid]:
     raise _refused(node)
 
 
-def _pipeline(node: ast.BinOp) -> tuple[Pipeline, Grid]:
+def _pipeline(node: ast.BinOp) -> Pipeline:
     links: list[ast.expr] = [node]
     while isinstance(links[0], ast.BinOp) and isinstance(links[0].op, ast.BitOr):
         links[0:1] = [links[0].left, links[0].right]
-    parts = [_estimator(link) for link in links]
-    for link, (step, _) in zip(links[:-1], parts):
+    steps = [_estimator(link) for link in links]
+    for link, step in zip(links[:-1], steps):
         if not hasattr(step, "transform"):
-            raise ValueError(f"{ast.unparse(link)} transforms nothing: no learner can follow it")
-    pipeline = make_pipeline(*(step for step, _ in parts))
-    return pipeline, {
-        f"{step}__{name}": values
-        for (step, _), (_, grid) in zip(pipeline.steps, parts)
-        for name, values in grid.items()
-    }
+            raise ValueError(f"{ast.unparse(link)} is not a transformer: nothing can follow it")
+    return make_pipeline(*steps)
 
 
-def _call(name: str, args: list[ast.expr], words: list[ast.keyword]) -> tuple[Any, Grid]:
+def _call(name: str, args: list[ast.expr], words: list[ast.keyword]) -> Any:
     found = find_class(name)
     parameters = inspect.signature(found).parameters
-    given = _bound(found, args, words)
-    if issubclass(found, TransformationClassifier) and "estimator" not in given:
-        base = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
-    else:
-        base = None
-    values: dict[str, Any] = {} if base is None else {"estimator": base}
-    grid: Grid = {}
-    for word, node in given.items():
+    values: dict[str, Any] = {}
+    for word, node in _bound(found, args, words).items():
         sequence = isinstance(parameters[word].default, list | tuple | range)
+        values[word] = _value(node)
         if isinstance(node, ast.List) and not sequence:
-            candidates = [_value(entry) for entry in node.elts]
-            if not candidates or any(inner for _, inner in candidates):
-                raise ValueError(f"{word} of {name} must list one or more candidates, without "
-                                 f"lists in them, got {ast.unparse(node)}")  # fmt: skip
-            grid[word] = [candidate for candidate, _ in candidates]
-            values[word] = grid[word][0]
-        else:
-            values[word], inner = _value(node)
-            grid |= {f"{word}__{key}": entries for key, entries in inner.items()}
-    return found(**values), grid
+            if not node.elts:
+                raise ValueError(f"{word} of {name} must list one or more candidates, got []")
+            values[word] = _Candidates(values[word])
+    if issubclass(found, TransformationClassifier):
+        base = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+        values.setdefault("estimator", base)
+    return found(**values)
 
 
 def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[str, ast.expr]:
     """Arguments by the name of their parameter, or an error that names what there is."""
-    name, parameters = found.__name__, inspect.signature(found).parameters
+    name, signature = found.__name__, inspect.signature(found)
+    parameters = signature.parameters
     for word in words:
         if word.arg not in parameters:
             raise ValueError(
                 f"{name} has no parameter {word.arg!r}; it has {', '.join(parameters) or 'none'}"
             )
     try:
-        bound = inspect.signature(found).bind_partial(
-            *args, **{str(w.arg): w.value for w in words}
-        )
+        bound = signature.bind_partial(*args, **{str(word.arg): word.value for word in words})
     except TypeError as error:
-        raise ValueError(f"{name} cannot be made like that: {error}") from None
+        raise ValueError(f"{name} cannot be called like that: {error}") from None
     needed = [
         word
         for word, parameter in parameters.items()
@@ -226,38 +287,36 @@ def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[
     return dict(bound.arguments)
 
 
-def _value(node: ast.expr) -> tuple[Any, Grid]:
+def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant) and not isinstance(node.value, bytes | complex):
         if node.value is not Ellipsis:
-            return node.value, {}
+            return node.value
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value, _ = _value(node.operand)
+        value = _value(node.operand)
         if isinstance(value, int | float):
-            return -value, {}
+            return -value
     elif isinstance(node, ast.Tuple | ast.List):
         values = [_plain(entry) for entry in node.elts]
-        return (tuple(values) if isinstance(node, ast.Tuple) else values), {}
+        return tuple(values) if isinstance(node, ast.Tuple) else values
     elif isinstance(node, ast.Dict) and None not in node.keys:
         keys = [_plain(key) for key in node.keys if key is not None]
-        return dict(zip(keys, [_plain(value) for value in node.values])), {}
+        return dict(zip(keys, [_plain(value) for value in node.values]))
     elif isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and not node.keywords:
-        return _range([_plain(entry) for entry in node.args]), {}
+        bounds = [_plain(entry) for entry in node.args]
+        if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
+            raise ValueError(f"range takes one to three whole numbers, got {bounds}")
+        return range(*bounds)
     elif isinstance(node, ast.Name | ast.Call | ast.BinOp):
         return _estimator(node)
     raise _refused(node)
 
 
 def _plain(node: ast.expr) -> Any:
-    value, grid = _value(node)
-    if grid:
-        raise ValueError(f"candidates may not stand inside {ast.unparse(node)}")
+    """A value inside a list, tuple or dict, where no search would find candidates."""
+    value = _value(node)
+    if _grid(value):
+        raise ValueError(f"{ast.unparse(node)} must not contain lists of candidates here")
     return value
-
-
-def _range(bounds: list[Any]) -> range:
-    if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
-        raise ValueError(f"range takes one to three whole numbers, got {bounds}")
-    return range(*bounds)
 
 
 def _refused(node: ast.expr) -> ValueError:

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
+from plurilabel._blocks import has_missing
 from plurilabel._dataset import Matrix
 from plurilabel.adaptation import MLRandomForest
 from plurilabel.lazy import MLkNN
@@ -71,15 +72,16 @@ def suggest_learner(
     - Sparse features, as of texts: ML-kNN with cosine distance, and logistic regression for each
       label with two penalties.
     - Learners that would take minutes, or whose model would be huge, are left out. With fewer
-      than 30 rows nothing is compared: dense ones get a forest, sparse ones logistic regression.
+      than 30 rows nothing is compared: dense features get a forest, sparse ones logistic
+      regression.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
     Y : ndarray or csr_array of shape (n, q)
     n_numbers : int, default=None
-        For sparse X: how many features, the first ones, are no words and have to be scaled. By
-        default none.
+        For sparse X: how many of the first features are numbers, which have to be scaled, and
+        not words. By default none.
     impute : bool, default=False
         Whether missing values are filled with the median of their column. They always are if
         there are any.
@@ -124,11 +126,6 @@ def suggest_learner(
     return Suggestion(candidates[chosen][0], chosen, reason, compared)
 
 
-def has_missing(X: Matrix) -> bool:
-    """Whether there is a NaN."""
-    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
-
-
 def imputer() -> SimpleImputer:
     """What fills missing values: the median; 0 where a column has no value at all."""
     return SimpleImputer(strategy="median", keep_empty_features=True)
@@ -167,7 +164,7 @@ def _candidates(
 
 
 def _scaled_numbers(n_numbers: int, impute: bool) -> list[Any]:
-    """Steps before a learner of sparse features: the numbers among words brought to their size."""
+    """Steps before a learner of sparse features: numbers among words are scaled to their size."""
     if not n_numbers:
         return [imputer()] if impute else []
     scale = make_pipeline(*([imputer()] if impute else []), MaxAbsScaler())

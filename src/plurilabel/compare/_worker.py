@@ -1,132 +1,158 @@
-"""The worker process: takes splits from its parent, answers with cells.
+"""Units of work: learners on one split, run in a worker process or in this one.
 
-It is started as a plain ``python`` process, with nothing forked and nothing imported from the
-parent's script. The job lies in a folder: datasets, splits and learners, each in a file. Orders
-and answers are lines of JSON; ``null`` says that nothing is left to do. The process ends, with
-all that it has started, when its input does, and so never outlives its parent.
+A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
+parent's script. Orders and answers are pickles; the order None says that nothing is left to do.
+The process ends, with all that it has started, when its input does, and so never outlives its
+parent.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import pickle
 import queue
+import random
 import signal
-import sys
 import threading
 import time
+from collections.abc import Generator, Iterable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import joblib
+import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from plurilabel.compare._cell import Parts, run_cell
-from plurilabel.compare._data import rows_of
-from plurilabel.compare._learners import most_neighbors
+from plurilabel.compare._cells import Cell
+from plurilabel.compare._inside import most_neighbors
 from plurilabel.compare._shared_index import SearchCache
 
 MOST_ENTRIES = 5_000_000
 """Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""
 
 
-def main(folder: str) -> None:
-    """Serve until the input ends."""
-    orders, answers = _own_pipes()
-    faulthandler.enable()
-    waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
+class Unit(NamedTuple):
+    """Learners to run on one split: pickled, each by the number of its cell."""
 
-    def answer(**content: Any) -> None:
-        answers.write(json.dumps(content, allow_nan=False).encode() + b"\n")
-        answers.flush()
-
-    job = Job(Path(folder))
-    answer(event="ready")
-    while (order := waiting.get()) is not None:
-        unit = Unit(job, order)
-        for number in order["learners"]:
-            answer(event="start", learner=number)
-            cell = unit.run(number)
-            answer(event="cell", learner=number, cell=cell)
-        answer(event="done")
+    data: Any  # X and Y, or the file that holds them
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    seed: int
+    measures: list[str]
+    learners: dict[int, bytes]
 
 
-def _own_pipes() -> tuple[Any, Any]:
-    """The pipes to the parent, out of reach of learners that print or ask."""
-    orders = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    return orders, answers
+Finished = Generator[tuple[int, Cell], None, None]
+"""Numbers and contents of cells, as they come."""
 
 
-def _listen(orders: Any, waiting: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    with suppress(OSError):
-        for line in orders:
-            waiting.put(json.loads(line))
-    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGTERM)  # all that it has started, and usually itself
-        time.sleep(1)
-    os._exit(1)
+def run_here(units: Iterable[Unit]) -> Finished:
+    """Run units in this process; in one thread, as in a worker, so that results are the same."""
+    for unit in units:
+        cells = _run_unit(unit, catch=Exception)
+        for _ in unit.learners:
+            before = random.getstate(), np.random.get_state()  # noqa: NPY002
+            try:
+                with threadpool_limits(1):
+                    next(cells)
+                    number, cell = next(cells)
+            finally:
+                random.setstate(before[0])
+                np.random.set_state(before[1])  # noqa: NPY002
+            assert cell is not None
+            yield number, cell
 
 
-class Job:
-    """What the parent left in the folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.measures: list[str] = json.loads((folder / "job.json").read_bytes())["measures"]
-        self._data: tuple[int, Any] = (-1, None)
-
-    def learner(self, number: int) -> Any:
-        """A fresh learner."""
-        return pickle.loads((self.folder / f"learner{number}").read_bytes())
-
-    def data(self, number: int) -> Any:
-        """X and Y of a dataset; the last one stays at hand."""
-        if self._data[0] != number:
-            self._data = number, joblib.load(self.folder / f"data{number}", mmap_mode="r")
-        return self._data[1]
-
-
-class Unit:
-    """Some learners on one split; they share their neighbour searches."""
-
-    def __init__(self, job: Job, order: dict[str, Any]) -> None:
-        self.job, self.order = job, order
-        self.cache = SearchCache()
-        for number in order["learners"]:
-            with suppress(Exception):  # a learner that cannot be read says so in its own cell
-                for metric, k in most_neighbors(job.learner(number)).items():
-                    self.cache.n_neighbors[metric] = max(self.cache.n_neighbors.get(metric, 0), k)
-
-    def parts(self) -> Parts:
-        """The training and the test part, copied anew."""
-        X, Y = self.job.data(self.order["data"])
-        train, test = joblib.load(self.job.folder / f"split{self.order['split']}")
-        return Parts(rows_of(X, train), _labels(Y, train), rows_of(X, test), _labels(Y, test))
-
-    def run(self, number: int) -> dict[str, Any]:
-        """The cell of one learner."""
-        return run_cell(
-            lambda: self.job.learner(number),
-            self.parts,
-            measures=self.job.measures,
-            seed=self.order["seed"],
-            cache=self.cache,
+def _run_unit(
+    unit: Unit, catch: type[BaseException]
+) -> Generator[tuple[int, Cell | None], None, None]:
+    """Give each learner's number before it runs, and again with its cell."""
+    cache = SearchCache()
+    for i, (number, pickled) in enumerate(unit.learners.items()):
+        yield number, None
+        if i == 0:
+            _widen(cache, unit)
+        yield (
+            number,
+            run_cell(
+                lambda pickled=pickled: pickle.loads(pickled),  # type: ignore[misc]
+                lambda: _parts(unit),
+                measures=unit.measures,
+                seed=unit.seed,
+                cache=cache,
+                catch=catch,
+            ),
         )
 
 
+def _widen(cache: SearchCache, unit: Unit) -> None:
+    """Let the cache search for the largest k that any of the learners will ask for."""
+    for pickled in unit.learners.values():
+        with suppress(Exception):  # a learner that cannot be read says so in its own cell
+            for metric, k in most_neighbors(pickle.loads(pickled)).items():
+                cache.n_neighbors[metric] = max(cache.n_neighbors.get(metric, 0), k)
+
+
+def _parts(unit: Unit) -> Parts:
+    """The training and the test part, copied anew."""
+    X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
+    train, test = unit.train, unit.test
+    return Parts(_rows(X, train), _labels(Y, train), _rows(X, test), _labels(Y, test))
+
+
+@lru_cache(maxsize=1)
+def _load(path: str) -> Any:
+    return joblib.load(path, mmap_mode="r")
+
+
+def _rows(X: Any, rows: Any) -> Any:
+    """Some rows, as a copy, of an array, a sparse matrix or a data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    picked = X[rows]
+    return picked if sparse.issparse(picked) else np.array(picked)
+
+
 def _labels(Y: Any, rows: Any) -> Any:
-    labels = rows_of(Y, rows)
+    labels = _rows(Y, rows)
     small = labels.shape[0] * labels.shape[1] <= MOST_ENTRIES
     return labels.toarray() if sparse.issparse(labels) and small else labels
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+# the process ---------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    # the pipes to the parent, out of reach of learners that print or ask
+    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    faulthandler.enable()
+    waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
+
+    def answer(*content: Any) -> None:
+        pickle.dump(content, answers)
+        answers.flush()
+
+    answer("ready", None, None)
+    while (order := waiting.get()) is not None:
+        for number, cell in _run_unit(Unit(*order), catch=BaseException):
+            answer("start" if cell is None else "cell", number, cell)
+        answer("done", None, None)
+
+
+def _listen(orders: Any, waiting: queue.SimpleQueue[Any]) -> None:
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
+        while True:
+            waiting.put(pickle.load(orders))
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGTERM)  # all that it has started, and usually itself
+        time.sleep(1)
+    os._exit(1)

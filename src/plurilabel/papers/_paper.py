@@ -1,25 +1,30 @@
 """Published tables and figures as data: what is printed, how it was made, how close we must be.
 
-A paper is a TOML file in ``data/``, read by :mod:`plurilabel.papers._read`. A figure that others
-printed is never in the code, only there.
+A paper is a TOML file in ``data/``, and a value that others printed is in no other place. What is
+unknown in a file, or missing, is an error that says where.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import MISSING, dataclass, field, fields
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, Literal, TypeVar
 
-Split = Literal["holdout"] | int
-"""The published training and test files, or the number of folds."""
+NAMES = ("ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review")
+CHOICES = {"claim": ("same", "no worse"), "combine": ("mean", "best")}
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Data and split: what is learned from and what is measured on, in data and in words."""
+    """Data and split, in words, too: "holdout" for the published files, or a number of folds."""
 
     dataset: str
-    split: Split
+    split: Literal["holdout"] | int
     text: str
 
 
@@ -32,8 +37,8 @@ class Tolerance:
     """
 
     values: Mapping[str, float]
-    deviations: float | None
     reason: str
+    deviations: float | None = None
 
     def of(self, measure: str, deviation: float) -> float:
         """The tolerance for a measure whose deviation over the folds is given."""
@@ -66,31 +71,35 @@ class Row:
     name: str
     protocol: Protocol
     tolerance: Tolerance
-    claim: Literal["same", "no worse"]
-    learner: str | None
-    over: tuple[int, ...]
-    combine: Literal["mean", "best"]
-    published: Mapping[str, float]
-    recorded: Mapping[str, float]
-    differs: Mapping[str, Known]
-    needs: str | None
-    label_set: tuple[str, ...] | None
+    claim: Literal["same", "no worse"] = "same"
+    learner: str | None = None
+    over: tuple[int, ...] = ()
+    combine: Literal["mean", "best"] = "mean"
+    published: Mapping[str, float] = field(default_factory=dict)
+    recorded: Mapping[str, float] = field(default_factory=dict)
+    differs: Mapping[str, Known] = field(default_factory=dict)
+    needs: str | None = None
+    label_set: tuple[str, ...] | None = None
 
     def learners(self) -> list[str]:
         """The learners to run, as text."""
-        return expanded(self.learner, self.over)
+        return [] if self.learner is None else expanded(self.learner, self.over)
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """Rows with the same measures; ``notes`` are readings of the paper that are ours."""
 
     name: str
     title: str
     measures: tuple[str, ...]
     decimals: int
-    notes: tuple[str, ...]
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+    def row(self, name: str) -> Row:
+        """The row of that name."""
+        return next(row for row in self.rows if row.name == name)
 
 
 @dataclass(frozen=True)
@@ -103,14 +112,14 @@ class Statement:
 
     text: str
     measure: str
-    winner: str | None
-    loser: str | None
-    rising: str | None
-    why: str | None
+    winner: str | None = None
+    loser: str | None = None
+    rising: str | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True)
-class Figure:
+class PublishedFigure:
     """Measures against k, a curve for each learner; the printed curves have no numbers."""
 
     name: str
@@ -130,21 +139,134 @@ class Paper:
     name: str
     citation: str
     about: str
-    tables: tuple[Table, ...]
-    figures: tuple[Figure, ...]
+    tables: tuple[PublishedTable, ...]
+    figures: tuple[PublishedFigure, ...]
 
     @property
-    def parts(self) -> list[Table | Figure]:
-        """Its tables, then its figures."""
-        return [*self.tables, *self.figures]
+    def parts(self) -> dict[str, PublishedTable | PublishedFigure]:
+        """Its tables, then its figures, by the names that ``table=`` takes."""
+        parts: list[PublishedTable | PublishedFigure] = [*self.tables, *self.figures]
+        return {part.name: part for part in parts}
 
-    def part_names(self) -> list[str]:
-        """Names of its tables and figures, as ``table=`` takes them."""
-        return [part.name for part in self.parts]
+    def table(self, name: str) -> PublishedTable:
+        """The table of that name."""
+        return next(table for table in self.tables if table.name == name)
 
 
-def expanded(learner: str | None, over: tuple[int, ...]) -> list[str]:
+def expanded(learner: str, over: tuple[int, ...]) -> list[str]:
     """A learner's text, once for each k."""
-    if learner is None:
-        return []
     return [learner.replace("{k}", str(k)) for k in over] if over else [learner]
+
+
+# reading -------------------------------------------------------------------------------------
+
+
+def paper_names() -> list[str]:
+    """Papers whose results can be reproduced, by the name that :func:`reproduce` takes.
+
+    Examples
+    --------
+    >>> from plurilabel import papers
+    >>> papers.paper_names()
+    ['ml-knn', 'dw-ml-knn', 'ml-wknn', 'bp-mll', 'review']
+    """
+    return list(NAMES)
+
+
+def load_paper(key: str) -> Paper:
+    """The published results of a paper, and how they were made.
+
+    Parameters
+    ----------
+    key : str
+        One of :func:`paper_names`.
+
+    Returns
+    -------
+    Paper
+
+    Examples
+    --------
+    >>> from plurilabel import papers
+    >>> row = papers.load_paper("ml-knn").table("table I").row("k = 7")
+    >>> row.learner, row.published["average_precision"]
+    ('MLkNN(n_neighbors=7)', 0.761)
+    """
+    if key not in NAMES:
+        raise ValueError(f"unknown paper {key!r}; there are {', '.join(NAMES)}")
+    return read_paper(files("plurilabel.papers") / "data" / f"{key}.toml")
+
+
+def read_paper(file: Traversable) -> Paper:
+    """Read a paper from a TOML file."""
+    key = file.name.removesuffix(".toml")
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    protocols = {}
+    for name, entry in content.pop("protocols", {}).items():
+        protocols[name] = _made(Protocol, entry, f"{key}, protocol {name}")
+        split = protocols[name].split
+        if split != "holdout" and not isinstance(split, int):
+            raise ValueError(f'{key}, protocol {name}: split must be "holdout" or a number')
+    content["tables"] = [_table(entry, key, protocols) for entry in content.pop("table", [])]
+    content["figures"] = [_figure(entry, key, protocols) for entry in content.pop("figure", [])]
+    return _made(Paper, {"key": key, **content}, key)
+
+
+def _made(kind: type[Made], entries: Mapping[str, Any], where: str) -> Made:
+    """An object of a part of the file; lists become tuples."""
+    known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
+    for name, one in known.items():
+        if name not in entries and one.default is MISSING and one.default_factory is MISSING:
+            raise ValueError(f"{where}: {name} is missing")
+    unknown = [name for name in entries if name not in known]
+    if unknown:
+        raise ValueError(f"{where}: unknown entries {', '.join(unknown)}")
+    for name, allowed in CHOICES.items():
+        if name in entries:
+            _check_choice(name, entries[name], allowed, where)
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in entries.items()})
+
+
+def _check_choice(name: str, choice: Any, allowed: Any, where: str) -> None:
+    if choice not in allowed:
+        raise ValueError(f"{where}: {name} must be one of {', '.join(allowed)}, got {choice!r}")
+
+
+def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedTable:
+    where = f"{key}, {entry.get('name')}"
+    # what a table says holds for its rows, unless they say otherwise
+    shared = {name: entry.pop(name) for name in [f.name for f in fields(Row)[1:]] if name in entry}
+    rows = [
+        _row(shared | row, f"{where}, {row.get('name')}", protocols)
+        for row in entry.pop("row", [])
+    ]
+    table = _made(PublishedTable, {**entry, "rows": rows}, where)
+    for row in table.rows:
+        for measure in {**row.published, **row.recorded, **row.differs}:
+            if measure not in table.measures:
+                raise ValueError(f"{where}, {row.name}: {measure!r} is not a measure of the table")
+    return table
+
+
+def _row(entry: dict[str, Any], where: str, protocols: Mapping[str, Protocol]) -> Row:
+    _check_choice("protocol", entry.get("protocol"), protocols, where)
+    values = dict(entry.get("tolerance", {}))
+    rest = {name: values.pop(name) for name in ("reason", "deviations") if name in values}
+    return _made(
+        Row,
+        {
+            **entry,
+            "protocol": protocols[entry["protocol"]],
+            "tolerance": _made(Tolerance, {"values": values, **rest}, f"{where}, tolerance"),
+            "differs": {m: _made(Known, k, where) for m, k in entry.get("differs", {}).items()},
+        },
+        where,
+    )
+
+
+def _figure(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedFigure:
+    where = f"{key}, {entry.get('name')}"
+    _check_choice("protocol", entry.get("protocol"), protocols, where)
+    statements = [_made(Statement, one, where) for one in entry.pop("statement", [])]
+    protocol = protocols[entry["protocol"]]
+    return _made(PublishedFigure, {**entry, "protocol": protocol, "statements": statements}, where)

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.model_selection import KFold
 
+from plurilabel import datasets
+from plurilabel.compare import compare_many
 from plurilabel.metrics import get_measure
-from plurilabel.papers._facts import FACTS, state
 from plurilabel.papers._paper import (
-    Figure,
     Paper,
+    Protocol,
+    PublishedFigure,
+    PublishedTable,
     Row,
     Statement,
-    Table,
     expanded,
+    load_paper,
+    paper_names,
 )
-from plurilabel.papers._read import load_paper, paper_names
 from plurilabel.papers._reproduction import Cell, Curves, Reproduction
-from plurilabel.papers._runs import Outcome, Progress, Run, execute, load_data
-from plurilabel.papers._verdict import Verdict, judge, judge_recorded
+from plurilabel.papers._verdict import Verdict, facts, judge, judge_recorded
 
-Outcomes = Mapping[Run, Outcome]
-Part = TypeVar("Part", Table, Figure)
+Progress: TypeAlias = Callable[[int, int, dict[str, Any], float | None], Any]
 
 
 class UnknownPart(ValueError):
@@ -50,9 +52,10 @@ def reproduce(
     table : str, optional
         One table or figure, such as ``"I"``, ``"table 3"`` or ``"figure 2"``. By default all.
     n_jobs : int, optional
-        Processes, as in joblib.
+        Processes, as in :func:`plurilabel.compare.compare_many`, which runs the learners; by
+        default all is done in this process.
     progress : callable, optional
-        Called after each step with the number of steps done, their number and a title.
+        Called after each learner and fold, as by :func:`plurilabel.compare.compare`.
 
     Returns
     -------
@@ -86,76 +89,115 @@ def reproduce_papers(
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run tables and figures of papers that were read already."""
-    tables, figures = [], []
-    for paper in papers:
-        tables += [(paper, part) for part in _chosen(paper.tables, table)]
-        figures += [(paper, part) for part in _chosen(paper.figures, table)]
-    if not tables and not figures:
-        there = dict.fromkeys(name for paper in papers for name in paper.part_names())
-        whose = papers[0].key if len(papers) == 1 else "no paper"
-        has = "has no" if len(papers) == 1 else "has a"
-        raise UnknownPart(f"{whose} {has} {table!r}; there are {', '.join(there)}")
-    load_data.cache_clear()  # PLURILABEL_DATA may name another folder by now
-    runs = [run for _, part in tables for row in part.rows for run in _runs_of_row(row)]
-    runs += [run for _, part in figures for run in _runs_of_figure(part)]
-    outcomes = execute(runs, n_jobs=n_jobs, progress=progress)
-    cells = [cell for paper, part in tables for cell in _table_cells(paper, part, outcomes)]
-    curves = {(paper.key, part.name): _curves(part, outcomes) for paper, part in figures}
-    for paper, part in figures:
-        cells += _figure_cells(paper, part, curves[paper.key, part.name])
+    wanted = None if table is None else " ".join(table.lower().replace("-", " ").split())
+    chosen = [
+        (paper, part)
+        for paper in papers
+        for name, part in paper.parts.items()
+        if wanted is None or name.lower() in (wanted, f"table {wanted}")
+    ]
+    if not chosen:
+        there = dict.fromkeys(name for paper in papers for name in paper.parts)
+        whose = f"{papers[0].key} has no" if len(papers) == 1 else "no paper has a"
+        raise UnknownPart(f"{whose} {table!r}; there are {', '.join(there)}")
+    ours = _Ours([part for _, part in chosen], n_jobs, progress)
+    cells: list[Cell] = []
+    curves = {}
+    for paper, part in chosen:
+        if isinstance(part, PublishedTable):
+            cells += _table_cells(paper, part, ours)
+        else:
+            curves[paper.key, part.name] = drawn = _curves(part, ours)
+            cells += _figure_cells(paper, part, drawn)
     return Reproduction(tuple(papers), tuple(cells), curves)
 
 
-def _chosen(parts: Sequence[Part], table: str | None) -> list[Part]:
-    if table is None:
-        return list(parts)
-    wanted = " ".join(table.lower().replace("-", " ").split())
-    return [part for part in parts if part.name.lower() in (wanted, f"table {wanted}")]
+class _Ours:
+    """Our values: every learner that a part asks for, run once on every split of its protocol."""
+
+    def __init__(
+        self,
+        parts: Sequence[PublishedTable | PublishedFigure],
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> None:
+        texts: dict[tuple[str, Any], dict[str, str]] = {}
+        for part in parts:
+            for protocol, learners in _asked(part):
+                key = (protocol.dataset, protocol.split)
+                texts.setdefault(key, {}).update((text, text) for text in learners)
+        # a missing file stops here, with one error, before anything is computed
+        self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
+        asked = {key: learners for key, learners in texts.items() if learners}
+        comparisons = [
+            {
+                "datasets": {name: self.data[name]},
+                "learners": learners,
+                "cv": cv if cv == "holdout" else KFold(cv, shuffle=True, random_state=0),
+            }
+            for (name, cv), learners in asked.items()
+        ]
+        found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
+        self.results = dict(zip(asked, found))
+
+    def failure(self, protocol: Protocol, learners: Sequence[str]) -> str:
+        """Why one of the learners has no values, or nothing."""
+        results = self.results.get((protocol.dataset, protocol.split))
+        failures = [] if results is None else results.failures()
+        return next((cell["error"] for cell in failures if cell["learner"] in learners), "")
+
+    def values(
+        self, protocol: Protocol, learners: Sequence[str], measure: str
+    ) -> list[tuple[float, float]]:
+        """Mean and deviation over the folds, for each learner."""
+        results = self.results[protocol.dataset, protocol.split]
+        means, deviations = results.means(measure)[0], results.deviations(measure)[0]
+        rows = [results.learners.index(text) for text in learners]
+        return [(float(means[j]), float(deviations[j])) for j in rows]
 
 
-def _runs_of_row(row: Row) -> list[Run]:
-    protocol = row.protocol
-    return [Run(protocol.dataset, protocol.split, text, row.needs) for text in row.learners()]
+def _asked(part: PublishedTable | PublishedFigure) -> Iterator[tuple[Protocol, list[str]]]:
+    if isinstance(part, PublishedTable):
+        for row in part.rows:
+            yield row.protocol, [] if _skipped(row) else row.learners()
+    else:
+        for learner in part.curves.values():
+            yield part.protocol, expanded(learner, part.over)
 
 
-def _runs_of_figure(figure: Figure) -> list[Run]:
-    return [
-        Run(figure.protocol.dataset, figure.protocol.split, text)
-        for learner in figure.curves.values()
-        for text in expanded(learner, figure.over)
-    ]
+def _skipped(row: Row) -> bool:
+    return row.needs is not None and find_spec(row.needs) is None
 
 
 # tables ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Value:
-    ours: float
-    deviation: float
-
-
-def _table_cells(paper: Paper, table: Table, outcomes: Outcomes) -> Iterator[Cell]:
+def _table_cells(paper: Paper, table: PublishedTable, ours: _Ours) -> Iterator[Cell]:
     for row in table.rows:
-        found = [outcomes[run] for run in _runs_of_row(row)]
+        stopped = None
+        if _skipped(row):
+            stopped = Verdict("skipped", True, f"needs plurilabel[{row.needs}]")
+        elif failure := ours.failure(row.protocol, row.learners()):
+            stopped = Verdict("failed", False, failure)
         for measure in table.measures:
             if row.learner is None and measure not in row.published:
                 continue  # a fact that this line of the paper does not state
-            value, verdict = _stopped(found)
-            if verdict is None:
-                value = _value(row, measure, found)
-                verdict = _verdict(row, measure, value)
+            value = (np.nan, np.nan) if stopped else _value(row, measure, ours)
+            tolerance = None
+            if measure in row.published or measure in row.recorded:
+                tolerance = row.tolerance.of(measure, value[1])
+            verdict = stopped or _verdict(row, measure, value[0], tolerance)
             yield Cell(
                 paper=paper.key,
-                part=table.name,
+                table=table.name,
                 row=row.name,
                 measure=measure,
                 published=row.published.get(measure),
                 recorded=row.recorded.get(measure),
-                ours=value.ours,
-                deviation=value.deviation,
-                tolerance=_tolerance(row, measure, value),
-                verdict=verdict,
+                ours=value[0],
+                deviation=value[1],
+                tolerance=tolerance,
+                **verdict._asdict(),
                 dataset=row.protocol.dataset,
                 split=row.protocol.split,
                 learner=row.learner,
@@ -163,50 +205,28 @@ def _table_cells(paper: Paper, table: Table, outcomes: Outcomes) -> Iterator[Cel
             )
 
 
-def _stopped(found: Sequence[Outcome]) -> tuple[_Value, Verdict | None]:
-    """The verdict on a row that has no value: it was skipped, or a learner failed."""
-    nothing = _Value(np.nan, np.nan)
-    for outcome in found:
-        if outcome.failed:
-            return nothing, Verdict("failed", False, outcome.failed)
-        if outcome.skipped:
-            return nothing, Verdict("skipped", True, outcome.skipped)
-    return nothing, None
-
-
-def _value(row: Row, measure: str, found: Sequence[Outcome]) -> _Value:
+def _value(row: Row, measure: str, ours: _Ours) -> tuple[float, float]:
     if row.learner is None:
-        return _Value(state(load_data(row.protocol.dataset), measure, row.label_set), np.nan)
-    values = [_Value(outcome.mean(measure), outcome.deviation(measure)) for outcome in found]
+        return facts(ours.data[row.protocol.dataset], row.label_set)[measure], np.nan
+    values = ours.values(row.protocol, row.learners(), measure)
     if row.combine == "best":
         best = max if get_measure(measure).greater_is_better else min
-        return best(values, key=lambda value: value.ours)
-    return _Value(*(float(np.mean(part)) for part in zip(*map(_pair, values))))
+        return best(values, key=lambda value: value[0])
+    mean, deviation = np.mean(values, axis=0)
+    return float(mean), float(deviation)
 
 
-def _pair(value: _Value) -> tuple[float, float]:
-    return value.ours, value.deviation
-
-
-def _tolerance(row: Row, measure: str, value: _Value) -> float | None:
-    if measure in row.published or measure in row.recorded:
-        return row.tolerance.of(measure, value.deviation)
-    return None
-
-
-def _verdict(row: Row, measure: str, value: _Value) -> Verdict:
-    tolerance = _tolerance(row, measure, value)
+def _verdict(row: Row, measure: str, ours: float, tolerance: float | None) -> Verdict:
     if tolerance is None:
         return Verdict("ours only", True)
     if measure not in row.published:
-        return judge_recorded(value.ours, row.recorded[measure], tolerance)
-    greater = measure not in FACTS and bool(get_measure(measure).greater_is_better)
+        return judge_recorded(ours, row.recorded[measure], tolerance)
     return judge(
-        value.ours,
+        ours,
         row.published[measure],
         tolerance,
         claim=row.claim,
-        greater_is_better=greater,
+        greater_is_better=row.learner is not None and get_measure(measure).greater_is_better,
         known=row.differs.get(measure),
     )
 
@@ -214,18 +234,16 @@ def _verdict(row: Row, measure: str, value: _Value) -> Verdict:
 # figures -----------------------------------------------------------------------------------
 
 
-def _curves(figure: Figure, outcomes: Outcomes) -> Curves:
+def _curves(figure: PublishedFigure, ours: _Ours) -> Curves:
     """Our values, (curves, measures, k); NaN where a learner failed."""
-    values = np.full((len(figure.curves), len(figure.measures), len(figure.over)), np.nan)
-    for c, learner in enumerate(figure.curves.values()):
-        for i, text in enumerate(expanded(learner, figure.over)):
-            outcome = outcomes[Run(figure.protocol.dataset, figure.protocol.split, text)]
-            if outcome.folds:
-                values[c, :, i] = [outcome.mean(measure) for measure in figure.measures]
-    return Curves(figure, values)
+    found = [
+        [ours.values(figure.protocol, expanded(text, figure.over), m) for m in figure.measures]
+        for text in figure.curves.values()
+    ]
+    return Curves(figure, np.array(found)[:, :, :, 0])
 
 
-def _figure_cells(paper: Paper, figure: Figure, curves: Curves) -> Iterator[Cell]:
+def _figure_cells(paper: Paper, figure: PublishedFigure, curves: Curves) -> Iterator[Cell]:
     for statement in figure.statements:
         difference, holds = _check(statement, curves)
         if holds:
@@ -234,19 +252,13 @@ def _figure_cells(paper: Paper, figure: Figure, curves: Curves) -> Iterator[Cell
             verdict = Verdict("differs", statement.why is not None, statement.why or "")
         yield Cell(
             paper=paper.key,
-            part=figure.name,
+            table=figure.name,
             row=statement.text,
             measure=statement.measure,
-            published=None,
-            recorded=None,
             ours=difference,
-            deviation=np.nan,
-            tolerance=None,
-            verdict=verdict,
+            **verdict._asdict(),
             dataset=figure.protocol.dataset,
             split=figure.protocol.split,
-            learner=None,
-            decimals=4,
         )
 
 

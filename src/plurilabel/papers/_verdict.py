@@ -1,10 +1,13 @@
-"""What is said of a cell: our value beside the printed one."""
+"""Verdicts on our values beside the printed ones, and the facts about data that papers state."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from plurilabel._blocks import dense
+from plurilabel.datasets import Dataset
 from plurilabel.papers._paper import Known
 
 Word = Literal[
@@ -12,11 +15,10 @@ Word = Literal[
 ]
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A word, whether it counts as reproduced, and why where that is not plain."""
+class Verdict(NamedTuple):
+    """A word, whether it counts as reproduced, and the reason if it is not obvious."""
 
-    word: Word
+    verdict: Word
     passed: bool
     reason: str = ""
 
@@ -37,16 +39,16 @@ def judge(
     """Compare with a printed value.
 
     A cell outside the tolerance passes if it is better and only that was claimed, or if the
-    difference is known: then ours must still be the value that the evidence speaks of.
+    difference is known: then ours must still be the value that the evidence is about.
 
     Examples
     --------
-    >>> judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False).word
+    >>> judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False).verdict
     'holds'
-    >>> judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False).word
+    >>> judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False).verdict
     'better'
     >>> judge(0.159, 0.179, 0.01, claim="same", greater_is_better=False)
-    Verdict(word='differs', passed=False, reason='')
+    Verdict(verdict='differs', passed=False, reason='')
     """
     if abs(ours - published) <= tolerance + ROUNDING:
         return Verdict("holds", True)
@@ -64,3 +66,25 @@ def judge_recorded(ours: float, recorded: float, tolerance: float) -> Verdict:
     if abs(ours - recorded) <= tolerance + ROUNDING:
         return Verdict("as recorded", True)
     return Verdict("changed", False, f"{recorded:g} was recorded")
+
+
+def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, float]:
+    """What papers say about their data, counted again.
+
+    With a label set: how many instances have exactly these labels.
+    """
+    if label_set is not None:
+        wanted = np.isin(data.label_names, label_set)
+        if wanted.sum() != len(label_set):
+            raise ValueError(f"{data.name} has the labels {data.label_names}, got {label_set}")
+        return {"instances": float((dense(data.Y) == wanted).all(axis=1).sum())}
+    n, q = data.Y.shape
+    sizes = np.asarray(data.Y.sum(axis=1)).ravel()
+    found = {"instances": n, "features": data.X.shape[-1], "labels": q}
+    found |= {"cardinality": float(sizes.mean()), "density": float(sizes.mean()) / q}
+    if data.train is not None and data.test is not None:
+        train = sizes[data.train]
+        found |= {"training_instances": len(train), "test_instances": len(data.test)}
+        found["training_cardinality"] = float(train.mean())
+        found["training_deviation"] = float(train.std(ddof=1))
+    return found

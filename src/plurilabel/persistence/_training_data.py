@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._dataset import Matrix
-from plurilabel.compare._digest import digest_of
+from plurilabel.compare import digest_of
 from plurilabel.datasets import Dataset
 from plurilabel.io import TableEncoder
 from plurilabel.io._table._open import open_table
