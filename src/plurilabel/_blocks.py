@@ -39,3 +39,8 @@ def stack_rows(parts: Sequence[Any]) -> Any:
 def has_missing(X: Any) -> bool:
     """Whether there is a NaN in a matrix of numbers."""
     return bool(np.isnan(X.data if sparse.issparse(X) else np.asarray(X)).any())
+
+
+def take_rows(X: Any, rows: Any) -> Any:
+    """Rows of an array, a CSR matrix or a data frame, by their numbers or as a slice."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("skops", reason="model files need skops")
 
 from plurilabel import MLkNN, datasets, metrics
-from plurilabel.cli import _predict, _predictions
+from plurilabel.cli import _predict
 from plurilabel.datasets import Dataset
 from plurilabel.io import write_table
 from plurilabel.persistence import Model, load_model, save_model
@@ -60,7 +60,7 @@ def test_tags_on_stdout(run, model, mails, expected, mails_frame):
 def test_files_with_scores_and_ids(
     run, model, mails, expected, mails_frame, tmp_path, suffix, at_once, monkeypatch
 ):
-    monkeypatch.setattr(_predictions, "_SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(_predict, "_SCORES_AT_ONCE", at_once)
     sets, scores = expected
     out = tmp_path / f"out.{suffix}"
     done = run("predict", model, mails, "--id", "id,length", "--scores", "-o", out)
@@ -105,13 +105,14 @@ def test_the_best_labels(run, model, mails, expected, tmp_path, suffix):
 def test_new_rows(run, model, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(
-        "note,from,body,length\nx,club,ball goal team,3\ny,shop,bread soup,\nz,school,bread,3\n"
+        "note,from,body,length\nx,club,ball goal team,3\ny,shop,bread soup,\n"
+        "z,school,bread soup cheese,3\n"
     )
     done = run("predict", model, new, "--id", "note")
     assert done.out == "note,topics\nx,sport\ny,food\nz,food\n"
     assert done.err == (
-        "Note: column 'from' has values that were not there in training, taken as missing: "
-        "'school'\n"
+        "Note: column 'from' has values that were not there in training and count as none of "
+        "those that were: 'school'\n"
     )
 
 

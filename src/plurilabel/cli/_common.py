@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from plurilabel.datasets import Dataset
+    from plurilabel.persistence import Model, ModelRows
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -221,10 +223,9 @@ def is_standard(data: str) -> bool:
 
 def is_table(path: str) -> bool:
     """Whether the name of the file is that of a table."""
-    from plurilabel.io._read import TABLES
+    from plurilabel import io
 
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
-    return bool(suffixes) and suffixes[-1] in TABLES
+    return io.file_format(path) in ("csv", "tsv", "parquet", "jsonl")
 
 
 def names_in(text: str | None) -> list[str] | None:
@@ -243,6 +244,25 @@ def label_option(labels: str | None) -> str | int | list[str] | None:
     return names_in(labels) if "," in labels else labels
 
 
+def read_rows(
+    model: Model, data: str, *, with_labels: bool = False, sep: str | None = None
+) -> ModelRows:
+    """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
+    from plurilabel import datasets
+
+    with tempfile.TemporaryDirectory() as folder:
+        name, source = data, data
+        if data == "-":  # the reader looks at a file more than once
+            name, source = "standard input", str(Path(folder, "stdin.csv"))
+            Path(source).write_bytes(sys.stdin.buffer.read())
+        try:
+            rows = datasets.load(source) if is_standard(source) else source
+            return model.read(rows, with_labels=with_labels, sep=sep)
+        except ValueError as error:
+            text = str(error) if source in str(error) else f"{name}: {error}"
+            raise ValueError(text.replace(source, name)) from None
+
+
 # output ------------------------------------------------------------------------------------
 
 
@@ -256,15 +276,26 @@ def read_learner(text: str, **search: Any) -> Any:
         raise UsageError(f"--learner: {error}") from None
 
 
+def check_output(
+    out: Path, *inputs: str, suffixes: tuple[str, ...] = (".skops",), option: str = "-o"
+) -> None:
+    """Refuse an output that cannot be written or is an input, before any work is done."""
+    if not out.name.lower().endswith(suffixes):
+        plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
+        either = " or ".join(filter(None, (", ".join(plain[:-1]), plain[-1])))
+        raise UsageError(f"{option} must name a file that ends in {either}, got {out}")
+    if out.is_dir() or not out.parent.is_dir():
+        what = "is a folder" if out.is_dir() else f"has no folder {out.parent} to be in"
+        raise UsageError(f"{option} {out} {what}")
+    for path in inputs:
+        if Path(path).exists() and out.exists() and out.samefile(path):
+            raise UsageError(f"{option} {out} would overwrite the input; choose another name")
+
+
 def say(*lines: str, as_json: bool = False) -> None:
     """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
     for line in lines:
         click.echo(line, err=as_json)
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, such as ``1 row`` and ``2,417 rows``."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_json(value: Any) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from plurilabel import datasets
-from plurilabel.cli._common import data_options, find, print_json
-from plurilabel.cli._output import check_output
+from plurilabel.cli._common import check_output, data_options, find, print_json
 
 
 @click.command()

@@ -1,9 +1,9 @@
-"""What ``fit`` and ``tune`` share: from data to a saved model, and what is said on the way."""
+"""What ``fit`` and ``tune`` share: data, the estimator around a learner, and its quality."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,62 +12,162 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from plurilabel import metrics
+from plurilabel import io, metrics
+from plurilabel._blocks import has_missing, take_rows
+from plurilabel._text import counted, listed
 from plurilabel.cli._common import (
     UsageError,
     can_write,
-    counted,
     find,
     is_standard,
     is_table,
     label_option,
     names_in,
     print_table,
-    say,
 )
-from plurilabel.compare._learners import one_line
-from plurilabel.compare._suggest import has_missing, imputer
-from plurilabel.persistence._training_data import TrainingData, read_training_table
+from plurilabel.compare import digest_of, imputer, one_line
+from plurilabel.datasets import Dataset
+from plurilabel.model_selection import stratified_split
+from plurilabel.persistence import Model
 from plurilabel.thresholds import ThresholdClassifier
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
-FEWEST_FOR_CUT = 20  # rows to learn a cut from
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
 MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
 
+# data -----------------------------------------------------------------------------------------
 
-def read_training(data: str, **reading: Any) -> TrainingData:
-    """A standard dataset by name, or a file by path, with how it was read."""
-    if not is_standard(data) and is_table(data):
-        labels = label_option(reading.pop("labels"))
-        if labels is None:
-            raise UsageError(
-                f"--labels must name the label columns of {data}, or its one column of tags"
+
+@dataclass(frozen=True)
+class Source:
+    """Data to learn from, and what the model has to remember of how they were read.
+
+    ``data.X`` is a data frame of typed columns if they come from a table.
+    """
+
+    data: Dataset
+    labels: str | list[str] | None = None
+    text: str | None = None
+    tag_sep: str | None = None
+    sep: str | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the columns have still to be encoded."""
+        return hasattr(self.data.X, "iloc")
+
+    def encoder(self, numbers: Any) -> Any:
+        """What turns a table into numbers, not fitted."""
+        return io.table_encoder(self.data.X, text=self.text, numbers=numbers)
+
+    def before(self, learner: Any) -> Any:
+        """What has to come before a learner: None, if it takes the data as they are."""
+        fills = "Imputer" in one_line(learner)
+        if self.is_table:  # a further one may have missing values, even if this has none
+            return self.encoder("passthrough" if fills else imputer())
+        return imputer() if self.has_missing() and not fills else None
+
+    def has_missing(self) -> bool:
+        """Whether there are missing numbers."""
+        X: Any = self.data.X
+        return has_missing(X.select_dtypes("number") if self.is_table else X)
+
+    def summary(self) -> str:
+        """One line about the data."""
+        data = self.data
+        X: Any = data.X
+        n, q = data.Y.shape
+        what = "sparse feature" if sparse.issparse(X) else "feature"
+        features = counted(X.shape[1], what)
+        if self.is_table:
+            numbers, others = (
+                X.select_dtypes(**{how: "number"}).shape[1] for how in ("include", "exclude")
             )
-        if isinstance(labels, int):
-            raise UsageError(f"--labels must name columns of {data}, got the number {labels}")
-        features, drop = names_in(reading.pop("features")), names_in(reading.pop("drop")) or []
-        source = read_training_table(data, labels=labels, features=features, drop=drop, **reading)
-    else:
-        source = TrainingData(find(data, **reading))
-    if source.data.X.ndim != 2:
-        raise ValueError(f"{data} holds bags of instances, which no learner here takes")
-    return source
+            kinds = {"numbers": numbers, "categories": others - (self.text is not None)}
+            kinds["text"] = int(self.text is not None)
+            found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
+            features = f"{counted(X.shape[1], 'column')} ({listed(found)})"
+        cardinality = float(data.Y.sum()) / n
+        return (
+            f"{data.name or 'data'}: {counted(n, 'row')}, {features}, {counted(q, 'label')}, "
+            f"{cardinality:.2f} of them on a row"
+        )
+
+    def model(self, estimator: Any, notes: dict[str, Any]) -> Model:
+        """What is saved of an estimator that was fitted on these data."""
+        data = self.data
+        about = {"name": data.name, "rows": int(data.Y.shape[0])}
+        about["digest"] = rows_digest(data.X, data.Y)
+        return Model(
+            estimator,
+            data.label_names,
+            data.feature_names,
+            labels=self.labels,
+            tag_sep=self.tag_sep,
+            sep=self.sep,
+            sparse_features=sparse.issparse(data.X),
+            notes={"data": about, **notes},
+        )
+
+
+def read_training(data: str, **reading: Any) -> Source:
+    """A standard dataset by name, or a file by path, with how it was read."""
+    if is_standard(data) or not is_table(data):
+        source = Source(find(data, **reading))
+        if source.data.X.ndim != 2:
+            raise ValueError(f"{data} holds bags of instances, which no learner here takes")
+        return source
+    labels, sep = label_option(reading["labels"]), reading["sep"]
+    if labels is None:
+        raise UsageError(
+            f"--labels must name the label columns of {data}, or its one column of tags"
+        )
+    if isinstance(labels, int):
+        raise UsageError(f"--labels must name columns of {data}, got the number {labels}")
+    chosen = {name: names_in(reading[name]) for name in ("features", "drop")}
+    table = io.read_frame(
+        data,
+        labels=labels,
+        features=chosen["features"],
+        drop=chosen["drop"] or [],
+        text=reading["text"],
+        sep=sep,
+        tag_sep=reading["tag_sep"],
+    )
+    names = tuple(table.X.columns)
+    dataset = Dataset(table.X, table.Y, names, table.label_names, name=table.name)
+    return Source(dataset, labels, reading["text"], table.tag_sep, sep)
+
+
+def rows_digest(X: Any, Y: Any) -> str:
+    """Digest of rows and their labels, whatever the types of index in sparse ones."""
+    return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
+
+
+def _canonical(matrix: Any) -> list[Any]:
+    if not sparse.issparse(matrix):
+        return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64), list(csr.shape)]
+
+
+# training -------------------------------------------------------------------------------------
 
 
 @dataclass
 class Plan:
-    """What is to be fitted: a learner with its cut, or a search over several."""
+    """What is to be fitted: a learner, or a search, with what comes before and around it."""
 
     learner: Any
+    before: Any = None
     strategy: str | None = None
     nonempty: bool = False
-    fill: bool = False
-    words: list[str] = field(default_factory=list)
 
     def estimator(self) -> Any:
-        """The learner with what belongs around it: missing values filled, scores cut."""
+        """The whole of it, not fitted."""
         if not isinstance(self.learner, GridSearchCV):
             return self._wrapped(self.learner)[0]
         inner, prefix = self._wrapped(self.learner.estimator)
@@ -76,17 +176,20 @@ class Plan:
             estimator=inner, param_grid=grid, error_score="raise"
         )
 
-    def plain_name(self, parameter: str) -> str:
-        """The name of a searched parameter as the user wrote it."""
-        full = parameter.removeprefix(self._wrapped(self.learner.estimator)[1])
-        last = [name.rpartition("__")[2] for name in self.learner.param_grid]
-        short = full.rpartition("__")[2]
-        return short if last.count(short) == 1 else full
+    def plain_names(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Searched parameters by their names as the user wrote them."""
+        prefix = self._wrapped(self.learner.estimator)[1]
+        last = [name.rpartition("__")[2] for name in parameters]
+        return {
+            short if last.count(short) == 1 else name.removeprefix(prefix): value
+            for short, (name, value) in zip(last, parameters.items())
+        }
 
     def _wrapped(self, learner: Any) -> tuple[Any, str]:
+        """The learner in a pipeline and below a cut, and where its parameters are then."""
         prefix = ""
-        if self.fill:
-            learner = make_pipeline(imputer(), learner)
+        if self.before is not None:
+            learner = make_pipeline(self.before, learner)
             prefix = f"{learner.steps[-1][0]}__"
         if self.strategy is not None:
             learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
@@ -94,35 +197,12 @@ class Plan:
         return learner, prefix
 
 
-def needs_filling(source: TrainingData, learner: Any) -> bool:
-    """Whether missing values may come, now or in a further table, and nothing fills them yet."""
-    may_come = source.encoder is not None or has_missing(source.data.X)
-    return may_come and "Imputer" not in one_line(learner)
-
-
-def cut_for(source: TrainingData, rows: int) -> tuple[str | None, str]:
-    """The default cut of scores into label sets, and why."""
-    if rows < FEWEST_FOR_CUT:
-        return None, f"the learner's own cut, since fewer than {FEWEST_FOR_CUT} rows teach none"
-    if rows * len(source.data.label_names) > MOST_SCORES:
-        return None, "the learner's own cut, since a learned one would take too much memory"
-    return "global", "one cut for all labels, the best for micro-F1 on out-of-fold scores"
-
-
-def always_labelled(Y: Any) -> bool:
-    """Whether every row has a label, so that predictions should, too."""
-    return bool((np.asarray(Y.sum(axis=1)) > 0).all())
-
-
 @dataclass
 class Trained:
-    """What came out: the estimator fitted on all rows, and its quality on held-out ones."""
+    """What came out: a fitted estimator, and its quality on held-out rows."""
 
     estimator: Any
     search: Any = None
-    how: str = ""
-    train_rows: int = 0
-    test_rows: int = 0
     measures: dict[str, float] = field(default_factory=dict)
     guessed: dict[str, float] = field(default_factory=dict)
 
@@ -130,41 +210,39 @@ class Trained:
 class Training:
     """Data, split once into rows to learn from and rows to test on."""
 
-    def __init__(self, source: TrainingData, holdout: float | None, seed: int) -> None:
+    def __init__(self, source: Source, holdout: float | None, seed: int) -> None:
         self.source, self.seed = source, seed
-        n = source.data.X.shape[0]
-        published = source.data.train is not None and holdout is None
-        share = 0.2 if holdout is None else holdout
-        self.train = self.test = None
+        data = source.data
+        n, share = data.Y.shape[0], 0.2 if holdout is None else holdout
+        train, self.test = np.arange(n), None
         self.how = "nothing held out, as asked"
-        if share > 0 and not published and n < FEWEST_HELD_OUT:
+        if holdout is None and data.train is not None and data.test is not None:
+            train, self.test = data.train, data.test
+            kind = "the published test part"
+        elif share > 0 and n >= FEWEST_HELD_OUT:
+            train, self.test, *_ = stratified_split(
+                train, data.Y, sizes=(1 - share, share), random_state=seed
+            )
+            kind = f"{share:.0%}, stratified"
+        elif share > 0:
             self.how = f"nothing held out of only {counted(n, 'row')}"
-        elif published or share > 0:
-            plain = source if published else _without_split(source)
-            self.train, self.test = plain.held_out(share, seed)
-            kind = "the published test part" if published else f"{share:.0%}, stratified"
+        if self.test is not None:
             self.how = f"{counted(len(self.test), 'row')} ({kind})"
-        if self.train is None or self.test is None:
-            self.X, self.Y = source.data.X, _labels(source.data.Y)
-        else:
-            self.X, self.X_test, Y, self.Y_test = source.parts(self.train, self.test)
-            self.Y = _labels(Y)
+        self.X, self.Y = take_rows(data.X, train), _labels(data.Y[train])
 
     def run(self, plan: Plan, *, refit: bool = True) -> Trained:
         """Fit on the training rows, measure on the held-out ones, fit again on all."""
-        estimator = plan.estimator()
-        _fit(estimator, self.X, self.Y)
+        data = self.source.data
+        estimator = _fitted(plan.estimator(), self.X, self.Y)
         search = estimator if isinstance(estimator, GridSearchCV) else None
-        fitted = estimator if search is None else search.best_estimator_
-        done = Trained(fitted, search, self.how, self.Y.shape[0])
-        if self.test is None:
-            return done
-        done.test_rows = len(self.test)
-        done.measures = measured(fitted, self.X_test, self.Y_test)
-        done.guessed = _guessed(self.Y, self.Y_test)
-        if refit:
-            done.estimator = clone(fitted)
-            _fit(done.estimator, self.source.data.X, _labels(self.source.data.Y))
+        done = Trained(estimator if search is None else search.best_estimator_, search)
+        if self.test is not None:
+            X, Y = take_rows(data.X, self.test), data.Y[self.test]
+            scores = scores_of(done.estimator, X, Y.shape[1])
+            done.measures = metrics.evaluate(Y, scores, done.estimator.predict(X))
+            done.guessed = _guessed(self.Y, Y)
+            if refit:
+                done.estimator = _fitted(clone(done.estimator), data.X, _labels(data.Y))
         return done
 
 
@@ -173,20 +251,25 @@ def _labels(Y: Any) -> Any:
     return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
-def _without_split(source: TrainingData) -> TrainingData:
-    return replace(source, data=replace(source.data, train=None, test=None))
-
-
-def _fit(estimator: Any, X: Any, Y: Any) -> None:
+def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
     try:
-        estimator.fit(X, Y)
+        return estimator.fit(X, Y)
     except TypeError as error:  # what a learner was given, seldom what we did
         raise ValueError(f"the learner failed: {error}") from error
 
 
-def measured(estimator: Any, X: Any, Y: Any) -> metrics.Evaluation:
-    """Every measure that the estimator's answers allow."""
-    return metrics.evaluate(Y, scores_of(estimator, X, Y.shape[1]), estimator.predict(X))
+# quality --------------------------------------------------------------------------------------
+
+SHOWN = (
+    "f1",
+    "micro_f1",
+    "macro_f1",
+    "subset_accuracy",
+    "hamming_loss",
+    "average_precision",
+    "ranking_loss",
+    "one_error",
+)
 
 
 def scores_of(estimator: Any, X: Any, q: int) -> Any:
@@ -206,23 +289,8 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
         (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
         shape=(n, q),
     )
-    if n * q > MOST_SCORES:
-        return metrics.evaluate(Y_test, labels=labels)
-    return metrics.evaluate(Y_test, np.broadcast_to(frequency, (n, q)), labels)
-
-
-# what is said ------------------------------------------------------------------------------
-
-SHOWN = (
-    "f1",
-    "micro_f1",
-    "macro_f1",
-    "subset_accuracy",
-    "hamming_loss",
-    "average_precision",
-    "ranking_loss",
-    "one_error",
-)
+    scores = None if n * q > MOST_SCORES else np.broadcast_to(frequency, (n, q))
+    return metrics.evaluate(Y_test, scores, labels)
 
 
 def arrow(measure: str) -> str:
@@ -231,24 +299,11 @@ def arrow(measure: str) -> str:
     return up if metrics.get_measure(measure).greater_is_better else down
 
 
-def say_quality(done: Trained, *, as_json: bool) -> None:
+def print_quality(done: Trained, *, err: bool) -> None:
     """The main measures on held-out rows, beside those of guessing."""
     rows = [
         [f"{name} {arrow(name)}", f"{done.measures[name]:.3f}", f"{done.guessed[name]:.3f}"]
         for name in SHOWN
         if name in done.guessed and math.isfinite(done.measures.get(name, math.nan))
     ]
-    print_table(["", "model", "same answer for all"], rows, err=as_json)
-
-
-def say_data(source: TrainingData, *, as_json: bool) -> None:
-    """One line about the data."""
-    data = source.data
-    n, q = data.Y.shape
-    kind = "sparse feature" if sparse.issparse(data.X) else "feature"
-    cardinality = float(data.Y.sum()) / n
-    say(
-        f"{data.name or 'data'}: {counted(n, 'row')}, {counted(data.X.shape[1], kind)}, "
-        f"{counted(q, 'label')}, {cardinality:.2f} of them on a row",
-        as_json=as_json,
-    )
+    print_table(["", "model", "same answer for all"], rows, err=err)

@@ -90,7 +90,15 @@ def short_name(learner: Any) -> str:
 
 
 def one_line(learner: Any) -> str:
-    """The learner as it would be written, in one line."""
+    """The learner as it would be written, in one line.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN
+    >>> from plurilabel.compare import one_line
+    >>> one_line(MLkNN(7))
+    'MLkNN(n_neighbors=7)'
+    """
     return " ".join(repr(learner).split())
 
 
@@ -114,7 +122,17 @@ def _is_search(learner: Any) -> bool:
 
 
 def set_seeds(learner: Any, seed: int) -> None:
-    """Give the seed to every ``random_state`` inside that is None; those that are set stay."""
+    """Give the seed to every ``random_state`` inside that is None; those that are set stay.
+
+    Examples
+    --------
+    >>> from plurilabel import MLRandomForest
+    >>> from plurilabel.compare import set_seeds
+    >>> learner = MLRandomForest()
+    >>> set_seeds(learner, 7)
+    >>> learner.random_state
+    7
+    """
     for part in _parts(learner):
         if hasattr(part, "get_params"):
             if part.get_params(deep=False).get("random_state", seed) is None:

@@ -9,19 +9,10 @@ from typing import Any
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._arff._read import read_arff
+from plurilabel.io._files import SUFFIXES, file_format
 from plurilabel.io._sparse_text._libsvm import read_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc
 from plurilabel.io._table._read import read_table
-
-TABLES = {".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson"}
-SUFFIXES = {
-    ".arff": "MULAN or MEKA",
-    **dict.fromkeys(sorted(TABLES), "table"),
-    ".svm": "LIBSVM",
-    ".libsvm": "LIBSVM",
-    ".txt": "extreme classification",
-    ".xmc": "extreme classification",
-}
 
 
 def read(
@@ -62,20 +53,19 @@ def read(
     Dataset 'films': 1 instance, 2 features, 2 labels
     """
     path = Path(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    last = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
-    if last == ".arff":
-        return read_arff(path, labels, **options)
-    if last in TABLES:
-        if labels is None:
-            raise ValueError(
-                f"labels must name the label columns of {path.name}, or its one column of tags"
-            )
-        if isinstance(labels, int):
-            raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
-        return read_table(path, labels=labels, **options)
-    if last not in SUFFIXES:
+    format = file_format(path)
+    if format is None:
         raise ValueError(f"{path.name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
-    if labels is not None:
-        raise ValueError(f"labels is for ARFF files and tables; {path.name} has its own place")
-    return (read_libsvm if SUFFIXES[last] == "LIBSVM" else read_xmc)(path, **options)
+    if format == "arff":
+        return read_arff(path, labels, **options)
+    if format in ("libsvm", "xmc"):
+        if labels is not None:
+            raise ValueError(f"labels is for ARFF files and tables; {path.name} has its own place")
+        return (read_libsvm if format == "libsvm" else read_xmc)(path, **options)
+    if labels is None:
+        raise ValueError(
+            f"labels must name the label columns of {path.name}, or its one column of tags"
+        )
+    if isinstance(labels, int):
+        raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
+    return read_table(path, labels=labels, **options)

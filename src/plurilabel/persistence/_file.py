@@ -7,21 +7,30 @@ import json
 import os
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import versions
-from plurilabel.io import TableEncoder, write_atomic
-from plurilabel.io._sparse_text._rows import default_feature_names
+from plurilabel.io import default_feature_names, write_atomic
+from plurilabel.persistence._audit import (
+    MOST_FEATURES,
+    check_trees,
+    parts_of,
+    too_large,
+    trusted_types,
+)
 from plurilabel.persistence._model import Model
-from plurilabel.persistence._size import MOST_FEATURES, too_large
-from plurilabel.persistence._trees import check_trees
-from plurilabel.persistence._types import trusted_types
 
 FORMAT = 1
+LONGEST_WORD = 150  # an array of words has room for the longest in each place
 _ABOUT = "plurilabel.json"
 
 
@@ -64,7 +73,8 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     if not path.lower().endswith(".skops"):
         raise ValueError(f"a model file must end in .skops, got {path!r}")
     check_is_fitted(model.estimator)
-    content = io.BytesIO(sio.dumps(model.estimator))
+    with _words_as_arrays(model.estimator):
+        content = io.BytesIO(sio.dumps(model.estimator))
     strange = _untrusted(content.getvalue())
     if strange:
         raise ValueError(
@@ -115,6 +125,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             warnings.simplefilter("always")
             estimator = sio.loads(content, trusted=sorted(trusted_types()))
         check_trees(estimator)
+        _words_from_arrays(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise
@@ -149,55 +160,63 @@ def _untrusted(content: bytes) -> list[str]:
     return [name for name in found if name not in trusted_types()]
 
 
-# what is kept beside the learner ------------------------------------------------------------
+# what is kept beside the estimator ----------------------------------------------------------
 
 
 def _about(model: Model) -> dict[str, Any]:
-    d = len(model.feature_names)
-    plain = tuple(model.feature_names) == default_feature_names(d)
-    return {
-        "format": FORMAT,
-        "versions": versions("skops"),
-        "label_names": list(model.label_names),
-        "n_features": d,
-        "feature_names": None if plain or model.encoder else list(model.feature_names),
-        "encoder": model.encoder.to_dict() if model.encoder else None,
-        "labels": model.labels,
-        "tag_sep": model.tag_sep,
-        "sep": model.sep,
-        "sparse_features": model.sparse_features,
-        "notes": model.notes,
-    }
+    about = {part.name: getattr(model, part.name) for part in fields(model)[1:]}
+    names = list(model.feature_names)
+    plain = tuple(names) == default_feature_names(len(names))
+    about |= {"label_names": list(model.label_names), "feature_names": None if plain else names}
+    return {**about, "n_features": len(names), "versions": versions("skops"), "format": FORMAT}
 
 
 def _model(about: dict[str, Any], estimator: Any) -> Model:
+    about = {name: value for name, value in about.items() if name != "format"}
+    d, names = about.pop("n_features"), about["feature_names"]
     if not hasattr(estimator, "predict"):
-        raise ValueError(f"expected a learner, got {type(estimator).__name__}")
-    if not all(isinstance(name, str) for name in about["label_names"]):
-        raise ValueError("expected names of labels")
-    if not 0 <= about["n_features"] <= MOST_FEATURES:
+        raise ValueError(f"expected an estimator that predicts, got {type(estimator).__name__}")
+    if not all(isinstance(name, str) for name in (*about["label_names"], *(names or ()))):
+        raise ValueError("expected names of labels and features")
+    if not 0 <= d <= MOST_FEATURES:
         raise ValueError(f"expected at most {MOST_FEATURES:,} features")
-    encoder = None if about["encoder"] is None else TableEncoder.from_dict(about["encoder"])
-    if encoder is not None:
-        if encoder.n_features != about["n_features"]:
-            raise ValueError(f"expected columns for {about['n_features']:,} features")
-        names = encoder.feature_names
-    elif about["feature_names"] is None:
-        names = default_feature_names(about["n_features"])
-    else:
-        names = tuple(about["feature_names"])
-    return Model(
-        estimator,
-        tuple(about["label_names"]),
-        names,
-        encoder,
-        about["labels"],
-        about["tag_sep"],
-        about["sep"],
-        about["sparse_features"],
-        about["notes"],
-        about["versions"],
-    )
+    about["feature_names"] = default_feature_names(d) if names is None else tuple(names)
+    about["label_names"] = tuple(about["label_names"])
+    return Model(estimator, **about)
+
+
+def _learned_words(estimator: Any) -> list[CountVectorizer]:
+    vectorizers = [part for part in parts_of(estimator) if isinstance(part, CountVectorizer)]
+    return [part for part in vectorizers if not getattr(part, "fixed_vocabulary_", True)]
+
+
+@contextmanager
+def _words_as_arrays(estimator: Any) -> Iterator[None]:
+    """Vocabularies that were learned as arrays of words, while an estimator is saved.
+
+    skops takes 600 bytes and 50 microseconds for each entry of a dict: of 200,000 words that makes
+    126 MB, 9 seconds to save and 10 to load, instead of 10 MB and a second. A vectorizer that has
+    the words as its parameter builds the dict itself, so that skops alone can load the file, too.
+    """
+    swapped = []
+    for part in _learned_words(estimator):
+        words = sorted(part.vocabulary_, key=part.vocabulary_.__getitem__)
+        if max(map(len, words)) < LONGEST_WORD:
+            swapped.append((part, part.__dict__.pop("vocabulary_")))
+            part.vocabulary = np.array(words)
+    try:
+        yield
+    finally:
+        for part, vocabulary in swapped:
+            part.vocabulary, part.vocabulary_ = None, vocabulary
+
+
+def _words_from_arrays(estimator: Any) -> None:
+    """The way back, so that a clone learns its own words."""
+    for part in _learned_words(estimator):
+        if part.vocabulary is not None:
+            part.vocabulary_ = {word: j for j, word in enumerate(part.vocabulary.tolist())}
+            part.vocabulary = None
 
 
 def _read_about(path: str, content: bytes) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def read_arff(
     labels: str | os.PathLike[str] | Sequence[str] | int | None = None,
     *,
     drop: Sequence[str] = (),
+    missing_labels: Literal["error", "ignore"] = "error",
     name: str | None = None,
     encoding: str = "utf-8",
 ) -> Dataset:
@@ -52,6 +54,9 @@ def read_arff(
         Names are looked up, so the order of the labels is that of the attributes in the file.
     drop : sequence of str
         Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
+    missing_labels : {"error", "ignore"}
+        Whether names in ``labels`` that the file does not have are an error, or left out of Y, as
+        for rows whose labels are to be predicted.
     name : str, optional
         Name of the dataset; by default that of the relation, without MEKA's options.
     encoding : str
@@ -134,7 +139,10 @@ def read_arff(
     with opened(path) as stream:
         header = read_header(stream, path, encoding)
         names = [attribute.name for attribute in header.attributes]
-        parents = _label_parents(path, header, names, labels)
+        if missing_labels == "ignore" and isinstance(labels, Sequence):
+            parents = dict.fromkeys(set(names).intersection(labels))
+        else:
+            parents = _label_parents(path, header, names, labels)
         _check_known("drop", drop, names, path)
         if both := [attribute for attribute in drop if attribute in parents]:
             raise ValueError(f"drop must not name labels, got {both[0]!r}")
@@ -152,7 +160,7 @@ def read_arff(
         train,
         test,
         title if name is None else name,
-        label_parents=above if max(above) >= 0 else None,
+        label_parents=above if max(above, default=-1) >= 0 else None,
     )
 
 

@@ -150,5 +150,12 @@ def row_lines(X: sparse.csr_array, Y: sparse.csr_array, *, base: int = 0) -> Ite
 
 
 def default_feature_names(d: int) -> tuple[str, ...]:
-    """Names for features that came without, as scikit-learn makes them up."""
+    """Names of features that came without names, as scikit-learn calls them.
+
+    Examples
+    --------
+    >>> from plurilabel.io import default_feature_names
+    >>> default_feature_names(3)
+    ('x0', 'x1', 'x2')
+    """
     return tuple(f"x{j}" for j in range(d))

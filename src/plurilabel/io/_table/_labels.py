@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel.io._table._cells import CellError, as_floats, cells_of, shown
+from plurilabel._text import NO_YES
+from plurilabel.io._table._frame import CellError
+from plurilabel.io._table._kinds import as_floats, cells_of, shown, text_of
 
-_YES_NO = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-_YES_NO |= {"no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
 TAG_SEPARATORS = ";|,"
 
 
@@ -22,8 +22,8 @@ def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
     for j, name in enumerate(names):
         values = as_floats(frame[name])
         if values is None:
-            cells = cells_of(frame[name])
-            values = np.array([_YES_NO.get(str(cell).lower(), np.nan) for cell in cells])
+            words = [text_of(cell).lower().removesuffix(".0") for cell in cells_of(frame[name])]
+            values = np.array([NO_YES.get(word, np.nan) for word in words])
         wrong = np.flatnonzero((values != 0) & (values != 1))
         if len(wrong):
             row = int(wrong[0])
@@ -35,24 +35,23 @@ def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
 
 def tag_column(
     series: Any, name: str, tag_sep: str | None, label_names: Sequence[str] | None
-) -> tuple[sparse.csr_array, list[str]]:
-    """Y in CSR for a column of tags, and their names."""
+) -> tuple[sparse.csr_array, list[str], str | None]:
+    """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
     cells = cells_of(series)
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-    if texts and tag_sep is None:
-        tag_sep = tag_separator(texts, cells, name)
-    tags_of = {text: _split(text, tag_sep) for text in texts}
+    if tag_sep is None:
+        tag_sep = _tag_separator(texts, cells, name)
+    tags_of = {
+        text: _distinct([text] if tag_sep is None else text.split(tag_sep)) for text in texts
+    }
     sets = [
         tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
         for row, cell in enumerate(cells)
     ]
     found = {tag for tags in sets for tag in tags}
     if found and found <= {"0", "1"} and label_names is None:
-        raise CellError(
-            name,
-            None,
-            f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]",
-        )
+        problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
+        raise CellError(name, None, problem)
     names = sorted(found) if label_names is None else list(label_names)
     if not names:
         raise CellError(name, None, "expected tags, got only empty cells")
@@ -67,10 +66,10 @@ def tag_column(
         (np.ones(len(indices), dtype=np.int64), indices, starts), shape=(len(sets), len(names))
     )
     Y.sort_indices()
-    return Y, names
+    return Y, names, tag_sep
 
 
-def tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
+def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The one separator that occurs in a column of tags, None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
@@ -91,11 +90,6 @@ def tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     return found[0] if found else None
 
 
-def _split(text: str, sep: str | None) -> list[str]:
-    parts = [text] if sep is None else text.split(sep)
-    return list(dict.fromkeys(part for part in map(str.strip, parts) if part))
-
-
 def _listed(cell: Any, name: str, row: int) -> list[str]:
     """Tags of a cell that is a list, or missing."""
     if cell is None:
@@ -105,4 +99,8 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
     for tag in cell:
         if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
             raise CellError(name, row, f"expected a list of texts, got {shown(tag)} in it")
-    return list(dict.fromkeys(part for part in (str(tag).strip() for tag in cell) if part))
+    return _distinct(map(str, cell))
+
+
+def _distinct(tags: Any) -> list[str]:
+    return list(dict.fromkeys(tag for tag in map(str.strip, tags) if tag))
