@@ -129,7 +129,7 @@ def test_data_options_are_those_that_find_takes():
         pass
 
     names = {parameter.name for parameter in command.params}
-    assert names == set(signature(find).parameters) - {"data"}
+    assert names == set(signature(find).parameters) - {"data", "encode"}
 
 
 def test_json_has_no_nan(capsys):

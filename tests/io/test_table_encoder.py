@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 
 from plurilabel.io import (
     column_kinds,
-    read_frame,
     read_further,
     read_table,
     table_encoder,
@@ -38,7 +37,7 @@ FIRST = pd.DataFrame(
 def fitted(first, text=None, features=None):
     """A fitted encoder, and the typed columns that it was fitted on."""
     frame = first if "l" in first else first.assign(l=0)
-    X = read_frame(frame, labels=["l"], text=text, features=features).X
+    X = read_table(frame, labels=["l"], text=text, features=features, encode=False).X
     return table_encoder(X, text=text).fit(X), X
 
 
@@ -137,7 +136,7 @@ def test_words_and_categories_of_test_rows_stay_out_of_every_fold():
             "tags": ["u", "v", "u", "v", "u;v", "v"],
         }
     )
-    data = read_frame(frame, labels="tags", text="text", features=["kind", "n"])
+    data = read_table(frame, labels="tags", text="text", features=["kind", "n"], encode=False)
     encoder = table_encoder(data.X, text="text", numbers=SimpleImputer())
     seen = []
 
@@ -217,7 +216,7 @@ def test_bad_cells_of_later_files_have_a_line(tmp_path, first, later, message):
     suffix = "jsonl" if first.startswith("{") else "csv"
     (tmp_path / f"a.{suffix}").write_text(first)
     (tmp_path / f"b.{suffix}").write_text(later)
-    X = read_frame(tmp_path / f"a.{suffix}", labels=["l"]).X
+    X = read_table(tmp_path / f"a.{suffix}", labels=["l"], encode=False).X
     kinds = column_kinds(table_encoder(X).fit(X))
     with pytest.raises(ValueError) as caught:
         read_further(tmp_path / f"b.{suffix}", kinds)

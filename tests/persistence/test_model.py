@@ -12,7 +12,7 @@ from plurilabel import MLkNN, ThresholdClassifier
 from plurilabel.compare import make_learner
 from plurilabel.datasets import Dataset
 from plurilabel.io import (
-    read_frame,
+    read_table,
     table_encoder,
     write_arff,
     write_libsvm,
@@ -133,7 +133,7 @@ def films(tmp_path):
 
 def trained(path, labels="tags", sep=None, **options):
     """A model of a table, whose learner shows how far rows are from those of the table."""
-    data = read_frame(path, labels=labels, sep=sep, **options)
+    data = read_table(path, labels=labels, sep=sep, **options, encode=False)
     encoder = table_encoder(data.X, text=options.get("text"), numbers=SimpleImputer())
     pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
     return Model(pipeline, data.label_names, data.X.columns, labels, data.tag_sep, sep), data
@@ -188,7 +188,7 @@ def test_other_formats_serve_a_model_of_tables(tmp_path):
 
 def test_the_encoder_is_found_inside():
     frame = pd.DataFrame({"n": [1.5, 2, 3, 4] * 3, "tags": ["u", "v", "u;v", "u"] * 3})
-    data = read_frame(frame, labels="tags")
+    data = read_table(frame, labels="tags", encode=False)
     pipeline = make_pipeline(table_encoder(data.X), MLkNN(1))
     search = make_learner("MLkNN([1, 2])", cv=2)
     search.set_params(estimator=pipeline, param_grid={"mlknn__n_neighbors": [1, 2]})

@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 import plurilabel
 from plurilabel import MLkNN, ThresholdClassifier
 from plurilabel.compare import make_learner
-from plurilabel.io import read_frame, table_encoder
+from plurilabel.io import read_table, table_encoder
 from plurilabel.persistence import Model, ModelFileError, load_model, save_model
 from plurilabel.persistence._audit import trusted_types
 from plurilabel.thresholds import strategy_names
@@ -159,7 +159,9 @@ def test_a_model_of_a_table_comes_back(tmp_path):
     frame = pd.DataFrame(
         {"n": [1.5, 2, None], "kind": ["p", "q", ""], "text": ["a red house", "red", ""]}
     ).assign(tags=["ü", "v w|ü", "ü"], size=pd.Categorical(["s", "l", "s"], ["l", "m", "s"]))
-    data = read_frame(frame, labels="tags", features=["n", "kind", "size"], text="text")
+    data = read_table(
+        frame, labels="tags", features=["n", "kind", "size"], text="text", encode=False
+    )
     encoder = table_encoder(data.X, text="text", numbers=SimpleImputer())
     pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
     model = Model(
@@ -187,7 +189,9 @@ def test_words_are_kept_as_an_array(tmp_path):
     words = [f"w{i:04d}" for i in range(4_000)]
     frame = pd.DataFrame({"text": [" ".join(words[i::50]) for i in range(50)], "tags": "a"})
     for more, is_array in (("", True), (" " + "x" * 200, False)):
-        data = read_frame(frame.assign(text=frame["text"] + more), labels="tags", text="text")
+        data = read_table(
+            frame.assign(text=frame["text"] + more), labels="tags", text="text", encode=False
+        )
         pipeline = make_pipeline(table_encoder(data.X, text="text"), MLkNN(1)).fit(data.X, data.Y)
         before = dict(pipeline[0].named_transformers_["text"].vocabulary_)
         save_model(tmp_path / "m.skops", Model(pipeline, ["a"], ["text"], "tags"))

@@ -183,8 +183,9 @@ def find(
     features: str | None = None,
     drop: str | None = None,
     sep: str | None = None,
+    encode: bool = True,
 ) -> Dataset:
-    """A standard dataset by its name, or a file by its path."""
+    """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
     from plurilabel import datasets, io
 
     options = {"tag_sep": tag_sep, "text": text, "features": names_in(features), "sep": sep}
@@ -195,12 +196,20 @@ def find(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
         return datasets.load(data)
-    if given and not is_table(data):
+    columns = label_option(labels)
+    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl"):
+        given["encode"] = encode
+        if columns is None or isinstance(columns, int):
+            got = "" if columns is None else f"; got the number {columns}"
+            raise UsageError(
+                f"--labels must name the label columns of {data}, or its one column of tags{got}"
+            )
+    elif given:
         option = "--" + next(iter(given)).replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, and {data} is none")
     if drop is not None:
         given["drop"] = names_in(drop)
-    return io.read(data, labels=label_option(labels), **given)
+    return io.read(data, labels=columns, **given)
 
 
 def is_standard(data: str) -> bool:
@@ -219,13 +228,6 @@ def is_standard(data: str) -> bool:
         f"{data!r} is neither a file nor a standard dataset; "
         f"there are {', '.join(datasets.dataset_names())}"
     )
-
-
-def is_table(path: str) -> bool:
-    """Whether the name of the file is that of a table."""
-    from plurilabel import io
-
-    return io.file_format(path) in ("csv", "tsv", "parquet", "jsonl")
 
 
 def names_in(text: str | None) -> list[str] | None:

@@ -98,7 +98,7 @@ def compare(
     fresh: bool,
     report: bool,
     as_json: bool,
-    **reading: str | None,
+    **reading: Any,
 ) -> None:
     """Compare learners on datasets.
 

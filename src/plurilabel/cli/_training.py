@@ -15,16 +15,7 @@ from sklearn.pipeline import make_pipeline
 from plurilabel import io, metrics
 from plurilabel._blocks import has_missing, take_rows
 from plurilabel._text import counted, listed
-from plurilabel.cli._common import (
-    UsageError,
-    can_write,
-    find,
-    is_standard,
-    is_table,
-    label_option,
-    names_in,
-    print_table,
-)
+from plurilabel.cli._common import can_write, find, label_option, print_table
 from plurilabel.compare import digest_of, imputer, one_line
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import stratified_split
@@ -47,9 +38,8 @@ class Source:
     """
 
     data: Dataset
-    labels: str | list[str] | None = None
+    labels: Any = None
     text: str | None = None
-    tag_sep: str | None = None
     sep: str | None = None
 
     @property
@@ -103,8 +93,8 @@ class Source:
             estimator,
             data.label_names,
             data.feature_names,
-            labels=self.labels,
-            tag_sep=self.tag_sep,
+            labels=self.labels if self.is_table else None,
+            tag_sep=data.tag_sep,
             sep=self.sep,
             sparse_features=sparse.issparse(data.X),
             notes={"data": about, **notes},
@@ -113,31 +103,10 @@ class Source:
 
 def read_training(data: str, **reading: Any) -> Source:
     """A standard dataset by name, or a file by path, with how it was read."""
-    if is_standard(data) or not is_table(data):
-        source = Source(find(data, **reading))
-        if source.data.X.ndim != 2:
-            raise ValueError(f"{data} holds bags of instances, which no learner here takes")
-        return source
-    labels, sep = label_option(reading["labels"]), reading["sep"]
-    if labels is None:
-        raise UsageError(
-            f"--labels must name the label columns of {data}, or its one column of tags"
-        )
-    if isinstance(labels, int):
-        raise UsageError(f"--labels must name columns of {data}, got the number {labels}")
-    chosen = {name: names_in(reading[name]) for name in ("features", "drop")}
-    table = io.read_frame(
-        data,
-        labels=labels,
-        features=chosen["features"],
-        drop=chosen["drop"] or [],
-        text=reading["text"],
-        sep=sep,
-        tag_sep=reading["tag_sep"],
-    )
-    names = tuple(table.X.columns)
-    dataset = Dataset(table.X, table.Y, names, table.label_names, name=table.name)
-    return Source(dataset, labels, reading["text"], table.tag_sep, sep)
+    found = find(data, encode=False, **reading)
+    if found.X.ndim != 2:
+        raise ValueError(f"{data} holds bags of instances, which no learner here takes")
+    return Source(found, label_option(reading["labels"]), reading["text"], reading["sep"])
 
 
 def rows_digest(X: Any, Y: Any) -> str:

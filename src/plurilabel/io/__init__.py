@@ -10,19 +10,12 @@ from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._rows import default_feature_names
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
 from plurilabel.io._table._encoder import column_kinds, table_encoder, unseen_categories
-from plurilabel.io._table._read import (
-    FurtherRows,
-    LabelledFrame,
-    read_frame,
-    read_further,
-    read_table,
-)
+from plurilabel.io._table._read import FurtherRows, read_further, read_table
 from plurilabel.io._table._write import frame_writer, write_table
 
 __all__ = [
     "FileFormatError",
     "FurtherRows",
-    "LabelledFrame",
     "column_kinds",
     "default_feature_names",
     "file_format",
@@ -30,7 +23,6 @@ __all__ = [
     "opened",
     "read",
     "read_arff",
-    "read_frame",
     "read_further",
     "read_label_xml",
     "read_libsvm",

@@ -81,7 +81,7 @@ class Model:
     >>> from plurilabel.persistence import Model
     >>> notes = pd.DataFrame(
     ...     {"note": ["a cough", "cough, fever", "a rash"], "codes": ["c", "c;f", "r"]})
-    >>> data = io.read_frame(notes, labels="codes", text="note")
+    >>> data = io.read_table(notes, labels="codes", text="note", encode=False)
     >>> pipeline = make_pipeline(io.table_encoder(data.X, text="note"), MLDecisionTree())
     >>> model = Model(pipeline.fit(data.X, data.Y), data.label_names, data.X.columns, "codes")
     >>> rows = model.read(pd.DataFrame({"id": [7], "note": ["high fever, a cough"]}))

@@ -18,7 +18,8 @@ def table_encoder(
 
     Fitted with the learner, it takes categories, words and their weights from the training rows
     of each fold only. What it holds are scikit-learn's own encoders, one for each kind of column;
-    the kind is told by the type of the column, as :func:`read_frame` makes it.
+    the type of a column tells its kind, as in what :func:`read_table` returns with
+    ``encode=False``.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def table_encoder(
 
     See Also
     --------
-    read_frame : Reads a table as typed columns.
+    read_table : Reads a table as typed columns.
 
     Notes
     -----

@@ -120,10 +120,7 @@ def typed_like(frame: Any, kinds: Mapping[str, str]) -> Any:
         if names != [name]:
             parts.append(_vectors(cells_of(frame[name]), name, names))
         elif kinds[name] == "numbers":
-            values = as_floats(frame[name])
-            parts.append(
-                {name: _numbers(cells_of(frame[name]), name) if values is None else values}
-            )
+            parts.append({name: numbers_of(frame[name], name)})
         elif kinds[name] == "categories":
             parts.append({name: _categories(cells_of(frame[name]), name)})
         else:
@@ -146,10 +143,10 @@ def _learned(series: Any, name: str) -> dict[str, Any]:
     if hasattr(series, "cat"):
         values = [str(value).strip() for value in series.cat.categories]
         if {value.casefold() for value in values} in PAIRS:
-            return {name: _numbers(cells_of(series), name)}
+            return {name: numbers_of(series, name)}
         return {name: series.cat.rename_categories(values).reset_index(drop=True)}
-    if (numbers := as_floats(series)) is not None:
-        return {name: numbers}
+    if as_floats(series) is not None:
+        return {name: numbers_of(series, name)}
     cells = cells_of(series)
     kinds = [None if cell is None else _kind(cell) for cell in cells]
     kind = next(filter(None, kinds), "number")
@@ -168,7 +165,7 @@ def _learned(series: Any, name: str) -> dict[str, Any]:
         first = next(cell for cell in cells if cell is not None)
         return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))])
     if kind == "number" or _texts_are_numbers(cells):
-        return {name: _numbers(cells, name)}
+        return {name: numbers_of(series, name)}
     _refuse_free_text(cells, name)
     return {name: _categories(cells, name)}
 
@@ -198,25 +195,23 @@ def _refuse_free_text(cells: list[str | None], name: str) -> None:
     )
 
 
-def _numbers(cells: list[Any], name: str) -> NDArray[np.float64]:
-    """Values of numbers, or of words for no and yes, but not of both."""
+def numbers_of(series: Any, name: str, expected: str = "a number") -> NDArray[np.float64]:
+    """Values of numbers, or of words for no and yes, but not of both; NaN where missing."""
+    if (values := as_floats(series)) is not None:
+        return values
+    cells = cells_of(series)
     words = {cell.lower() for cell in cells if isinstance(cell, str)} - MISSING
     is_no_yes = words <= NO_YES.keys()
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        if isinstance(cell, str):
-            text = cell.lower()
-            if text in MISSING:
-                continue
-            if is_no_yes or NUMBER.fullmatch(text):
-                values[row] = NO_YES[text] if is_no_yes else float(text)
-                continue
-        elif cell is None:
+        if cell is None or (isinstance(cell, str) and cell.lower() in MISSING):
             continue
-        elif _kind(cell) == "number":
+        if isinstance(cell, str) and is_no_yes:
+            values[row] = NO_YES[cell.lower()]
+        elif NUMBER.fullmatch(cell) if isinstance(cell, str) else _kind(cell) == "number":
             values[row] = float(cell)
-            continue
-        raise CellError(name, row, f"expected a number, got {shown(cell)}")
+        else:
+            raise CellError(name, row, f"expected {expected}, got {shown(cell)}")
     return values
 
 

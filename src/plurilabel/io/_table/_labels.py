@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
-from plurilabel._text import NO_YES
 from plurilabel.io._table._frame import CellError
-from plurilabel.io._table._kinds import as_floats, cells_of, shown, text_of
+from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
 TAG_SEPARATORS = ";|,"
 
@@ -20,15 +20,11 @@ def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
     """Y for columns that hold 0 and 1."""
     Y = np.empty((len(frame), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
-        values = as_floats(frame[name])
-        if values is None:
-            words = [text_of(cell).lower().removesuffix(".0") for cell in cells_of(frame[name])]
-            values = np.array([NO_YES.get(word, np.nan) for word in words])
+        values = numbers_of(frame[name], name, "a label 0 or 1")
         wrong = np.flatnonzero((values != 0) & (values != 1))
         if len(wrong):
-            row = int(wrong[0])
-            cell = cells_of(frame[name].iloc[row : row + 1])[0]
-            raise CellError(name, row, f"expected a label 0 or 1, got {shown(cell)}")
+            cell = cells_of(frame[name].iloc[wrong[:1]])[0]
+            raise CellError(name, int(wrong[0]), f"expected a label 0 or 1, got {shown(cell)}")
         Y[:, j] = values
     return Y
 
@@ -55,16 +51,12 @@ def tag_column(
     names = sorted(found) if label_names is None else list(label_names)
     if not names:
         raise CellError(name, None, "expected tags, got only empty cells")
-    column_of = {tag: j for j, tag in enumerate(names)}
+    known = set(names)
     for row, tags in enumerate(sets):
-        for tag in tags:
-            if tag not in column_of:
-                raise CellError(name, row, f"expected one of label_names, got {tag!r}")
-    indices = [column_of[tag] for tags in sets for tag in tags]
-    starts = np.concatenate(([0], np.cumsum([len(tags) for tags in sets])))
-    Y = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.int64), indices, starts), shape=(len(sets), len(names))
-    )
+        if strange := [tag for tag in tags if tag not in known]:
+            raise CellError(name, row, f"expected one of label_names, got {strange[0]!r}")
+    binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
+    Y = sparse.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
     return Y, names, tag_sep
 

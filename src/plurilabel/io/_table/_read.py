@@ -16,8 +16,6 @@ from plurilabel.io._table._frame import first_repeated, open_frame
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
 
-Format = Literal["csv", "tsv", "parquet", "jsonl"]
-
 
 def read_table(
     path: str | os.PathLike[str] | Any,
@@ -29,7 +27,8 @@ def read_table(
     sep: str | None = None,
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
-    format: Format | None = None,
+    format: Literal["csv", "tsv", "parquet", "jsonl"] | None = None,
+    encode: bool = True,
     name: str | None = None,
 ) -> Dataset:
     r"""Read a table: CSV, Parquet, JSON lines, or a data frame.
@@ -61,13 +60,18 @@ def read_table(
         sorted. Give it where several files are to have the same columns.
     format : {"csv", "tsv", "parquet", "jsonl"}, default=None
         By default what the name of the file says.
+    encode : bool, default=True
+        Whether X is turned into numbers. If not, it is a data frame of typed columns, for a
+        pipeline that begins with :func:`table_encoder`.
     name : str, default=None
         Name of the dataset; by default that of the file.
 
     Returns
     -------
     Dataset
-        X is dense, or CSR with ``text``. Y is dense for label columns and CSR for tags.
+        X is dense, or CSR with ``text``; without ``encode`` it is a data frame, in which numbers
+        are float64, categories and ``text`` are text. Y is dense for label columns and CSR for
+        tags.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def read_table(
 
     See Also
     --------
-    read_frame : Read a table as typed columns, before any encoding.
+    table_encoder : What turns the columns into numbers.
     write_table : Write a dataset as a table.
 
     Notes
@@ -91,14 +95,13 @@ def read_table(
     for empty cells. A column of pandas' categorical type has the values that it declares, in
     their order. Numbers come first, then categories, then words: this is the work of
     :func:`table_encoder`. Two files may differ in the values that occur, and so in their columns:
-    read them as one, declare the categories of a data frame, or learn from typed columns
-    (:func:`read_frame`) with the encoder in a pipeline.
+    read them as one, declare the categories of a data frame, or put the encoder in a pipeline.
 
     *Free text.* A column with more than 255 different values, or more than 20 if they are more
     than half the number of rows, or with a value of more than 60 characters, is not taken for
     categories but refused: ``drop`` it, name the ``features`` to use, or give it as ``text``. The
-    weights of ``text`` come from all rows. To keep those of test rows out of them, put the encoder
-    in a pipeline.
+    weights of ``text`` come from all rows. To keep test rows out of them, put the encoder in a
+    pipeline.
 
     *Numbers with errors.* If most of a column are numbers, the rest must be too; ``?``, ``NA``,
     ``N/A``, ``NaN``, ``null`` and ``none`` among numbers are missing values.
@@ -124,91 +127,16 @@ def read_table(
     array([[1, 1, 0],
            [0, 0, 1],
            [0, 0, 0]])
-    """
-    table = read_frame(
-        path,
-        labels=labels,
-        features=features,
-        drop=drop,
-        text=text,
-        sep=sep,
-        tag_sep=tag_sep,
-        label_names=label_names,
-        format=format,
-    )
-    encoder = table_encoder(table.X, text=text)
-    X = encoder.fit_transform(table.X)
-    try:
-        names = tuple(encoder.get_feature_names_out().tolist())
-    except ValueError as error:
-        raise ValueError(
-            f"two columns would give the same feature: rename one ({error})"
-        ) from None
-    return Dataset(
-        X if text is None else sparse.csr_array(X),
-        table.Y,
-        names,
-        table.label_names,
-        name=table.name if name is None else name,
-    )
 
-
-class LabelledFrame(NamedTuple):
-    """What :func:`read_frame` returns.
-
-    Attributes
-    ----------
-    X : pandas data frame
-        The features as typed columns.
-    Y : ndarray or csr_array of shape (n, q)
-        Dense for label columns, CSR for tags.
-    label_names : tuple of str
-    tag_sep : str or None
-        What separates the tags in a cell; None for label columns, lists, and single tags.
-    name : str
-        After the file.
-    """
-
-    X: Any
-    Y: Matrix
-    label_names: tuple[str, ...]
-    tag_sep: str | None
-    name: str
-
-
-def read_frame(
-    path: str | os.PathLike[str] | Any,
-    *,
-    labels: str | Sequence[str],
-    features: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    text: str | None = None,
-    sep: str | None = None,
-    tag_sep: str | None = None,
-    label_names: Sequence[str] | None = None,
-    format: Format | None = None,
-) -> LabelledFrame:
-    r"""Read a table as typed columns, for a pipeline that begins with :func:`table_encoder`.
-
-    All parameters, and what is refused, are those of :func:`read_table`. Numbers are float64 with
-    NaN where missing, categories are text with NaN where missing, ``text`` is text, lists of
-    numbers are a column for each number.
-
-    Returns
-    -------
-    LabelledFrame
-
-    Examples
-    --------
-    The words and their weights are those of the rows that the pipeline is fitted on:
+    In a pipeline, words and their weights are those of the rows that it is fitted on:
 
     >>> import pandas as pd
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from sklearn.pipeline import make_pipeline
-    >>> from plurilabel.io import read_frame, table_encoder
+    >>> from plurilabel.io import table_encoder
     >>> notes = pd.DataFrame(
     ...     {"note": ["cough, fever", "fever", "a rash"], "codes": ["c;f", "f", "r"]})
-    >>> data = read_frame(notes, labels="codes", text="note")
+    >>> data = read_table(notes, labels="codes", text="note", encode=False)
     >>> model = make_pipeline(table_encoder(data.X, text="note"), KNeighborsClassifier(1))
     >>> model.fit(data.X, data.Y.toarray()).predict(pd.DataFrame({"note": ["rash, itching"]}))
     array([[0, 0, 1]])
@@ -226,12 +154,31 @@ def read_frame(
     table = open_frame(path, sep=sep, format=format, as_text=as_text)
     with table.located():
         used = _feature_columns(list(table.frame.columns), labels, features, text, drop)
+        Y: Matrix
         if isinstance(labels, str):
             Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
         else:
             Y, found, tag_sep = label_columns(table.frame, labels), list(labels), None
         X = typed_frame(table.frame, used, text)
-    return LabelledFrame(X, Y, tuple(found), tag_sep, table.name)
+    feature_names = X.columns
+    if encode:
+        encoder = table_encoder(X, text=text)
+        X = encoder.fit_transform(X)
+        X = X if text is None else sparse.csr_array(X)
+        try:
+            feature_names = encoder.get_feature_names_out()
+        except ValueError as error:
+            raise ValueError(
+                f"two columns would give the same feature: rename one ({error})"
+            ) from None
+    return Dataset(
+        X,
+        Y,
+        tuple(feature_names.tolist()),
+        tuple(found),
+        name=table.name if name is None else name,
+        tag_sep=tag_sep,
+    )
 
 
 def _feature_columns(
