@@ -161,7 +161,7 @@ def _folds(cv: str) -> str | int:
 
 
 def _measures(text: str | None) -> list[str] | None:
-    from plurilabel.compare._plan import check_measures
+    from plurilabel.compare import check_measures
 
     names = names_in(text)
     try:

@@ -29,7 +29,7 @@ from plurilabel.cli._training import (
     print_quality,
     read_training,
 )
-from plurilabel.compare import imputer, one_line, set_seeds, suggest_learner
+from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 from plurilabel.persistence import save_model
 from plurilabel.thresholds import strategy_names
 
@@ -121,7 +121,7 @@ def fit(
         shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
         count = len(done.search.cv_results_["params"])
         say(f"Best of {count} candidates: {shown}", as_json=as_json)
-    notes["learner"] = one_line(plan.learner)
+    notes["learner"] = learner_text(plan.learner)
     _finish(out, training, plan, done, notes, refit=refit, as_json=as_json)
 
 
@@ -277,7 +277,7 @@ def tune(
     ]
     print_table(["candidate", measure, "deviation", "fit seconds"], shown, err=as_json)
     notes = {
-        "learner": one_line(done.search.best_estimator_),
+        "learner": learner_text(done.search.best_estimator_),
         "best": candidates[0]["parameters"],
         "measure": measure,
         "cv": cv,
@@ -293,7 +293,7 @@ def _candidates(plan: Plan, search: Any, measure: str) -> list[dict[str, Any]]:
     rows = [
         {
             "parameters": {
-                name: value if isinstance(value, str | int | float | None) else one_line(value)
+                name: value if isinstance(value, str | int | float | None) else learner_text(value)
                 for name, value in plan.plain_names(parameters).items()
             },
             "mean": sign * float(results["mean_test_score"][i]),

@@ -16,7 +16,7 @@ from plurilabel import io, metrics
 from plurilabel._blocks import has_missing, take_rows
 from plurilabel._text import counted, listed
 from plurilabel.cli._common import can_write, find, label_option, print_table
-from plurilabel.compare import digest_of, imputer, one_line
+from plurilabel.compare import digest_of, imputer, learner_text
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import stratified_split
 from plurilabel.persistence import Model
@@ -53,7 +53,7 @@ class Source:
 
     def before(self, learner: Any) -> Any:
         """What has to come before a learner: None, if it takes the data as they are."""
-        fills = "Imputer" in one_line(learner)
+        fills = "Imputer" in learner_text(learner)
         if self.is_table:  # a further one may have missing values, even if this has none
             return self.encoder("passthrough" if fills else imputer())
         return imputer() if self.has_missing() and not fills else None

@@ -13,9 +13,13 @@ from scipy import sparse
 def digest_of(*values: Any) -> str:
     """Digest of arrays, sparse matrices, data frames, and what JSON can hold.
 
+    Unlike ``joblib.hash`` it depends on neither memory layout nor versions of libraries, so that
+    it can be kept in files.
+
     Examples
     --------
     >>> import numpy as np
+    >>> from plurilabel.compare import digest_of
     >>> digest_of(np.eye(2)) == digest_of(np.asfortranarray(np.eye(2)))
     True
     >>> digest_of(np.eye(2)) == digest_of(np.eye(2, dtype=np.float32))

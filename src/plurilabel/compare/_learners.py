@@ -64,7 +64,7 @@ def _by_made_up_name(several: Sequence[Any]) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for given, one, name in zip(several, made, short):
         if short.count(name) > 1:
-            text = given if isinstance(given, str) else one_line(one)
+            text = given if isinstance(given, str) else learner_text(one)
             name = text if len(text) <= 60 else name
         unique, number = name, 2
         while unique in table:
@@ -89,15 +89,15 @@ def short_name(learner: Any) -> str:
     return type(learner).__name__
 
 
-def one_line(learner: Any) -> str:
-    """The learner as it would be written, in one line.
+def learner_text(learner: Any) -> str:
+    """A learner as one would write it, in one line.
 
     Examples
     --------
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel.compare import one_line
-    >>> one_line(MLkNN(7))
-    'MLkNN(n_neighbors=7)'
+    >>> from plurilabel import MLkNN, ThresholdClassifier
+    >>> from plurilabel.compare import learner_text
+    >>> learner_text(ThresholdClassifier(MLkNN(7), strategy="scut"))
+    "ThresholdClassifier(estimator=MLkNN(n_neighbors=7), strategy='scut')"
     """
     return " ".join(repr(learner).split())
 
@@ -107,7 +107,7 @@ def described(learner: Any) -> dict[str, Any]:
     parameters = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
     return {
         "class": class_name(learner),
-        "repr": one_line(learner),
+        "repr": learner_text(learner),
         "parameters": plain(parameters),
     }
 
@@ -122,16 +122,25 @@ def _is_search(learner: Any) -> bool:
 
 
 def set_seeds(learner: Any, seed: int) -> None:
-    """Give the seed to every ``random_state`` inside that is None; those that are set stay.
+    """Set every ``random_state`` that is None, wherever it is inside a learner.
+
+    Those that are set already stay: steps of pipelines, base estimators, candidates of a search
+    and its splitter are all visited.
+
+    Parameters
+    ----------
+    learner : estimator
+        Changed in place.
+    seed : int
 
     Examples
     --------
-    >>> from plurilabel import MLRandomForest
+    >>> from plurilabel import MLRandomForest, RAkEL
     >>> from plurilabel.compare import set_seeds
-    >>> learner = MLRandomForest()
+    >>> learner = RAkEL(MLRandomForest(random_state=3))
     >>> set_seeds(learner, 7)
-    >>> learner.random_state
-    7
+    >>> learner.random_state, learner.estimator.random_state
+    (7, 3)
     """
     for part in _parts(learner):
         if hasattr(part, "get_params"):

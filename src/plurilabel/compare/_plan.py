@@ -71,10 +71,21 @@ class Place:
 
 
 def check_measures(measures: Sequence[str] | str | None) -> list[str]:
-    """Names of measures: all that need no further setting if None.
+    """Check names of measures; by default, name all that need no further setting.
+
+    Parameters
+    ----------
+    measures : sequence of str, str or None
+
+    Returns
+    -------
+    list of str
+        Each name once. Unknown ones are a ValueError, and so is ``"precision@k"`` without a
+        number for k.
 
     Examples
     --------
+    >>> from plurilabel.compare import check_measures
     >>> check_measures(["f1", "precision@3"])
     ['f1', 'precision@3']
     >>> len(check_measures(None))
