@@ -169,7 +169,7 @@ def test_a_standard_dataset(run, tmp_path):
     ("arguments", "status", "message"),
     [
         (["none.skops", "mails.csv"], 1, "none.skops: No such file or directory"),
-        (["mails.csv", "mails.csv"], 1, "mails.csv is no model file, or broken"),
+        (["mails.csv", "mails.csv"], 1, "mails.csv is not a model file, or is broken"),
         (["m.skops", "none.csv"], 1, "there is no file none.csv"),
         (["m.skops", "mails.csv", "-o", "mails.csv"], 2, "-o mails.csv would overwrite the input"),
         (["m.skops", "mails.csv", "-o", "m.skops"], 2, "-o must name a file that ends in .csv"),

@@ -26,7 +26,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import plurilabel
@@ -340,14 +345,14 @@ def test_a_type_that_only_looks_like_ours_is_refused(saved):
 def test_other_files(saved, tmp_path):
     for content in (b"", b"no zip", b"PK\x03\x04 and then nothing"):
         saved.write_bytes(content)
-        assert "is no model file, or broken" in refused(saved)
+        assert "is not a model file, or is broken" in refused(saved)
     saved.write_bytes(pickle.dumps(MLkNN(3).fit(X, Y)))
     assert "is a pickle, which may run anything" in refused(saved)
     with zipfile.ZipFile(saved, "w") as archive:
         archive.writestr("readme.txt", "hello")
-    assert "is no model of plurilabel: it lacks plurilabel.json" in refused(saved)
+    assert "is not a model of plurilabel: it lacks plurilabel.json" in refused(saved)
     sio.dump(MLkNN(3).fit(X, Y), saved)
-    assert "is no model of plurilabel" in refused(saved)
+    assert "is not a model of plurilabel" in refused(saved)
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "none.skops")
     with pytest.raises(IsADirectoryError):
@@ -527,7 +532,7 @@ def test_skops_is_named_where_it_is_missing(saved, monkeypatch):
             call()
 
 
-# trees that lead nowhere ---------------------------------------------------------------------
+# numbers that lead nowhere -------------------------------------------------------------------
 
 
 def tree_with(**changes):
@@ -600,7 +605,70 @@ def test_trees_that_lead_nowhere_are_refused(saved, make):
     learner = MLkNN(3).fit(X, Y)
     learner.extra_ = make()
     with_learner(saved, learner)
-    assert "leads nowhere" in refused(saved)
+    assert "leads out of its arrays" in refused(saved)
+
+
+def one_hot(**changes):
+    encoder = OneHotEncoder(
+        drop=changes.pop("drop", None), min_frequency=changes.pop("min_frequency", None)
+    )
+    encoder.fit([["a", 1], ["a", 2], ["b", 2], ["b", 1], ["c", 3]])
+    vars(encoder).update(changes)
+    return encoder
+
+
+def words(**vocabulary):
+    vectorizer = CountVectorizer().fit(["red blue"])
+    vectorizer.vocabulary_ |= vocabulary
+    return vectorizer
+
+
+def matrix(indices):
+    csr = sparse.csr_array(np.eye(3))
+    csr.indices[:] = indices
+    return csr
+
+
+NARROW = {"_n_features_outs": [2, 3]}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: one_hot(**NARROW),
+        lambda: one_hot(drop="first", _n_features_outs=[1, 2]),
+        lambda: one_hot(_drop_idx_after_grouping=[7, 7], **NARROW),
+        lambda: one_hot(_infrequent_enabled=True, _default_to_infrequent_mappings=[
+            np.array([0, 9, 1]), None]),
+        lambda: one_hot(categories_=[np.array(["a", "b", "c"], object), np.array([3, 2, 1])]),
+        lambda: words(red=7),
+        lambda: words(green=-1),
+        lambda: words(green=1),
+    ],
+)  # fmt: skip
+def test_encoders_that_lead_nowhere_are_refused(saved, make):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = make()
+    with_learner(saved, learner)
+    assert "leads out of its arrays" in refused(saved)
+
+
+@pytest.mark.parametrize("indices", [[0, 1, 9], [0, 1, -1]])
+def test_sparse_matrices_that_lead_nowhere_are_refused(saved, indices):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = matrix(indices)
+    with_learner(saved, learner)
+    assert "must be" in refused(saved)
+
+
+def test_sound_encoders_are_not_refused(saved):
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = [
+        one_hot(), one_hot(drop="first"), one_hot(drop="if_binary"), one_hot(min_frequency=2),
+        one_hot(drop="first", min_frequency=2), OneHotEncoder(), words(), CountVectorizer(),
+    ]  # fmt: skip
+    with_learner(saved, learner)
+    assert len(load_model(saved).estimator.extra_) == 8
 
 
 def test_sound_trees_are_not_refused(saved):

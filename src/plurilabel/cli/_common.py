@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
@@ -39,27 +39,21 @@ class Friendly(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, in the order in which one needs them."""
-        return [
-            *self.lazy,
-            *(name for name in super().list_commands(ctx) if name not in self.lazy),
-        ]
+        return [*self.lazy, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        place, _ = self.lazy[cmd_name]
-        module, _, name = place.partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        module, _, name = self.lazy[cmd_name][0].partition(":")
+        return cast(click.Command, getattr(import_module(module), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        rows = [(name, words) for name, (_, words) in self.lazy.items()]
-        for name, command in self.commands.items():
-            rows.append((name, command.get_short_help_str(limit=formatter.width)))
+        rows = {name: words for name, (_, words) in self.lazy.items()}
+        rows |= {name: command.get_short_help_str() for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(rows.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

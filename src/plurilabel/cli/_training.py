@@ -1,11 +1,14 @@
-"""What ``fit`` and ``tune`` share: data, the estimator around a learner, and its quality."""
+"""What ``fit`` and ``tune`` share: from data to a saved model, and what is said on the way."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from functools import update_wrapper
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
@@ -14,221 +17,27 @@ from sklearn.pipeline import make_pipeline
 
 from plurilabel import io, metrics
 from plurilabel._blocks import has_missing, take_rows
-from plurilabel._text import counted, listed
-from plurilabel.cli._common import can_write, find, label_option, print_table
+from plurilabel._text import counted, file_size, listed
+from plurilabel.cli._common import (
+    can_write,
+    check_output,
+    data_options,
+    find,
+    label_option,
+    print_json,
+    print_table,
+    say,
+)
 from plurilabel.compare import digest_of, imputer, learner_text
-from plurilabel.datasets import Dataset
 from plurilabel.model_selection import stratified_split
-from plurilabel.persistence import Model
-from plurilabel.thresholds import ThresholdClassifier
+from plurilabel.persistence import Model, save_model
+from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
+FEWEST_FOR_CUT = 20  # rows to learn a cut from
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
 MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
-
-# data -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Source:
-    """Data to learn from, and what the model has to remember of how they were read.
-
-    ``data.X`` is a data frame of typed columns if they come from a table.
-    """
-
-    data: Dataset
-    labels: Any = None
-    text: str | None = None
-    sep: str | None = None
-
-    @property
-    def is_table(self) -> bool:
-        """Whether the columns have still to be encoded."""
-        return hasattr(self.data.X, "iloc")
-
-    def encoder(self, numbers: Any) -> Any:
-        """What turns a table into numbers, not fitted."""
-        return io.table_encoder(self.data.X, text=self.text, numbers=numbers)
-
-    def before(self, learner: Any) -> Any:
-        """What has to come before a learner: None, if it takes the data as they are."""
-        fills = "Imputer" in learner_text(learner)
-        if self.is_table:  # a further one may have missing values, even if this has none
-            return self.encoder("passthrough" if fills else imputer())
-        return imputer() if self.has_missing() and not fills else None
-
-    def has_missing(self) -> bool:
-        """Whether there are missing numbers."""
-        X: Any = self.data.X
-        return has_missing(X.select_dtypes("number") if self.is_table else X)
-
-    def summary(self) -> str:
-        """One line about the data."""
-        data = self.data
-        X: Any = data.X
-        n, q = data.Y.shape
-        what = "sparse feature" if sparse.issparse(X) else "feature"
-        features = counted(X.shape[1], what)
-        if self.is_table:
-            numbers, others = (
-                X.select_dtypes(**{how: "number"}).shape[1] for how in ("include", "exclude")
-            )
-            kinds = {"numbers": numbers, "categories": others - (self.text is not None)}
-            kinds["text"] = int(self.text is not None)
-            found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
-            features = f"{counted(X.shape[1], 'column')} ({listed(found)})"
-        cardinality = float(data.Y.sum()) / n
-        return (
-            f"{data.name or 'data'}: {counted(n, 'row')}, {features}, {counted(q, 'label')}, "
-            f"{cardinality:.2f} of them on a row"
-        )
-
-    def model(self, estimator: Any, notes: dict[str, Any]) -> Model:
-        """What is saved of an estimator that was fitted on these data."""
-        data = self.data
-        about = {"name": data.name, "rows": int(data.Y.shape[0])}
-        about["digest"] = rows_digest(data.X, data.Y)
-        return Model(
-            estimator,
-            data.label_names,
-            data.feature_names,
-            labels=self.labels if self.is_table else None,
-            tag_sep=data.tag_sep,
-            sep=self.sep,
-            sparse_features=sparse.issparse(data.X),
-            notes={"data": about, **notes},
-        )
-
-
-def read_training(data: str, **reading: Any) -> Source:
-    """A standard dataset by name, or a file by path, with how it was read."""
-    found = find(data, encode=False, **reading)
-    if found.X.ndim != 2:
-        raise ValueError(f"{data} holds bags of instances, which no learner here takes")
-    return Source(found, label_option(reading["labels"]), reading["text"], reading["sep"])
-
-
-def rows_digest(X: Any, Y: Any) -> str:
-    """Digest of rows and their labels, whatever the types of index in sparse ones."""
-    return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
-
-
-def _canonical(matrix: Any) -> list[Any]:
-    if not sparse.issparse(matrix):
-        return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
-    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
-    csr.sum_duplicates()
-    csr.eliminate_zeros()
-    return [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64), list(csr.shape)]
-
-
-# training -------------------------------------------------------------------------------------
-
-
-@dataclass
-class Plan:
-    """What is to be fitted: a learner, or a search, with what comes before and around it."""
-
-    learner: Any
-    before: Any = None
-    strategy: str | None = None
-    nonempty: bool = False
-
-    def estimator(self) -> Any:
-        """The whole of it, not fitted."""
-        if not isinstance(self.learner, GridSearchCV):
-            return self._wrapped(self.learner)[0]
-        inner, prefix = self._wrapped(self.learner.estimator)
-        grid = {prefix + name: values for name, values in self.learner.param_grid.items()}
-        return clone(self.learner).set_params(
-            estimator=inner, param_grid=grid, error_score="raise"
-        )
-
-    def plain_names(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Searched parameters by their names as the user wrote them."""
-        prefix = self._wrapped(self.learner.estimator)[1]
-        last = [name.rpartition("__")[2] for name in parameters]
-        return {
-            short if last.count(short) == 1 else name.removeprefix(prefix): value
-            for short, (name, value) in zip(last, parameters.items())
-        }
-
-    def _wrapped(self, learner: Any) -> tuple[Any, str]:
-        """The learner in a pipeline and below a cut, and where its parameters are then."""
-        prefix = ""
-        if self.before is not None:
-            learner = make_pipeline(self.before, learner)
-            prefix = f"{learner.steps[-1][0]}__"
-        if self.strategy is not None:
-            learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
-            prefix = f"estimator__{prefix}"
-        return learner, prefix
-
-
-@dataclass
-class Trained:
-    """What came out: a fitted estimator, and its quality on held-out rows."""
-
-    estimator: Any
-    search: Any = None
-    measures: dict[str, float] = field(default_factory=dict)
-    guessed: dict[str, float] = field(default_factory=dict)
-
-
-class Training:
-    """Data, split once into rows to learn from and rows to test on."""
-
-    def __init__(self, source: Source, holdout: float | None, seed: int) -> None:
-        self.source, self.seed = source, seed
-        data = source.data
-        n, share = data.Y.shape[0], 0.2 if holdout is None else holdout
-        train, self.test = np.arange(n), None
-        self.how = "nothing held out, as asked"
-        if holdout is None and data.train is not None and data.test is not None:
-            train, self.test = data.train, data.test
-            kind = "the published test part"
-        elif share > 0 and n >= FEWEST_HELD_OUT:
-            train, self.test, *_ = stratified_split(
-                train, data.Y, sizes=(1 - share, share), random_state=seed
-            )
-            kind = f"{share:.0%}, stratified"
-        elif share > 0:
-            self.how = f"nothing held out of only {counted(n, 'row')}"
-        if self.test is not None:
-            self.how = f"{counted(len(self.test), 'row')} ({kind})"
-        self.X, self.Y = take_rows(data.X, train), _labels(data.Y[train])
-
-    def run(self, plan: Plan, *, refit: bool = True) -> Trained:
-        """Fit on the training rows, measure on the held-out ones, fit again on all."""
-        data = self.source.data
-        estimator = _fitted(plan.estimator(), self.X, self.Y)
-        search = estimator if isinstance(estimator, GridSearchCV) else None
-        done = Trained(estimator if search is None else search.best_estimator_, search)
-        if self.test is not None:
-            X, Y = take_rows(data.X, self.test), data.Y[self.test]
-            scores = scores_of(done.estimator, X, Y.shape[1])
-            done.measures = metrics.evaluate(Y, scores, done.estimator.predict(X))
-            done.guessed = _guessed(self.Y, Y)
-            if refit:
-                done.estimator = _fitted(clone(done.estimator), data.X, _labels(data.Y))
-        return done
-
-
-def _labels(Y: Any) -> Any:
-    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
-    return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
-
-
-def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
-    try:
-        return estimator.fit(X, Y)
-    except TypeError as error:  # what a learner was given, seldom what we did
-        raise ValueError(f"the learner failed: {error}") from error
-
-
-# quality --------------------------------------------------------------------------------------
-
 SHOWN = (
     "f1",
     "micro_f1",
@@ -241,11 +50,247 @@ SHOWN = (
 )
 
 
-def scores_of(estimator: Any, X: Any, q: int) -> Any:
-    """Scores (n, q), or None from an estimator that only predicts."""
-    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
-        return None
-    return metrics.label_scores(estimator, X, n_labels=q)
+def training_command(function: Any) -> Any:
+    """Options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Training`."""
+
+    def command(**options: Any) -> None:
+        own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
+        function(Training(**options), **own)
+
+    update_wrapper(command, function)
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True,
+            help="Seed of splits and learners.",
+        ),
+        click.option(
+            "--refit/--no-refit", default=True, show_default=True,
+            help="Learn the saved model from all rows, or only from those not held out.",
+        ),
+        click.option(
+            "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
+            help="Share of the rows to measure the model on; 0 for none. By default the published "
+            "test part, or 0.2.",
+        ),
+        click.option(
+            "--threshold", type=click.Choice([*strategy_names(), "none"]), metavar="STRATEGY",
+            help=f"How scores become label sets: {', '.join(strategy_names())}, or none for the "
+            "learner's own cut. By default global with the default learner, else none.",
+        ),
+        click.option(
+            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            help="File for the model.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return click.argument("data", metavar="NAME|FILE")(data_options(command))
+
+
+class Training:
+    """One run of ``fit`` or ``tune``: what was asked for, the data, and what came out.
+
+    Attributes
+    ----------
+    data : Dataset
+        X is a data frame of typed columns if it comes from a table.
+    X, Y : rows to learn from
+    test : ndarray of int or None
+        Rows held out to measure on.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        out: Path,
+        threshold: str | None,
+        holdout: float | None,
+        refit: bool,
+        seed: int,
+        as_json: bool,
+        **reading: Any,
+    ) -> None:
+        check_output(out, data)
+        self.source, self.out, self.holdout, self.refit = data, out, holdout, refit
+        self.threshold, self.seed, self.as_json, self.reading = threshold, seed, as_json, reading
+
+    def say(self, *lines: str) -> None:
+        """Words for a reader: not on stdout if that belongs to JSON."""
+        say(*lines, as_json=self.as_json)
+
+    # data -------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Read the data, say what they are, and split them."""
+        self.data = data = find(self.source, encode=False, **self.reading)
+        if data.X.ndim != 2:
+            raise ValueError(f"{self.source} holds bags of instances, which no learner here takes")
+        self.is_table = hasattr(data.X, "iloc")
+        n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
+        self.say(
+            f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
+            f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} of them on a row"
+        )
+        train, self.test = np.arange(n), None
+        self.how = "nothing held out, as asked"
+        if self.holdout is None and data.train is not None and data.test is not None:
+            train, self.test = data.train, data.test
+            self.how = f"{counted(len(data.test), 'row')} (the published test part)"
+        elif share > 0 and n >= FEWEST_HELD_OUT:
+            train, self.test, *_ = stratified_split(
+                train, data.Y, sizes=(1 - share, share), random_state=self.seed
+            )
+            self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, stratified)"
+        elif share > 0:
+            self.how = f"nothing held out of only {counted(n, 'row')}"
+        self.X, self.Y = take_rows(data.X, train), _labels(data.Y[train])
+
+    def _features(self) -> str:
+        X: Any = self.data.X
+        if not self.is_table:
+            what = "sparse feature" if sparse.issparse(X) else "feature"
+            return counted(X.shape[1], what)
+        text = int(self.reading["text"] is not None)
+        numbers = X.select_dtypes("number").shape[1]
+        kinds = {"numbers": numbers, "categories": X.shape[1] - numbers - text, "text": text}
+        found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
+        return f"{counted(X.shape[1], 'column')} ({listed(found)})"
+
+    def has_missing(self) -> bool:
+        """Whether there are missing numbers."""
+        X: Any = self.data.X
+        return has_missing(X.select_dtypes("number") if self.is_table else X)
+
+    def encoder(self, numbers: Any) -> Any:
+        """What turns a table into numbers, not fitted; None for other data."""
+        text = self.reading["text"]
+        return io.table_encoder(self.data.X, text=text, numbers=numbers) if self.is_table else None
+
+    # the estimator ----------------------------------------------------------------------------
+
+    def prepare(self, learner: Any, *, by_default: bool = False) -> str:
+        """Put around a learner, or a search, what the data need; returns the cut in words."""
+        self.before: Any = None
+        if not by_default:
+            fills = "Imputer" in learner_text(learner)
+            # a further table may have missing values, even if this one has none
+            self.before = self.encoder("passthrough" if fills else imputer())
+            if not self.is_table and self.has_missing() and not fills:
+                self.before = imputer()
+        self.strategy, words = None if self.threshold == "none" else self.threshold, ""
+        if self.threshold is None and by_default:
+            rows, labels = self.Y.shape
+            if rows < FEWEST_FOR_CUT:
+                words = f"the learner's own cut, since fewer than {FEWEST_FOR_CUT} rows teach none"
+            elif rows * labels > MOST_SCORES:
+                words = "the learner's own cut, since a learned one would take too much memory"
+            else:
+                self.strategy = "global"
+                words = "one cut for all labels, the best for micro-F1 on out-of-fold scores"
+        words = words or self.strategy or "the learner's own cut"
+        # where every row has a label, so should predictions
+        self.nonempty = self.strategy is not None and bool((self.Y.sum(axis=1) > 0).all())
+        self.estimator, self.prefix = self._wrapped(learner)
+        more = "; at least one label for each row, as in the data" if self.nonempty else ""
+        return words + more
+
+    def _wrapped(self, learner: Any) -> tuple[Any, str]:
+        """The learner in a pipeline and below a cut, and where its parameters are then."""
+        if isinstance(learner, GridSearchCV):
+            inner, prefix = self._wrapped(learner.estimator)
+            grid = {prefix + name: values for name, values in learner.param_grid.items()}
+            search = clone(learner)
+            return search.set_params(estimator=inner, param_grid=grid, error_score="raise"), prefix
+        prefix = ""
+        if self.before is not None:
+            learner = make_pipeline(self.before, learner)
+            prefix = f"{learner.steps[-1][0]}__"
+        if self.strategy is not None:
+            learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
+            prefix = f"estimator__{prefix}"
+        return learner, prefix
+
+    def plain_names(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Searched parameters by their names as the user wrote them."""
+        last = [name.rpartition("__")[2] for name in parameters]
+        return {
+            short if last.count(short) == 1 else name.removeprefix(self.prefix): value
+            for short, (name, value) in zip(last, parameters.items())
+        }
+
+    # what comes out ---------------------------------------------------------------------------
+
+    def fit(self) -> Any:
+        """Fit on the training rows, measure on the held-out ones, fit again on all.
+
+        Returns the search, if it was one.
+        """
+        fitted = _fitted(self.estimator, self.X, self.Y)
+        search = fitted if isinstance(fitted, GridSearchCV) else None
+        self.estimator = fitted if search is None else search.best_estimator_
+        self.measures: Any = {}
+        if self.test is not None:
+            X, Y = take_rows(self.data.X, self.test), self.data.Y[self.test]
+            scores = scores_of(self.estimator, X, Y.shape[1])
+            self.measures = metrics.evaluate(Y, scores, self.estimator.predict(X))
+            self.guessing = _guessed(self.Y, Y)
+            if self.refit:
+                self.estimator = _fitted(clone(self.estimator), self.data.X, _labels(self.data.Y))
+        return search
+
+    def finish(self, notes: dict[str, Any]) -> None:
+        """Say how good the model is, and save it."""
+        if self.measures:
+            self.say(f"Measured on held-out rows: {self.how}")
+            rows = [
+                [f"{name} {arrow(name)}", f"{self.measures[name]:.3f}", f"{guess:.3f}"]
+                for name, guess in ((name, self.guessing.get(name)) for name in SHOWN)
+                if guess is not None and math.isfinite(self.measures.get(name, math.nan))
+            ]
+            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+            rest = f"from the other {self.Y.shape[0]:,}"
+            again = "learned again from all rows" if self.refit else rest
+            self.say(f"The saved model is {again}.")
+        else:
+            self.say(f"Quality unknown: {self.how}.")
+        tested = 0 if self.test is None else len(self.test)
+        notes |= {
+            "threshold": self.strategy,
+            "nonempty": self.nonempty,
+            "seed": self.seed,
+            "held_out": {"how": self.how, "rows": tested, "measures": self.measures},
+            "learned_rows": "all" if self.refit or not self.measures else "train",
+        }
+        data = self.data
+        about = {"name": data.name, "rows": int(data.Y.shape[0])}
+        labels: Any = label_option(self.reading["labels"]) if self.is_table else None
+        model = Model(
+            self.estimator,
+            data.label_names,
+            data.feature_names,
+            labels=labels,
+            tag_sep=data.tag_sep,
+            sep=self.reading["sep"],
+            sparse_features=sparse.issparse(data.X),
+            notes={"data": about | {"digest": rows_digest(data.X, data.Y)}, **notes},
+        )
+        save_model(self.out, model)
+        self.say(f"Wrote {self.out} ({file_size(self.out.stat().st_size)})")
+        if self.as_json:
+            guessing = self.guessing if self.measures else {}
+            print_json({"model": self.out, **notes, "guessing": guessing})
+
+
+def _labels(Y: Any) -> Any:
+    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
+    return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
+
+
+def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
+    try:
+        return estimator.fit(X, Y)
+    except TypeError as error:  # what a learner was given, seldom what we did
+        raise ValueError(f"the learner failed: {error}") from error
 
 
 def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
@@ -262,17 +307,28 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     return metrics.evaluate(Y_test, scores, labels)
 
 
+def scores_of(estimator: Any, X: Any, q: int) -> Any:
+    """Scores (n, q), or None from an estimator that only predicts."""
+    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
+        return None
+    return metrics.label_scores(estimator, X, n_labels=q)
+
+
 def arrow(measure: str) -> str:
     """Which way is better; in letters that stdout can write."""
     up, down = ("↑", "↓") if can_write("↑↓") else ("+", "-")
     return up if metrics.get_measure(measure).greater_is_better else down
 
 
-def print_quality(done: Trained, *, err: bool) -> None:
-    """The main measures on held-out rows, beside those of guessing."""
-    rows = [
-        [f"{name} {arrow(name)}", f"{done.measures[name]:.3f}", f"{done.guessed[name]:.3f}"]
-        for name in SHOWN
-        if name in done.guessed and math.isfinite(done.measures.get(name, math.nan))
-    ]
-    print_table(["", "model", "same answer for all"], rows, err=err)
+def rows_digest(X: Any, Y: Any) -> str:
+    """Digest of rows and their labels, whatever the types of index in sparse ones."""
+    return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
+
+
+def _canonical(matrix: Any) -> list[Any]:
+    if not sparse.issparse(matrix):
+        return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64), list(csr.shape)]

@@ -1,9 +1,9 @@
 """What is looked at before and after a model file is built, since it may come from anywhere.
 
-Before: the types that it names, and the memory that it would take. After: trees, which compiled
-code follows unchecked. scikit-learn's trees are arrays of nodes that name other nodes, features
-and rows by number. Where they were fitted these numbers are right; in a file that was made to do
-harm they could point anywhere in memory.
+Before: the types that it names, and the memory that it would take. After: numbers that compiled
+code follows unchecked. scikit-learn's trees, for instance, are arrays of nodes that name other
+nodes, features and rows by number. Where they were fitted these numbers are right; in a file that
+was made to do harm they could point anywhere in memory.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import OneHotEncoder
 
 from plurilabel._roster import PACKAGES
 
@@ -118,7 +121,7 @@ def _named_files(schema: bytes) -> set[tuple[Any, str]]:
     return found
 
 
-# trees ----------------------------------------------------------------------------------------
+# numbers that are followed --------------------------------------------------------------------
 
 _NODES = "sklearn.tree._tree.Tree"
 _NEIGHBOURS = ("sklearn.neighbors._kd_tree.KDTree", "sklearn.neighbors._ball_tree.BallTree")
@@ -127,10 +130,11 @@ _BOOSTED = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting."
 _PREDICTOR = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 
-def check_trees(estimator: Any) -> None:
-    """Raise a ValueError if a tree anywhere in an estimator leads out of its arrays."""
-    if not all(_is_sound(part) for part in parts_of(estimator)):
-        raise ValueError("a tree in it leads nowhere")
+def check_numbers(estimator: Any) -> None:
+    """Raise a ValueError if anything in an estimator leads out of its arrays."""
+    for part in parts_of(estimator):
+        if not _is_sound(part):
+            raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
 
 
 def parts_of(root: Any) -> Iterator[Any]:
@@ -158,6 +162,13 @@ def _name(part: Any) -> str:
 
 def _is_sound(part: Any) -> bool:
     name = _name(part)
+    if sparse.issparse(part) and part.format in ("csr", "csc"):
+        part.check_format(full_check=True)
+    if isinstance(part, CountVectorizer):
+        words = getattr(part, "vocabulary_", {})
+        return set(words.values()) == set(range(len(words)))
+    if isinstance(part, OneHotEncoder):
+        return not hasattr(part, "categories_") or _one_hot_is_sound(part)
     if name == _NODES:
         return _nodes_are_sound(part)
     if name in _NEIGHBOURS:
@@ -171,6 +182,24 @@ def _is_sound(part: Any) -> bool:
     if name.startswith(_ENSEMBLES):
         return all(_takes(tree, part) for tree in _trees(part))
     return _takes(part, part)
+
+
+def _one_hot_is_sound(encoder: Any) -> bool:
+    """Whether each category has its place among the columns that the encoder makes."""
+    drops = encoder._drop_idx_after_grouping
+    for j, (values, width) in enumerate(zip(encoder.categories_, encoder._n_features_outs)):
+        codes = np.arange(len(values))
+        if encoder._infrequent_enabled and encoder._default_to_infrequent_mappings[j] is not None:
+            codes = encoder._default_to_infrequent_mappings[j]
+        if drops is not None and drops[j] is not None:
+            codes = codes[codes != drops[j]]
+            codes = codes - (codes > drops[j])
+        if ((codes < 0) | (codes >= width)).any():
+            return False
+        # those of numbers are found by bisection
+        if values.dtype != object and (values[1:] <= values[:-1]).any():
+            return False
+    return True
 
 
 def _lead_on(left: Any, right: Any, inner: Any) -> bool:

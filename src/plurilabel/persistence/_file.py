@@ -1,4 +1,4 @@
-"""Model files: skops, never pickle, and looked through before anything in them is built."""
+"""Model files: skops, never pickle, and audited before anything in them is built."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plurilabel._compat import versions
 from plurilabel.io import default_feature_names, write_atomic
 from plurilabel.persistence._audit import (
     MOST_FEATURES,
-    check_trees,
+    check_numbers,
     parts_of,
     too_large,
     trusted_types,
@@ -35,14 +35,15 @@ _ABOUT = "plurilabel.json"
 
 
 class ModelFileError(ValueError):
-    """A file that is no model file, is broken, or holds something that is not trusted."""
+    """A file that is not a model, is broken, or holds something that is not trusted."""
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
-    """Save a model, as a skops file that appears whole or not at all.
+    """Save a model as a skops file that appears whole or not at all.
 
-    Anyone can load the learner in it with :func:`skops.io.load`, too. Beside it the file has a
-    text, ``plurilabel.json``, with everything else. Needs skops: ``pip install plurilabel[cli]``.
+    :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
+    ``plurilabel.json``, with what the estimator does not know: names, and how tables are read. Needs
+    skops: ``pip install plurilabel[cli]``.
 
     Parameters
     ----------
@@ -92,9 +93,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
-    run, it cannot fill the memory by lying about sizes, and trees cannot lead out of their
-    arrays. Other numbers are not checked: a file that was made to mislead gives wrong answers, and
-    could crash other compiled parts of scikit-learn, such as those of support vector machines.
+    run, it cannot fill the memory by lying about sizes, and trees, encoders and sparse matrices
+    cannot lead out of their arrays. Other numbers are not checked: a file that was made to mislead
+    gives wrong answers, and could crash other compiled parts of scikit-learn, such as those of
+    support vector machines.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     ModelFileError
-        If the file is no model, is broken, is too new, or holds a type that is not trusted.
+        If the file is not a model, is broken, is too new, or holds a type that is not trusted.
     """
     sio = _skops()
     path = os.fspath(path)
@@ -124,8 +126,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             estimator = sio.loads(content, trusted=sorted(trusted_types()))
-        check_trees(estimator)
         _words_from_arrays(estimator)
+        check_numbers(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise
@@ -220,7 +222,7 @@ def _words_from_arrays(estimator: Any) -> None:
 
 
 def _read_about(path: str, content: bytes) -> dict[str, Any]:
-    """The text beside the learner, after a look at the shape of the file."""
+    """The text beside the estimator, after a look at the shape of the file."""
     if content[:1] == b"\x80":
         raise ModelFileError(
             f"{path} is a pickle, which may run anything when it is loaded; "
@@ -233,14 +235,14 @@ def _read_about(path: str, content: bytes) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if _ABOUT not in archive.namelist():
                 raise ModelFileError(
-                    f"{path} is no model of plurilabel: it lacks {_ABOUT}, which "
+                    f"{path} is not a model of plurilabel: it lacks {_ABOUT}, which "
                     "`plurilabel fit` writes"
                 )
             about = json.loads(archive.read(_ABOUT))
         saved, found = str(about["versions"]["plurilabel"]), about["format"]
     except zipfile.BadZipFile:
         raise ModelFileError(
-            f"{path} is no model file, or broken; expected a .skops file of `plurilabel fit`"
+            f"{path} is not a model file, or is broken; expected one that `plurilabel fit` wrote"
         ) from None
     except (ModelFileError, OSError):
         raise
