@@ -41,68 +41,20 @@ from plurilabel.io import read_table, table_encoder
 from plurilabel.persistence import Model, ModelFileError, load_model, save_model
 from plurilabel.persistence._audit import trusted_types
 from plurilabel.thresholds import strategy_names
+from tests.persistence.learners import FORMS, assert_same, fitted
 
 sio = pytest.importorskip("skops.io", reason="model files need skops")
 
 X, Y = make_multilabel_classification(60, 5, n_classes=4, random_state=0)
 NAMES = ("a", "b", "c", "d")
 FEATURES = tuple("vwxyz")
-LEARNERS = [
-    name
-    for name in plurilabel.__all__
-    if isinstance(getattr(plurilabel, name), type)
-    and name not in ("ThresholdClassifier", "BPMLL")  # below
-]
 
 
-def answers(estimator, X):
-    found = {"predict": estimator.predict(X)}
-    for method in ("predict_proba", "decision_function"):
-        if hasattr(estimator, method):
-            found[method] = getattr(estimator, method)(X)
-    return found
-
-
-def assert_same(before, after, X):
-    before, after = answers(before, X), answers(after, X)
-    assert list(before) == list(after)
-    for method, expected in before.items():
-        found = after[method]
-        assert sparse.issparse(found) == sparse.issparse(expected)
-        if sparse.issparse(found):
-            found, expected = found.toarray(), expected.toarray()
-        np.testing.assert_array_equal(found, expected)
-
-
-def small(name):
-    learner = make_learner(name)
-    few = {"n_estimators": 3, "n_models": 3, "n_chains": 3}
-    few |= {"tol": 0.5} if name == "RankSVM" else {}
-    for parameter, value in few.items():
-        if parameter in learner.get_params():
-            learner.set_params(**{parameter: value})
-    for parameter in learner.get_params():
-        if parameter.endswith("random_state"):
-            learner.set_params(**{parameter: 0})
-    return learner
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_learner_comes_back(tmp_path, name, is_sparse):
-    A, B = (sparse.csr_array(X), sparse.csr_array(Y)) if is_sparse else (X, Y)
-    learner = small(name).fit(A, B)
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
-    model = load_model(tmp_path / "m.skops")
-    assert_same(learner, model.estimator, A)
-    assert (model.label_names, model.feature_names) == (NAMES, FEATURES)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_labels_that_every_row_has_or_none(tmp_path, name):
+@pytest.mark.parametrize("text", FORMS)
+def test_labels_that_every_row_has_or_none(tmp_path, text):
     B = Y.copy()
     B[:, 1], B[:, 2] = 1, 0
-    learner = small(name).fit(X, B)
+    learner = fitted(text, X, B)
     save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
     assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
 
@@ -151,13 +103,6 @@ def test_pipelines_and_searches_come_back(tmp_path, learner):
     save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
     back = load_model(tmp_path / "m.skops").estimator
     np.testing.assert_array_equal(back.predict(X), learner.predict(X))
-
-
-def test_a_network_comes_back(tmp_path):
-    pytest.importorskip("torch", reason="BP-MLL is trained with torch")
-    learner = make_learner("BPMLL").set_params(random_state=0).fit(X, Y)
-    save_model(tmp_path / "m.skops", Model(learner, NAMES, FEATURES))
-    assert_same(learner, load_model(tmp_path / "m.skops").estimator, X)
 
 
 def test_a_model_of_a_table_comes_back(tmp_path):

@@ -28,6 +28,7 @@ from plurilabel._roster import PACKAGES
 # Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
 # scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.
 _OTHERS = (
+    "builtins.range",
     "numpy.dtype",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",

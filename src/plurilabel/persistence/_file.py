@@ -42,8 +42,8 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     """Save a model as a skops file that appears whole or not at all.
 
     :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
-    ``plurilabel.json``, with what the estimator does not know: names, and how tables are read. Needs
-    skops: ``pip install plurilabel[cli]``.
+    ``plurilabel.json``, with what the estimator does not know: names, and how tables are read.
+    Needs skops: ``pip install plurilabel[cli]``.
 
     Parameters
     ----------
