@@ -10,6 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import OneHotEncoder
 
+MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
+
 
 def table_encoder(
     frame: Any, *, text: str | None = None, numbers: Any = "passthrough"
@@ -62,11 +64,10 @@ def table_encoder(
            [ 88.,   0.,   0.,   0.]])
     """
     columns: dict[str, list[str]] = {"numbers": [], "categories": [], "declared": []}
-    for name in frame.columns:
+    for name, dtype in frame.dtypes.items():
         if name != text:
-            is_number = frame[name].dtype.kind in "biuf"
-            declared = "declared" if hasattr(frame[name], "cat") else "categories"
-            columns["numbers" if is_number else declared].append(name)
+            kind = "declared" if hasattr(dtype, "categories") else "categories"
+            columns["numbers" if dtype.kind in "biuf" else kind].append(name)
     # beside words, thousands of columns mostly of zeros
     options = {"handle_unknown": "ignore", "sparse_output": text is not None}
     values = [
@@ -79,6 +80,9 @@ def table_encoder(
         "declared": OneHotEncoder(categories=values, **options),
     }
     parts: list[Any] = [(kind, encoders[kind], names) for kind, names in columns.items() if names]
+    numbered = list(frame.columns)[: len(columns["numbers"])]
+    if len(numbered) > MANY_COLUMNS and numbered == columns["numbers"]:
+        parts[0] = ("numbers", numbers, slice(numbered[0], numbered[-1]))
     if text is not None:
         parts.append(("text", TfidfVectorizer(), text))
     return ColumnTransformer(

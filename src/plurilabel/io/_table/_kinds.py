@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from plurilabel._text import NO_YES, NUMBER
 from plurilabel.io._table._frame import CellError, first_repeated
 
+NUMBERS = (Real, Decimal, np.bool_)
 MISSING = {"?", "na", "n/a", "nan", "null", "none"}  # among numbers
 # false and true, no and yes, ...: a column of two such words is a column of 0 and 1
 PAIRS = [set(pair) for pair in zip(list(NO_YES)[::2], list(NO_YES)[1::2])]
@@ -69,7 +70,7 @@ def shown(cell: Any) -> str:
 def _kind(cell: Any) -> str:
     if isinstance(cell, str):
         return "text"
-    if isinstance(cell, Real | Decimal | np.bool_):
+    if isinstance(cell, NUMBERS):
         return "number"
     return "list" if isinstance(cell, list | tuple | np.ndarray) else type(cell).__name__
 
@@ -141,12 +142,12 @@ def _frame(parts: list[dict[str, Any]]) -> Any:
 def _learned(series: Any, name: str) -> dict[str, Any]:
     """The typed columns of a column whose kind is to be found out."""
     if hasattr(series, "cat"):
-        values = [str(value).strip() for value in series.cat.categories]
-        if {value.casefold() for value in values} in PAIRS:
+        texts = [str(value).strip() for value in series.cat.categories]
+        if {text.casefold() for text in texts} in PAIRS:
             return {name: numbers_of(series, name)}
-        return {name: series.cat.rename_categories(values).reset_index(drop=True)}
-    if as_floats(series) is not None:
-        return {name: numbers_of(series, name)}
+        return {name: series.cat.rename_categories(texts).reset_index(drop=True)}
+    if (values := as_floats(series)) is not None:
+        return {name: values}
     cells = cells_of(series)
     kinds = [None if cell is None else _kind(cell) for cell in cells]
     kind = next(filter(None, kinds), "number")
@@ -233,8 +234,9 @@ def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
     for row, cell in enumerate(cells):
         if cell is None:
             continue
+        is_array = isinstance(cell, np.ndarray) and cell.dtype.kind in "biuf"
         fits = _kind(cell) == "list" and len(cell) == length
-        if not fits or any(_kind(value) != "number" for value in cell):
+        if not fits or not (is_array or all(isinstance(value, NUMBERS) for value in cell)):
             problem = f"expected a list of {length} numbers, got {shown(cell)}"
             raise CellError(name, row, problem)
         X[:, row] = cell
