@@ -24,7 +24,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     done = run("fit", mails, *TEXT, "-o", out)
     assert done.status == 0 and done.err == ""
     lines = done.out.splitlines()
-    assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 of them on a row"
+    assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
     assert lines[1].startswith("Learner: logistic regression (C=")
     assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]
     assert lines[3].startswith("Cut of scores into label sets: one cut for all labels")
@@ -86,7 +86,7 @@ def test_held_out_quality_is_that_of_rows_not_seen(run, mails, tmp_path):
 def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
     options = ("fit", mails, *TABLE, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
     done = run(*options, "--no-refit")
-    assert "The saved model is from the other 48." in done.out
+    assert "The saved model is learned from the other 48 rows." in done.out
     model = load_model(tmp_path / "m.skops")
     assert model.notes["learned_rows"] == "train"
     data = io.read(mails, labels="topics", drop=["id", "body"])
@@ -107,7 +107,7 @@ def test_nothing_held_out(run, mails, tmp_path):
     done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
     assert done.status == 0
     assert "Learner: random forest, since 4 rows are too few to compare learners" in done.out
-    assert "the learner's own cut, since fewer than 20 rows teach none" in done.out
+    assert "the learner's own cut, since 20 rows are needed to learn one" in done.out
     assert "Quality unknown: nothing held out of only 4 rows." in done.out
 
 
@@ -216,7 +216,7 @@ def test_a_tag_on_every_row_and_one_tag_only(run, mails_frame, tmp_path):
     assert all("mail" in row.split(";") for row in predicted)
     mails_frame.assign(topics="mail").to_csv(path, index=False)
     done = run("fit", path, *options)
-    assert done.status == 0 and " 1 label, 1.00 of them on a row" in done.out
+    assert done.status == 0 and " 1 label, 1.00 per row" in done.out
     assert "nan" not in done.out  # no pair to rank, so nothing is said of ranking
     assert set(run("predict", model, path).out.splitlines()[1:]) == {"mail"}
 

@@ -111,8 +111,8 @@ def test_new_rows(run, model, tmp_path):
     done = run("predict", model, new, "--id", "note")
     assert done.out == "note,topics\nx,sport\ny,food\nz,food\n"
     assert done.err == (
-        "Note: column 'from' has values that were not there in training and count as none of "
-        "those that were: 'school'\n"
+        "Note: column 'from' has values that were not seen in training and are encoded as zeros: "
+        "'school'\n"
     )
 
 
@@ -162,7 +162,7 @@ def test_a_standard_dataset(run, tmp_path):
     done = run("predict", tmp_path / "m.skops", "digits", "-o", tmp_path / "o.csv")
     assert done.status == 0 and len((tmp_path / "o.csv").read_text().splitlines()) == 1798
     done = run("predict", tmp_path / "m.skops", "digits", "--id", "x")
-    assert done.status == 2 and "--id is for tables, and digits is none" in done.err
+    assert done.status == 2 and "--id is for tables, but digits is not one" in done.err
 
 
 @pytest.mark.parametrize(

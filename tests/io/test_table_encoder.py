@@ -164,7 +164,7 @@ def test_words_and_categories_of_test_rows_stay_out_of_every_fold():
         ),
         (
             {"size": [1]},
-            "of the table learned from, but has only one, 'size'; is sep= right",
+            "of the training table, but has only one, 'size'; is sep= right",
         ),
         (
             FIRST.drop(columns="two"),

@@ -151,8 +151,7 @@ def test_a_table_is_read_as_in_training(films, tmp_path):
     new.write_text("text,kind,length,id\na green red night,c,80,7\n")
     rows = model.read(new)
     assert rows.remarks == [
-        "column 'kind' has values that were not there in training and count as none of those "
-        "that were: 'c'"
+        "column 'kind' has values that were not seen in training and are encoded as zeros: 'c'"
     ]
     assert rows.frame["id"].tolist() == [7]
     encoded = model.encoder.transform(rows.X).toarray()[0]

@@ -200,7 +200,7 @@ def find(
             )
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")
-        raise ValueError(f"{option} is for tables such as CSV and Parquet, and {data} is none")
+        raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     if drop is not None:
         given["drop"] = names_in(drop)
     return io.read(data, labels=columns, **given)

@@ -24,7 +24,7 @@ from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 )
 @training_command
 def fit(training: Training, learner: str | None) -> None:
-    """Learn a model from a dataset, say how good it is, save it.
+    """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .jsonl), or
     ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset such as yeast.
@@ -77,7 +77,7 @@ def fit(training: Training, learner: str | None) -> None:
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
 )
 @click.option(
-    "--measure", default="f1", show_default=True, metavar="NAME", help="What is to be best."
+    "--measure", default="f1", show_default=True, metavar="NAME", help="The measure to optimize."
 )
 @click.option(
     "--cv", type=click.IntRange(2), default=5, show_default=True, help="Stratified folds."
@@ -91,7 +91,7 @@ def fit(training: Training, learner: str | None) -> None:
 )
 @training_command
 def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> None:
-    """Search the best parameters of a learner, save the model.
+    """Search for the best parameters and save the model.
 
     Every combination of the candidates is measured by cross-validation on the rows that are not
     held out. The best is then measured on the held-out rows, learned again from all and saved.

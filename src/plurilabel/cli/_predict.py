@@ -102,7 +102,7 @@ def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:
     if not names:
         return pd.DataFrame(index=range(n))
     if frame is None:
-        raise UsageError(f"--id is for tables, and {data} is none")
+        raise UsageError(f"--id is for tables, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise UsageError(f"--id names a column {missing[0]!r}, which {data} does not have")

@@ -129,7 +129,7 @@ class Training:
         n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
         self.say(
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
-            f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} of them on a row"
+            f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} per row"
         )
         train, self.test = np.arange(n), None
         self.how = "nothing held out, as asked"
@@ -181,7 +181,9 @@ class Training:
         if self.threshold is None and by_default:
             rows, labels = self.Y.shape
             if rows < FEWEST_FOR_CUT:
-                words = f"the learner's own cut, since fewer than {FEWEST_FOR_CUT} rows teach none"
+                words = (
+                    f"the learner's own cut, since {FEWEST_FOR_CUT} rows are needed to learn one"
+                )
             elif rows * labels > MOST_SCORES:
                 words = "the learner's own cut, since a learned one would take too much memory"
             else:
@@ -248,7 +250,7 @@ class Training:
                 if guess is not None and math.isfinite(self.measures.get(name, math.nan))
             ]
             print_table(["", "model", "same answer for all"], rows, err=self.as_json)
-            rest = f"from the other {self.Y.shape[0]:,}"
+            rest = f"learned from the other {self.Y.shape[0]:,} rows"
             again = "learned again from all rows" if self.refit else rest
             self.say(f"The saved model is {again}.")
         else:

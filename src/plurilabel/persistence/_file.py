@@ -76,11 +76,10 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     check_is_fitted(model.estimator)
     with _words_as_arrays(model.estimator):
         content = io.BytesIO(sio.dumps(model.estimator))
-    strange = _untrusted(content.getvalue())
-    if strange:
+    if strange := _untrusted(content.getvalue()):
         raise ValueError(
-            f"a model file cannot hold {strange[0]}, since it could not be loaded again; there "
-            "are only plurilabel's, scikit-learn's and numpy's types"
+            f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
+            "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
     with zipfile.ZipFile(content, "a") as archive:
         archive.writestr(_ABOUT, json.dumps(_about(model), ensure_ascii=False))
@@ -115,11 +114,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     path = os.fspath(path)
     with open(path, "rb") as stream:
         content = stream.read()  # once: what is looked through is what is loaded
-    about = _read_about(path, content)
-    made_by = about["versions"]
+    made_by: dict[str, str] = {}
     try:
-        strange = _untrusted(content)
-        if strange:
+        about = _read_about(path, content)
+        made_by = about["versions"]
+        if strange := _untrusted(content):
             raise ModelFileError(
                 f"{path} is not loaded: it holds {strange[0]}, {_why_strange(strange, made_by)}"
             )
@@ -131,6 +130,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise
+    except zipfile.BadZipFile:
+        raise ModelFileError(
+            f"{path} is not a model file, or is broken; expected one that `plurilabel fit` wrote"
+        ) from None
     except Exception as error:  # whatever a file from elsewhere may lead to
         raise ModelFileError(f"{path} cannot be loaded: {_why(error, made_by)}") from None
     for warning in caught:
@@ -138,8 +141,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
-    others = _other_versions(made_by)
-    if others:
+    if others := _other_versions(made_by):
         warnings.warn(
             f"{path} was saved with {others}; answers may differ, fit it again to be sure",
             stacklevel=2,
@@ -228,26 +230,16 @@ def _read_about(path: str, content: bytes) -> dict[str, Any]:
             f"{path} is a pickle, which may run anything when it is loaded; "
             "plurilabel loads only .skops files, which `plurilabel fit` writes"
         )
-    try:
-        why_not = too_large(content)
-        if why_not:
-            raise ModelFileError(f"{path} is not loaded: {why_not}")
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if _ABOUT not in archive.namelist():
-                raise ModelFileError(
-                    f"{path} is not a model of plurilabel: it lacks {_ABOUT}, which "
-                    "`plurilabel fit` writes"
-                )
-            about = json.loads(archive.read(_ABOUT))
-        saved, found = str(about["versions"]["plurilabel"]), about["format"]
-    except zipfile.BadZipFile:
-        raise ModelFileError(
-            f"{path} is not a model file, or is broken; expected one that `plurilabel fit` wrote"
-        ) from None
-    except (ModelFileError, OSError):
-        raise
-    except Exception as error:
-        raise ModelFileError(f"{path} is broken: {_in_words(error)}") from None
+    if why_not := too_large(content):
+        raise ModelFileError(f"{path} is not loaded: {why_not}")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if _ABOUT not in archive.namelist():
+            raise ModelFileError(
+                f"{path} is not a model of plurilabel: it lacks {_ABOUT}, which "
+                "`plurilabel fit` writes"
+            )
+        about = json.loads(archive.read(_ABOUT))
+    saved, found = str(about["versions"]["plurilabel"]), about["format"]
     if found != FORMAT:
         raise ModelFileError(
             f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "
@@ -271,8 +263,7 @@ def _other_versions(saved: dict[str, str]) -> str:
 
 
 def _why(error: Exception, saved: dict[str, str]) -> str:
-    others = _other_versions(saved)
-    if others:
+    if others := _other_versions(saved):
         return f"it was saved with {others}; install those versions, or fit it again"
     return f"the file is broken ({_in_words(error)})"
 

@@ -126,7 +126,8 @@ class Model:
         data, by_position = self._dataset(source)
         encoder, frame, test = self.encoder, None, None
         kinds = dict.fromkeys(self.feature_names, "numbers")
-        kinds |= {} if encoder is None else io.column_kinds(encoder)
+        if encoder is not None:
+            kinds = io.column_kinds(encoder)
         if data is None:
             table = io.read_further(
                 source,
@@ -141,15 +142,15 @@ class Model:
         else:
             Y, names, test = data.Y, data.label_names, data.test
             X = self._features(data, by_position) if encoder is None else _typed(data, kinds)
-        remarks = []
-        for column, values in (io.unseen_categories(encoder, X) if encoder else {}).items():
-            remarks.append(
-                f"column {column!r} has values that were not there in training and count as none "
-                f"of those that were: {_quoted(values)}"
-            )
         if encoder is None:
-            # dense or sparse as in training; of the same size, so that it was meant to fit
+            # dense or sparse as in training, which was of the same width
             X = sparse.csr_array(X) if self.sparse_features else dense(X)
+        unseen = {} if encoder is None else io.unseen_categories(encoder, X)
+        remarks = [
+            f"column {column!r} has values that were not seen in training and are encoded as "
+            f"zeros: {_quoted(values)}"
+            for column, values in unseen.items()
+        ]
         if not with_labels:
             return ModelRows(X, None, frame, remarks, test)
         Y, strange = self._labels(Y, names, by_position)

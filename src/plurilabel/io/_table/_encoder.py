@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
@@ -86,9 +87,7 @@ def table_encoder(
     if text is not None:
         parts.append(("text", TfidfVectorizer(), text))
     return ColumnTransformer(
-        parts,
-        sparse_threshold=1.0,
-        verbose_feature_names_out=text is not None and len(parts) > 1,
+        parts, sparse_threshold=1.0, verbose_feature_names_out=text is not None and len(parts) > 1
     )
 
 
@@ -103,8 +102,8 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        "categories" for columns of a one-hot encoder, "text" for a single column that was given
-        by its name alone, as a vectorizer takes it, "numbers" for all others.
+        "categories" for columns of an encoder with ``categories_``, "text" for a column that was
+        given by its name alone, as a vectorizer takes it, "numbers" for all others.
 
     Examples
     --------
@@ -147,7 +146,8 @@ def unseen_categories(encoder: ColumnTransformer, frame: Any) -> dict[str, list[
 
 
 def _categories(encoder: ColumnTransformer) -> Iterator[tuple[str, set[str]]]:
-    """Columns of one-hot encoders, each with the values it had in training."""
+    """Columns of categories, each with the values it had in training."""
     for _, part, columns in encoder.transformers_:
-        if isinstance(part, OneHotEncoder):
+        part = part[-1] if isinstance(part, Pipeline) else part
+        if hasattr(part, "categories_"):
             yield from ((name, set(known)) for name, known in zip(columns, part.categories_))

@@ -112,7 +112,7 @@ def typed_like(frame: Any, kinds: Mapping[str, str]) -> Any:
     if missing := [name for name in parts_of if name not in there]:
         few = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
         columns = "the column" if len(missing) == 1 else f"{len(missing)} columns,"
-        what = f"the {len(parts_of)} feature columns of the table learned from"
+        what = f"the {len(parts_of)} feature columns of the training table"
         if len(there) == 1:
             what += f", but has only one, {frame.columns[0]!r}; is sep= right?"
         raise ValueError(f"the table lacks {columns} {few}; it must have {what}")

@@ -23,11 +23,7 @@ _CELLS_AT_ONCE = 1 << 18
 
 
 def write_table(
-    path: str | os.PathLike[str],
-    dataset: Dataset,
-    *,
-    tags: str | None = None,
-    tag_sep: str = ";",
+    path: str | os.PathLike[str], dataset: Dataset, *, tags: str | None = None, tag_sep: str = ";"
 ) -> None:
     """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
 
