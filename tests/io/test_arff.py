@@ -913,3 +913,15 @@ def test_xml_that_cannot_be_written(tmp_path, names, parents, message):
     with pytest.raises(ValueError, match=message):
         write_label_xml(tmp_path / "l.xml", names, parents)
     assert not list(tmp_path.iterdir())
+
+
+def test_labels_may_be_missing(tmp_path):
+    """As in rows whose labels are to be predicted."""
+    path = tmp_path / "a.arff"
+    path.write_text("@relation r\n@attribute x numeric\n@attribute red {0,1}\n@data\n1.5,1\n2,0\n")
+    with pytest.raises(ValueError, match="blue"):
+        read_arff(path, ["blue", "red"])
+    data = read_arff(path, ["blue", "red"], missing_labels="ignore")
+    assert (data.feature_names, data.label_names) == (("x",), ("red",))
+    data = read_arff(path, ["blue"], missing_labels="ignore")
+    assert (data.feature_names, data.Y.shape) == (("x", "red"), (2, 0))

@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from plurilabel.io import (
     column_kinds,
@@ -153,6 +154,32 @@ def test_words_and_categories_of_test_rows_stay_out_of_every_fold():
         for test in ((0, 1), (2, 3), (4, 5))
     ]
     assert seen == [1 + 4 + count for count in words]
+
+
+def test_many_columns_of_numbers():
+    """As a slice, since scikit-learn looks up names of a list one by one; still by name."""
+    names = [f"c{j}" for j in range(1200)]
+    frame = pd.DataFrame(np.arange(2400.0).reshape(2, 1200), columns=names).assign(k=["a", "b"])
+    encoder = table_encoder(frame).fit(frame)
+    assert encoder.transformers[0][2] == slice("c0", "c1199")
+    assert list(encoder.get_feature_names_out()) == [*names, "k_a", "k_b"]
+    turned = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(encoder.transform(turned), encoder.transform(frame))
+    assert set(column_kinds(encoder).items()) >= {("c7", "numbers"), ("k", "categories")}
+
+
+def test_kinds_of_other_encoders():
+    """Of a pipeline for categories, and of a column of text beside it."""
+    frame = pd.DataFrame({"n": [1.0, 2], "k": ["a", "b"], "t": ["red", "blue"]})
+    encoder = ColumnTransformer(
+        [
+            ("k", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["k"]),
+            ("t", TfidfVectorizer(), "t"),
+        ],
+        remainder="passthrough",
+    ).fit(frame)
+    assert column_kinds(encoder) == {"n": "numbers", "k": "categories", "t": "text"}
+    assert unseen_categories(encoder, frame.assign(k=["b", "c"])) == {"k": ["c"]}
 
 
 @pytest.mark.parametrize(

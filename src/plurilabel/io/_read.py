@@ -68,4 +68,4 @@ def read(
         )
     if isinstance(labels, int):
         raise ValueError(f"labels must name columns of {path.name}, got the number {labels}")
-    return read_table(path, labels=labels, **options)
+    return read_table(path, labels=labels, **{"format": format, **options})

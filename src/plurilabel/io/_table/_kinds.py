@@ -90,7 +90,7 @@ def typed_frame(frame: Any, columns: Sequence[str], text: str | None = None) -> 
         if not any(re.search(r"\b\w\w", cell) for cell in texts):  # what scikit-learn calls words
             raise CellError(text, None, "expected text, got no words")
         parts.append({text: texts})
-    if (twice := first_repeated(name for part in parts for name in part)) is not None:
+    if (twice := first_repeated([name for part in parts for name in part])) is not None:
         raise ValueError(f"two columns would give a feature {twice!r}: rename one of them")
     return _frame(parts)
 

@@ -152,6 +152,7 @@ def read_table(
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
     as_text = [column for column in (labels, text) if isinstance(column, str)]
     table = open_frame(path, sep=sep, format=format, as_text=as_text)
+    name = table.name if name is None else name
     with table.located():
         used = _feature_columns(list(table.frame.columns), labels, features, text, drop)
         Y: Matrix
@@ -176,7 +177,7 @@ def read_table(
         Y,
         tuple(feature_names.tolist()),
         tuple(found),
-        name=table.name if name is None else name,
+        name=name,
         tag_sep=tag_sep,
     )
 
