@@ -23,7 +23,7 @@ class Dataset:
     ----------
     X : ndarray or csr_array of shape (n, d)
         Features as numbers, float64; NaN where a value is missing. For bags of instances:
-        shape (n, instances, d).
+        shape (n, instances, d). For a table that is not encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
         0/1 labels, int64; sparse where the source is.
     feature_names, label_names : sequence of str
@@ -34,6 +34,8 @@ class Dataset:
     name, citation : str
     label_parents : tuple of int, or None
         For labels in a hierarchy: the column of each label's parent, -1 for a root.
+    tag_sep : str or None
+        For labels that were tags in one cell of a table: what separated them.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Dataset:
     name: str = ""
     citation: str = ""
     label_parents: tuple[int, ...] | None = None
+    tag_sep: str | None = None
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]

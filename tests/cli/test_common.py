@@ -115,7 +115,7 @@ def test_find_reads_files_and_standard_datasets(tmp_path):
         with pytest.raises(ValueError, match="needs no --labels or other options"):
             find("digits", **options)
     with pytest.raises(
-        ValueError, match="--text is for tables such as CSV and Parquet, and .*arff"
+        ValueError, match="--text is for tables such as CSV and Parquet, but .*arff"
     ):
         find(str(tmp_path / "a.arff"), labels="-1", text="id")
     with pytest.raises(ValueError, match="is a folder; expected a file or the name of a standard"):
@@ -129,7 +129,7 @@ def test_data_options_are_those_that_find_takes():
         pass
 
     names = {parameter.name for parameter in command.params}
-    assert names == set(signature(find).parameters) - {"data"}
+    assert names == set(signature(find).parameters) - {"data", "encode"}
 
 
 def test_json_has_no_nan(capsys):

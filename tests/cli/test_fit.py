@@ -24,7 +24,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     done = run("fit", mails, *TEXT, "-o", out)
     assert done.status == 0 and done.err == ""
     lines = done.out.splitlines()
-    assert lines[0] == "mails: 60 rows, 11 sparse features, 3 labels, 1.58 of them on a row"
+    assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
     assert lines[1].startswith("Learner: logistic regression (C=")
     assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]
     assert lines[3].startswith("Cut of scores into label sets: one cut for all labels")
@@ -78,14 +78,15 @@ def test_held_out_quality_is_that_of_rows_not_seen(run, mails, tmp_path):
     X = np.where(np.isnan(data.X), median, data.X)
     model = load_model(out)
     np.testing.assert_array_equal(
-        model.estimator.predict_proba(data.X), MLkNN(3).fit(X, data.Y).predict_proba(X)
+        model.estimator.predict_proba(model.read(mails).X),
+        MLkNN(3).fit(X, data.Y).predict_proba(X),
     )
 
 
 def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
     options = ("fit", mails, *TABLE, "--learner", "MLkNN(3)", "-o", tmp_path / "m.skops")
     done = run(*options, "--no-refit")
-    assert "The saved model is from the other 48." in done.out
+    assert "The saved model is learned from the other 48 rows." in done.out
     model = load_model(tmp_path / "m.skops")
     assert model.notes["learned_rows"] == "train"
     data = io.read(mails, labels="topics", drop=["id", "body"])
@@ -93,7 +94,7 @@ def test_no_refit_keeps_the_model_of_the_training_part(run, mails, tmp_path):
     median = np.nanmedian(X, axis=0)
     learner = MLkNN(3).fit(np.where(np.isnan(X), median, X), Y)
     np.testing.assert_array_equal(
-        model.estimator.predict_proba(data.X),
+        model.estimator.predict_proba(model.read(mails).X),
         learner.predict_proba(np.where(np.isnan(data.X), median, data.X)),
     )
 
@@ -106,7 +107,7 @@ def test_nothing_held_out(run, mails, tmp_path):
     done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
     assert done.status == 0
     assert "Learner: random forest, since 4 rows are too few to compare learners" in done.out
-    assert "the learner's own cut, since fewer than 20 rows teach none" in done.out
+    assert "the learner's own cut, since 20 rows are needed to learn one" in done.out
     assert "Quality unknown: nothing held out of only 4 rows." in done.out
 
 
@@ -163,8 +164,9 @@ def test_thresholds(run, mails, tmp_path):
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
     spec = "SimpleImputer(strategy='constant', fill_value=9) | MLkNN(3)"
     run("fit", mails, *TABLE, "--learner", spec, "-o", tmp_path / "m.skops")
-    steps = [name for name, _ in load_model(tmp_path / "m.skops").estimator.steps]
-    assert steps == ["simpleimputer", "mlknn"]
+    encoder, learner = load_model(tmp_path / "m.skops").estimator
+    assert [name for name, _ in learner.steps] == ["simpleimputer", "mlknn"]
+    assert "Imputer" not in repr(encoder)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ def test_a_tag_on_every_row_and_one_tag_only(run, mails_frame, tmp_path):
     assert all("mail" in row.split(";") for row in predicted)
     mails_frame.assign(topics="mail").to_csv(path, index=False)
     done = run("fit", path, *options)
-    assert done.status == 0 and " 1 label, 1.00 of them on a row" in done.out
+    assert done.status == 0 and " 1 label, 1.00 per row" in done.out
     assert "nan" not in done.out  # no pair to rank, so nothing is said of ranking
     assert set(run("predict", model, path).out.splitlines()[1:]) == {"mail"}
 
@@ -223,7 +225,7 @@ def test_one_row(run, tmp_path):
     (tmp_path / "one.csv").write_text("x,tags\n3,sun;sea\n")
     done = run("fit", tmp_path / "one.csv", "--labels", "tags", "-o", tmp_path / "m.skops")
     assert done.status == 0 and "1 rows" not in done.out
-    assert "one: 1 row, 1 feature, 2 labels" in done.out
+    assert "one: 1 row, 1 column (1 of numbers), 2 labels" in done.out
     assert "since 1 row is too few to compare learners" in done.out
     done = run("predict", tmp_path / "m.skops", tmp_path / "one.csv", "-o", tmp_path / "p.csv")
     assert "p.csv (1 row)\n" in done.err
@@ -319,5 +321,5 @@ def test_parquet_with_label_columns(run, tmp_path):
     frame.to_parquet(tmp_path / "c.parquet")
     done = run("fit", tmp_path / "c.parquet", "--labels", "red,blue", "--learner", "MLkNN(3)",
                "-o", tmp_path / "m.skops")  # fmt: skip
-    assert done.status == 0 and "c: 40 rows, 2 features, 2 labels" in done.out
+    assert done.status == 0 and "c: 40 rows, 2 columns (2 of numbers), 2 labels" in done.out
     assert load_model(tmp_path / "m.skops").labels == ["red", "blue"]

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("skops", reason="model files need skops")
 
 from plurilabel import MLkNN, datasets, metrics
-from plurilabel.cli import _predict, _predictions
+from plurilabel.cli import _predict
 from plurilabel.datasets import Dataset
 from plurilabel.io import write_table
 from plurilabel.persistence import Model, load_model, save_model
@@ -60,7 +60,7 @@ def test_tags_on_stdout(run, model, mails, expected, mails_frame):
 def test_files_with_scores_and_ids(
     run, model, mails, expected, mails_frame, tmp_path, suffix, at_once, monkeypatch
 ):
-    monkeypatch.setattr(_predictions, "_SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(_predict, "_SCORES_AT_ONCE", at_once)
     sets, scores = expected
     out = tmp_path / f"out.{suffix}"
     done = run("predict", model, mails, "--id", "id,length", "--scores", "-o", out)
@@ -105,12 +105,13 @@ def test_the_best_labels(run, model, mails, expected, tmp_path, suffix):
 def test_new_rows(run, model, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(
-        "note,from,body,length\nx,club,ball goal team,3\ny,shop,bread soup,\nz,school,bread,3\n"
+        "note,from,body,length\nx,club,ball goal team,3\ny,shop,bread soup,\n"
+        "z,school,bread soup cheese,3\n"
     )
     done = run("predict", model, new, "--id", "note")
     assert done.out == "note,topics\nx,sport\ny,food\nz,food\n"
     assert done.err == (
-        "Note: column 'from' has values that were not there in training, taken as missing: "
+        "Note: column 'from' has values that were not seen in training and are encoded as zeros: "
         "'school'\n"
     )
 
@@ -161,14 +162,14 @@ def test_a_standard_dataset(run, tmp_path):
     done = run("predict", tmp_path / "m.skops", "digits", "-o", tmp_path / "o.csv")
     assert done.status == 0 and len((tmp_path / "o.csv").read_text().splitlines()) == 1798
     done = run("predict", tmp_path / "m.skops", "digits", "--id", "x")
-    assert done.status == 2 and "--id is for tables, and digits is none" in done.err
+    assert done.status == 2 and "--id is for tables, but digits is not one" in done.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["none.skops", "mails.csv"], 1, "none.skops: No such file or directory"),
-        (["mails.csv", "mails.csv"], 1, "mails.csv is no model file, or broken"),
+        (["mails.csv", "mails.csv"], 1, "mails.csv is not a model file, or is broken"),
         (["m.skops", "none.csv"], 1, "there is no file none.csv"),
         (["m.skops", "mails.csv", "-o", "mails.csv"], 2, "-o mails.csv would overwrite the input"),
         (["m.skops", "mails.csv", "-o", "m.skops"], 2, "-o must name a file that ends in .csv"),

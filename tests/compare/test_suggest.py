@@ -1,12 +1,16 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_multilabel_classification
+from sklearn.preprocessing import MaxAbsScaler
 
 from plurilabel import metrics
 from plurilabel.compare import _suggest
 from plurilabel.compare._suggest import suggest_learner
+from plurilabel.io import table_encoder
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 X, Y = make_multilabel_classification(90, 6, n_classes=4, random_state=1)
@@ -117,9 +121,34 @@ def test_numbers_beside_words(few_trees):
     numbers = rng.normal(size=(90, 1)) * 1e6
     A = sparse.csr_array(np.hstack([numbers, words]))
     plain = suggest_learner(A, Y).compared["ML-kNN"]
-    scaled = suggest_learner(A, Y, n_numbers=1)
+    encoder = ColumnTransformer(
+        [("numbers", MaxAbsScaler(), [0])], remainder="passthrough", sparse_threshold=1.0
+    )
+    scaled = suggest_learner(A, Y, encoder=encoder)
     assert scaled.compared["ML-kNN"] > plain + 0.05
     assert sparse.issparse(scaled.estimator[:-1].fit_transform(A))
+
+
+def test_a_table_is_encoded_in_each_fold(few_trees):
+    """Twin: the folds by hand, each with categories and words of its training rows only."""
+    words = np.array(["red", "green", "blue", "grey"])
+    frame = pd.DataFrame(
+        {
+            "text": [" ".join([*words[row == 1], f"word{i}"]) for i, row in enumerate(Y)],
+            "kind": [f"k{i % 7}" for i in range(90)],
+        }
+    )
+    encoder = table_encoder(frame, text="text")
+    found = suggest_learner(frame, Y, encoder=encoder, random_state=3)
+    assert list(found.compared) == SPARSE and found.estimator.steps[0][1] is encoder
+    values = []
+    for train, test in IterativeStratifiedKFold(3, shuffle=True, random_state=3).split(X, Y):
+        first = clone(encoder).fit(frame.iloc[train])
+        A, B = (first.transform(frame.iloc[rows]) for rows in (train, test))
+        assert A.shape[1] < clone(encoder).fit_transform(frame).shape[1]
+        learner = clone(found.estimator[-1]).fit(A, Y[train])
+        values.append(metrics.average_precision(Y[test], learner.predict_proba(B)))
+    assert found.compared[found.name] == pytest.approx(np.mean(values), abs=1e-12)
 
 
 def test_labels_that_never_or_always_occur(few_trees):

@@ -1,6 +1,4 @@
-"""The features of a first table, made again from further ones."""
-
-import json
+"""Typed columns of a first table, the encoder for them, and further tables."""
 
 import numpy as np
 import pandas as pd
@@ -8,43 +6,69 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from plurilabel.io._table._encoder import TableEncoder
-from plurilabel.io._table._open import open_table
-from plurilabel.io._table._read import read_table
+from plurilabel.io import (
+    column_kinds,
+    read_further,
+    read_table,
+    table_encoder,
+    unseen_categories,
+)
 
 NAN = np.nan
 FIRST = pd.DataFrame(
     {
-        "size": [1.5, 2, NAN, 4],
         "kind": ["a", "b", "c", ""],
+        "size": [1.5, 2, NAN, 4],
         "two": ["m", "f", "f", "m"],
         "yes": ["Yes", "no", "NO", "yes"],
         "vec": [[1, 2], [3, 4], None, [5, 6]],
+        "l": [0, 1, 0, 1],
     }
 )
 
 
-def again(encoder):
-    return TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+def fitted(first, text=None, features=None):
+    """A fitted encoder, and the typed columns that it was fitted on."""
+    frame = first if "l" in first else first.assign(l=0)
+    X = read_table(frame, labels=["l"], text=text, features=features, encode=False).X
+    return table_encoder(X, text=text).fit(X), X
 
 
-@pytest.mark.parametrize("through_json", [False, True])
-def test_further_tables(through_json):
-    encoder = TableEncoder().fit(FIRST)
-    if through_json:
-        encoder = again(encoder)
-    assert encoder.feature_names == (
-        "size", "kind=a", "kind=b", "kind=c", "two=m", "yes", "vec[0]", "vec[1]"
-    )  # fmt: skip
-    X = [
-        [1.5, 1, 0, 0, 1, 1, 1, 2],
-        [2, 0, 1, 0, 0, 0, 3, 4],
-        [NAN, 0, 0, 1, 0, 0, NAN, NAN],
-        [4, NAN, NAN, NAN, 1, 1, 5, 6],
+def test_typed_columns():
+    encoder, X = fitted(FIRST)
+    assert isinstance(encoder, ColumnTransformer)
+    assert list(X.columns) == ["kind", "size", "two", "yes", "vec[0]", "vec[1]"]
+    assert [str(dtype) for dtype in X.dtypes] == ["object", "float64", "object", *["float64"] * 3]
+    assert X["kind"].tolist()[:3] == ["a", "b", "c"] and np.isnan(X["kind"][3])
+    assert X["yes"].tolist() == [1, 0, 0, 1]
+    assert column_kinds(encoder) == {
+        "kind": "categories", "size": "numbers", "two": "categories", "yes": "numbers",
+        "vec[0]": "numbers", "vec[1]": "numbers",
+    }  # fmt: skip
+
+
+def test_further_tables():
+    encoder, X = fitted(FIRST)
+    assert encoder.get_feature_names_out().tolist() == [
+        "size", "yes", "vec[0]", "vec[1]", "kind_a", "kind_b", "kind_c", "kind_nan", "two_f",
+        "two_m",
+    ]  # fmt: skip
+    expected = [
+        [1.5, 1, 1, 2, 1, 0, 0, 0, 0, 1],
+        [2, 0, 3, 4, 0, 1, 0, 0, 1, 0],
+        [NAN, 0, NAN, NAN, 0, 0, 1, 0, 1, 0],
+        [4, 1, 5, 6, 0, 0, 0, 1, 0, 1],
     ]
-    np.testing.assert_array_equal(encoder.transform(FIRST), X)
+    np.testing.assert_array_equal(encoder.transform(X), expected)
+    assert unseen_categories(encoder, X) == {}
     # another order, another column, other rows, a value never seen, numbers as text
     further = pd.DataFrame(
         {
@@ -56,9 +80,10 @@ def test_further_tables(through_json):
             "size": ["2.5"],
         }
     )
-    np.testing.assert_array_equal(encoder.transform(further), [[2.5, 0, 1, 0, NAN, 1, 7, 8]])
-    assert encoder.unseen(further) == {"two": ["x"]}
-    assert encoder.unseen(FIRST) == {}
+    rows = read_further(further, column_kinds(encoder))
+    assert rows.Y is None and rows.frame["other"].tolist() == ["?"]
+    np.testing.assert_array_equal(encoder.transform(rows.X), [[2.5, 1, 7, 8, 0, 1, 0, 0, 0, 0]])
+    assert unseen_categories(encoder, rows.X) == {"two": ["x"]}
 
 
 @pytest.mark.parametrize(
@@ -67,53 +92,106 @@ def test_further_tables(through_json):
         # what pandas makes of a column depends on all its cells
         ([True, False, True], ["True", None, "false"], [[1], [NAN], [0]]),
         ([True, False, True], [1, 0, 1], [[1], [0], [1]]),
-        (["1", "a", "b"], [1, 1.0, NAN], [[1, 0, 0], [1, 0, 0], [NAN] * 3]),
-        (["true", "False", "x"], [True, False, True], [[NAN] * 3, [1, 0, 0], [NAN] * 3]),
+        (["1", "a", "b"], [1, 1.0, NAN], [[1, 0, 0], [1, 0, 0], [0] * 3]),
+        (["true", "False", "x"], [True, False, True], [[0] * 3, [1, 0, 0], [0] * 3]),
         (["no", "yes", "no"], pd.Categorical(["YES", None, "No"]), [[1], [NAN], [0]]),
-        (pd.Categorical(["u", "v", "w"]), ["w", "", "z"], [[0, 0, 1], [NAN] * 3, [NAN] * 3]),
+        (pd.Categorical(["u", "v", "w"]), ["w", "", "z"], [[0, 0, 1], [0] * 3, [0] * 3]),
         (pd.Categorical([" u", "v", "w"]), ["u", "v", "v"], [[1, 0, 0], [0, 1, 0], [0, 1, 0]]),
+        (["u", "v", ""], ["", "v", "z"], [[0, 0, 1], [0, 1, 0], [0] * 3]),
         ([1, 2, 3], ["4", "NA", ""], [[4], [NAN], [NAN]]),
         ([1, 2, 3], [None, None, None], [[NAN]] * 3),
     ],
 )
 def test_later_cells_of_other_types(first, later, X):
-    encoder = again(TableEncoder().fit(pd.DataFrame({"c": first})))
-    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"c": later})), X)
+    encoder, _ = fitted(pd.DataFrame({"c": first}))
+    rows = read_further(pd.DataFrame({"c": later}), column_kinds(encoder))
+    np.testing.assert_array_equal(encoder.transform(rows.X), X)
 
 
 def test_words_and_their_weights_stay():
     first = pd.DataFrame({"text": ["red house", "red door", "", "big red"], "n": [1, 2, 3, 4]})
     later = pd.DataFrame({"n": [5, 6], "text": ["a blue HOUSE, red", None]})
     vectorizer = TfidfVectorizer().fit(first["text"])
-    encoder = again(TableEncoder().fit(first, text="text"))
-    assert encoder.feature_names == ("big", "door", "house", "red")
-    X = encoder.transform(later)
-    assert isinstance(X, sparse.csr_array)
+    encoder, _ = fitted(first, "text")
+    assert encoder.get_feature_names_out().tolist() == ["big", "door", "house", "red"]
+    X = encoder.transform(read_further(later, column_kinds(encoder)).X)
+    assert sparse.issparse(X)
     texts = later["text"].fillna("")
     np.testing.assert_array_equal(X.toarray(), vectorizer.transform(texts).toarray())
-    both = again(TableEncoder().fit(first, ["n"], "text"))
-    assert both.feature_names == ("n", "text:big", "text:door", "text:house", "text:red")
+    both, _ = fitted(first, "text", ["n"])
+    assert both.get_feature_names_out().tolist() == [
+        "numbers__n", "text__big", "text__door", "text__house", "text__red"
+    ]  # fmt: skip
     np.testing.assert_array_equal(
-        both.transform(later).toarray(), np.column_stack([[5, 6], X.toarray()])
+        both.transform(read_further(later, column_kinds(both)).X).toarray(),
+        np.column_stack([[5, 6], X.toarray()]),
     )
 
 
-def test_words_of_some_rows_only():
-    frame = pd.DataFrame({"text": ["red house", "red door", "green tree"]})
-    encoder = TableEncoder().fit(frame, text="text", word_rows=np.array([0, 1]))
-    twin = TfidfVectorizer().fit(["red house", "red door"])
-    assert encoder.feature_names == ("door", "house", "red")
-    np.testing.assert_array_equal(
-        encoder.transform(frame).toarray(), twin.transform(frame["text"]).toarray()
+def test_words_and_categories_of_test_rows_stay_out_of_every_fold():
+    frame = pd.DataFrame(
+        {
+            "text": ["red house", "green door", "blue day", "red night", "green tree", "blue sea"],
+            "kind": ["a", "b", "c", "d", "e", "f"],
+            "n": [1, NAN, 3, 4, NAN, 6],
+            "tags": ["u", "v", "u", "v", "u;v", "v"],
+        }
     )
+    data = read_table(frame, labels="tags", text="text", features=["kind", "n"], encode=False)
+    encoder = table_encoder(data.X, text="text", numbers=SimpleImputer())
+    seen = []
+
+    class Spy(KNeighborsClassifier):
+        def fit(self, X, y):
+            seen.append(X.shape[1])
+            return super().fit(X, y)
+
+    Y = data.Y.toarray()
+    cross_val_predict(make_pipeline(encoder, Spy(1)), data.X, Y, cv=KFold(3))
+    # each fold: one number, four kinds, and the words of four texts
+    words = [
+        len({word for i in range(6) if i not in test for word in frame["text"][i].split()})
+        for test in ((0, 1), (2, 3), (4, 5))
+    ]
+    assert seen == [1 + 4 + count for count in words]
+
+
+def test_many_columns_of_numbers():
+    """As a slice, since scikit-learn looks up names of a list one by one; still by name."""
+    names = [f"c{j}" for j in range(1200)]
+    frame = pd.DataFrame(np.arange(2400.0).reshape(2, 1200), columns=names).assign(k=["a", "b"])
+    encoder = table_encoder(frame).fit(frame)
+    assert encoder.transformers[0][2] == slice("c0", "c1199")
+    assert list(encoder.get_feature_names_out()) == [*names, "k_a", "k_b"]
+    turned = frame[frame.columns[::-1]]
+    np.testing.assert_array_equal(encoder.transform(turned), encoder.transform(frame))
+    assert set(column_kinds(encoder).items()) >= {("c7", "numbers"), ("k", "categories")}
+
+
+def test_kinds_of_other_encoders():
+    """Of a pipeline for categories, and of a column of text beside it."""
+    frame = pd.DataFrame({"n": [1.0, 2], "k": ["a", "b"], "t": ["red", "blue"]})
+    encoder = ColumnTransformer(
+        [
+            ("k", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["k"]),
+            ("t", TfidfVectorizer(), "t"),
+        ],
+        remainder="passthrough",
+    ).fit(frame)
+    assert column_kinds(encoder) == {"n": "numbers", "k": "categories", "t": "text"}
+    assert unseen_categories(encoder, frame.assign(k=["b", "c"])) == {"k": ["c"]}
 
 
 @pytest.mark.parametrize(
     ("later", "message"),
     [
         (
+            {"size": [1], "o": [2]},
+            "the table lacks 4 columns, 'kind', 'two', 'yes', 'vec'; it must have the 5 feature",
+        ),
+        (
             {"size": [1]},
-            "the table lacks 4 columns, 'kind', 'two', 'yes', 'vec'; it must have the 5",
+            "of the training table, but has only one, 'size'; is sep= right",
         ),
         (
             FIRST.drop(columns="two"),
@@ -122,10 +200,9 @@ def test_words_of_some_rows_only():
     ],
 )
 def test_missing_columns_are_named(later, message):
-    encoder = TableEncoder().fit(FIRST)
-    for method in (encoder.transform, encoder.unseen):
-        with pytest.raises(ValueError, match=message):
-            method(pd.DataFrame(later))
+    encoder, _ = fitted(FIRST)
+    with pytest.raises(ValueError, match=message):
+        read_further(pd.DataFrame(later), column_kinds(encoder))
 
 
 @pytest.mark.parametrize(
@@ -136,39 +213,47 @@ def test_missing_columns_are_named(later, message):
             "x,l\n1,0\n?,1\nbig,1\n",
             "line 4: column 'x': expected a number, got 'big'",
         ),
+        # words for yes and no, or numbers, but not both
+        ("x,l\n1,0\n2,1\n", "x,l\n2,0\nno,1\n", "line 3: column 'x': expected a number, got 'no'"),
+        ("x,l\nno,0\nyes,1\n", "x,l\nno,0\nx,1\n", "line 2: column 'x': expected a number, got"),
         (
-            '{"x": [1, 2]}\n',
+            '{"x": [1, 2], "l": 0}\n',
             '{"x": [1, 2]}\n{"x": [1]}\n',
             "line 2: column 'x': expected a list of 2 numbers",
         ),
         (
-            '{"x": [1, 2]}\n',
+            '{"x": [1, 2], "l": 0}\n',
             '{"x": 5}\n',
             "line 1: column 'x': expected a list of 2 numbers, got 5",
         ),
         (
-            '{"x": 1}\n',
+            '{"x": 1, "l": 0}\n',
             '{"x": 1}\n{"x": {"a": 1}}\n',
-            "line 2: column 'x': expected a number or text, got",
+            "line 2: column 'x': expected a number, got",
         ),
-        ('{"x": 1}\n', '{"x": [1]}\n', "line 1: column 'x': expected a number or text, got"),
+        ('{"x": 1, "l": 0}\n', '{"x": [1]}\n', "line 1: column 'x': expected a number, got [1]"),
+        (
+            '{"x": "a", "l": 0}\n',
+            '{"x": [1]}\n',
+            "line 1: column 'x': expected a number or text, got [1]",
+        ),
     ],
 )
 def test_bad_cells_of_later_files_have_a_line(tmp_path, first, later, message):
     suffix = "jsonl" if first.startswith("{") else "csv"
     (tmp_path / f"a.{suffix}").write_text(first)
     (tmp_path / f"b.{suffix}").write_text(later)
-    encoder = TableEncoder().fit(open_table(tmp_path / f"a.{suffix}").frame, ["x"])
-    table = open_table(tmp_path / f"b.{suffix}", as_text=encoder.text_columns)
-    with pytest.raises(ValueError) as caught, table.located():
-        encoder.transform(table.frame)
+    X = read_table(tmp_path / f"a.{suffix}", labels=["l"], encode=False).X
+    kinds = column_kinds(table_encoder(X).fit(X))
+    with pytest.raises(ValueError) as caught:
+        read_further(tmp_path / f"b.{suffix}", kinds)
     assert message in str(caught.value)
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_parts_of_a_table_are_encoded_as_in_the_whole(data):
-    """What ``read_table`` gives for all rows, an encoder gives for any of them, in any order."""
+    """What ``read_table`` gives for all rows, its encoder gives for any of them, in any order."""
     n = data.draw(st.integers(2, 8))
     cells = {
         "number": st.floats(-5, 5) | st.none(),
@@ -180,14 +265,16 @@ def test_parts_of_a_table_are_encoded_as_in_the_whole(data):
         {c: data.draw(st.lists(cell, min_size=n, max_size=n)) for c, cell in cells.items()}
     )
     frame["text"] = frame["text"] + " word"
-    frame["label"] = [0, 1] * (n // 2) + [0] * (n % 2)
+    frame["l"] = [0, 1] * (n // 2) + [0] * (n % 2)
     columns = ["number", "kind", "flag"]
-    whole = read_table(frame, labels=["label"], features=columns, text="text")
-    encoder = again(TableEncoder().fit(frame, columns, "text"))
-    assert encoder.feature_names == whole.feature_names
+    whole = read_table(frame, labels=["l"], features=columns, text="text")
+    encoder, _ = fitted(frame, "text", columns)
+    assert tuple(encoder.get_feature_names_out()) == whole.feature_names
     rows = data.draw(st.lists(st.integers(0, n - 1), min_size=1))
     part = frame.iloc[rows][data.draw(st.permutations(list(frame.columns)))]
-    np.testing.assert_array_equal(encoder.transform(part).toarray(), whole.X.toarray()[rows])
+    X = encoder.transform(read_further(part, column_kinds(encoder)).X)
+    X = X.toarray() if sparse.issparse(X) else X
+    np.testing.assert_array_equal(X, whole.X.toarray()[rows])
 
 
 def test_columns_are_left_out(tmp_path):

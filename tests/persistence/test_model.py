@@ -4,12 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from plurilabel import MLkNN
+from plurilabel import MLkNN, ThresholdClassifier
+from plurilabel.compare import make_learner
 from plurilabel.datasets import Dataset
-from plurilabel.io import write_arff, write_libsvm, write_table, write_xmc
-from plurilabel.persistence._model import Model
-from plurilabel.persistence._training_data import TrainingData, read_training_table
+from plurilabel.io import (
+    read_table,
+    table_encoder,
+    write_arff,
+    write_libsvm,
+    write_table,
+    write_xmc,
+)
+from plurilabel.persistence import Model
 
 X = np.array([[0, 1.5, 2], [3, 0, 1], [4, 5, 0], [1, 1, 1]])
 Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
@@ -70,7 +80,7 @@ def test_labels_may_be_missing_for_predictions(tmp_path):
         "@data\n1.5,0,2\n"
     )
     np.testing.assert_array_equal(a_model().read(tmp_path / "a.arff").X, X[:1])
-    with pytest.raises(ValueError, match="the rows must have the true labels, 'red', 'blue'"):
+    with pytest.raises(ValueError, match="the rows must have the true labels, 'red' and 'blue'"):
         a_model().read(tmp_path / "a.arff", with_labels=True)
     (tmp_path / "a.svm").write_text(" 2:1.5 3:2\n")
     np.testing.assert_array_equal(a_model().read(tmp_path / "a.svm").X, X[:1])
@@ -91,12 +101,14 @@ def test_what_does_not_fit(tmp_path):
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2"])
     with pytest.raises(ValueError, match="must have the true labels, in columns as in training"):
         model.read(frame, with_labels=True)
-    with pytest.raises(ValueError, match="a.xls must end in one of .arff, .csv"):
+    with pytest.raises(ValueError, match="the format of 'a.xls' does not show in its name"):
         model.read("a.xls")
     with pytest.raises(ValueError, match="column 'x1', row 2: expected a number, got 'big'"):
         model.read(frame.assign(x1=[1.5, 0, "big", 1]))
     other = Dataset(X, Y, DATA.feature_names, ("green", "pink"))
-    with pytest.raises(ValueError, match="none of the labels 'green', 'pink' is one of the model"):
+    with pytest.raises(
+        ValueError, match="none of the labels 'green' and 'pink' is one of the model"
+    ):
         model.read(other, with_labels=True)
 
 
@@ -104,7 +116,7 @@ def test_labels_that_are_not_known_or_not_there():
     other = Dataset(X, np.column_stack([Y, Y[:, 0]]), DATA.feature_names, ("red", "green", "pink"))
     rows = a_model().read(other, with_labels=True)
     np.testing.assert_array_equal(rows.Y, np.column_stack([Y[:, 0], np.zeros(4)]))
-    assert rows.remarks == ["labels that the model does not know are left out: 'green', 'pink'"]
+    assert rows.remarks == ["labels that the model does not know are left out: 'green' and 'pink'"]
 
 
 # tables --------------------------------------------------------------------------------------
@@ -119,29 +131,33 @@ def films(tmp_path):
     return path
 
 
-def trained(source):
-    learner = MLkNN(1).fit(source.data.X, source.data.Y)
-    return source.model(learner, {"more": 1})
+def trained(path, labels="tags", sep=None, **options):
+    """A model of a table, whose learner shows how far rows are from those of the table."""
+    data = read_table(path, labels=labels, sep=sep, **options, encode=False)
+    encoder = table_encoder(data.X, text=options.get("text"), numbers=SimpleImputer())
+    pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
+    return Model(pipeline, data.label_names, data.X.columns, labels, data.tag_sep, sep), data
 
 
 def test_a_table_is_read_as_in_training(films, tmp_path):
-    source = read_training_table(films, labels="tags", features=["length", "kind"], text="text")
-    assert source.data.feature_names[:3] == ("length", "kind=b", "text:blue")
-    assert source.n_numbers == 2
-    model = trained(source)
-    assert model.tag_sep == ";" and model.labels == "tags" and model.sparse_features
+    model, data = trained(films, features=["length", "kind"], text="text")
+    assert list(model.feature_names) == ["length", "kind", "text"]
+    assert model.tag_sep == ";" and model.encoder is model.estimator[0]
     rows = model.read(films, with_labels=True)
-    np.testing.assert_array_equal(rows.X.toarray(), source.data.X.toarray())
-    np.testing.assert_array_equal(rows.Y.toarray(), source.data.Y.toarray())
+    pd.testing.assert_frame_equal(rows.X, data.X)
+    np.testing.assert_array_equal(rows.Y.toarray(), data.Y.toarray())
+    assert rows.remarks == []
     new = tmp_path / "new.csv"
     new.write_text("text,kind,length,id\na green red night,c,80,7\n")
     rows = model.read(new)
     assert rows.remarks == [
-        "column 'kind' has values that were not there in training, taken as missing: 'c'"
+        "column 'kind' has values that were not seen in training and are encoded as zeros: 'c'"
     ]
     assert rows.frame["id"].tolist() == [7]
-    words = dict(zip(model.feature_names[2:], rows.X.toarray()[0, 2:]))
-    assert words["text:red"] > 0 and words["text:night"] > 0 and words["text:day"] == 0
+    encoded = model.encoder.transform(rows.X).toarray()[0]
+    found = dict(zip(model.encoder.get_feature_names_out(), encoded))
+    assert found["text__red"] > 0 and found["text__night"] > 0 and found["text__day"] == 0
+    assert found["categories__kind_a"] == found["categories__kind_b"] == 0
     with pytest.raises(ValueError, match="in the column 'tags' as in training"):
         model.read(new, with_labels=True)
     new.write_text("text,kind,length,tags\nred,a,80,love|war\n")  # one strange tag: another sep
@@ -150,35 +166,46 @@ def test_a_table_is_read_as_in_training(films, tmp_path):
 
 
 def test_label_columns_serve_a_model_of_tags(films, tmp_path):
-    model = trained(read_training_table(films, labels="tags", drop=["kind", "text"]))
+    model, _ = trained(films, drop=["kind", "text"])
     new = tmp_path / "new.csv"
     new.write_text("length,war,love\n80,1,0\n90,0,1\n")
     np.testing.assert_array_equal(model.read(new, with_labels=True).Y, [[0, 1], [1, 0]])
 
 
-def test_words_of_test_rows_stay_out(films):
-    source = read_training_table(films, labels="tags", text="text")
-    train, test = np.array([0, 2]), np.array([1])
-    X_train, X_test, Y_train, Y_test = source.parts(train, test)
-    assert X_train.shape == (2, 2) and X_test.nnz == 0  # day, red; neither blue nor night
-    assert Y_train.shape == (2, 2) and Y_test.toarray().tolist() == [[0, 1]]
+def test_other_formats_serve_a_model_of_tables(tmp_path):
+    """Numbers by their names; categories are known by the table's values only."""
+    write_table(tmp_path / "a.csv", DATA)
+    model, data = trained(tmp_path / "a.csv", labels=["red", "blue"])
+    for source in (DATA, *files(tmp_path)[:3]):
+        rows = model.read(source, with_labels=True)
+        pd.testing.assert_frame_equal(rows.X, data.X)
+        Z = rows.Y.toarray() if sparse.issparse(rows.Y) else rows.Y
+        np.testing.assert_array_equal(Z, Y)
+    with pytest.raises(ValueError, match="the table lacks the column 'x2'; it must have the 3"):
+        model.read(Dataset(X[:, :2], Y, ("x0", "x1"), DATA.label_names))
 
 
-def test_parts_without_words_are_rows(films):
-    source = TrainingData(DATA)
-    X_train, _, _, Y_test = source.parts(np.array([2, 0]), np.array([1]))
-    np.testing.assert_array_equal(X_train, X[[2, 0]])
-    np.testing.assert_array_equal(Y_test, Y[[1]])
-    assert source.n_numbers == 3
-    assert trained(source).encoder is None
+def test_the_encoder_is_found_inside():
+    frame = pd.DataFrame({"n": [1.5, 2, 3, 4] * 3, "tags": ["u", "v", "u;v", "u"] * 3})
+    data = read_table(frame, labels="tags", encode=False)
+    pipeline = make_pipeline(table_encoder(data.X), MLkNN(1))
+    search = make_learner("MLkNN([1, 2])", cv=2)
+    search.set_params(estimator=pipeline, param_grid={"mlknn__n_neighbors": [1, 2]})
+    for estimator in (pipeline, ThresholdClassifier(pipeline, "rcut", cv=2), search):
+        model = Model(estimator.fit(data.X, data.Y), data.label_names, ["n"], "tags")
+        assert model.encoder.get_feature_names_out().tolist() == ["n"]
+        assert model.read(pd.DataFrame({"n": ["7"]})).X["n"].tolist() == [7]
+    plain = make_pipeline(FunctionTransformer(), MLkNN(1)).fit(X, Y)
+    assert Model(plain, DATA.label_names, DATA.feature_names).encoder is None
+    assert a_model().encoder is None
 
 
 def test_the_separator_of_columns_is_kept(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x;tags\n1;u,v\n2;u\n")
-    model = trained(read_training_table(path, labels="tags", sep=";"))
+    model, _ = trained(path, sep=";")
     assert model.tag_sep == ","
-    np.testing.assert_array_equal(model.read(path, with_labels=True).X, [[1], [2]])
+    assert model.read(path, with_labels=True).X["x"].tolist() == [1, 2]
     other = tmp_path / "b.csv"
     other.write_text("x|tags\n1|u\n")
-    assert model.read(other, sep="|").X.tolist() == [[1]]
+    assert model.read(other, sep="|").X["x"].tolist() == [1]

@@ -1,17 +1,22 @@
 """What users have saved knows public names only: private files may move."""
 
+import importlib
 import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pytest
+from scipy import sparse
 
 import plurilabel
 from plurilabel import MLkNN
 from plurilabel.compare import compare
-from plurilabel.persistence import Model, save_model
+from plurilabel.persistence import Model, load_model, save_model
+from tests.persistence.learners import FORMS, assert_same, fitted
 
 MOVED = {"lazy/_mlknn": "lazy/_elsewhere", "neighbors/_index": "neighbors/_somewhere"}
 
@@ -67,3 +72,52 @@ def test_no_private_module_is_named_in_what_is_saved(tmp_path):
     compare({"toy": (X, Y)}, "ClassifierChain(MLkNN(5))", cv=2, out=tmp_path, measures=["f1"])
     for path in tmp_path.rglob("*.json"):
         assert "plurilabel.lazy._" not in json.dumps(json.loads(path.read_bytes()))
+
+
+# kept in model files, though no user makes one: a name that cannot change without breaking them
+HELPERS = {
+    "plurilabel.adaptation.LabelSets",
+    "plurilabel.boosting.ADTRule",
+    "plurilabel.boosting.Condition",
+    "plurilabel.boosting.Split",
+    "plurilabel.boosting.WeakRule",
+    "plurilabel.neighbors.Blocks",
+    "plurilabel.neighbors.Formula",
+    "plurilabel.neighbors.Operand",
+    "plurilabel.neighbors.Rounded",
+    "plurilabel.transformation.LabelSetModel",
+    "plurilabel.transformation.Node",
+    "plurilabel.transformation.Together",
+}
+
+
+def classes_in(path):
+    """Module and name of every class of ours that a model file names."""
+    with zipfile.ZipFile(path) as archive:
+        todo, found = [json.loads(archive.read("schema.json"))], set()
+    while todo:
+        state = todo.pop()
+        if isinstance(state, dict):
+            found.add((str(state.get("__module__")), str(state.get("__class__"))))
+            todo += state.values()
+        elif isinstance(state, list):
+            todo += state
+    return {(module, name) for module, name in found if module.startswith("plurilabel")}
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("text", FORMS)
+def test_every_learner_comes_back_by_public_names(tmp_path, text, is_sparse):
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((60, 5)), (rng.random((60, 4)) < 0.4).astype(int)
+    if is_sparse:
+        X, Y = sparse.csr_array(X), sparse.csr_array(Y)
+    learner = fitted(text, X, Y)
+    save_model(tmp_path / "m.skops", Model(learner, tuple("abcd"), tuple("vwxyz")))
+    model = load_model(tmp_path / "m.skops")
+    assert_same(learner, model.estimator, X)
+    assert (model.label_names, model.feature_names) == (tuple("abcd"), tuple("vwxyz"))
+    for module, name in classes_in(tmp_path / "m.skops"):
+        assert "._" not in module
+        public = name in importlib.import_module(module).__all__
+        assert public or f"{module}.{name}" in HELPERS

@@ -7,12 +7,13 @@ import json
 import math
 import re
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from plurilabel.datasets import Dataset
+    from plurilabel.persistence import Model, ModelRows
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -37,27 +39,21 @@ class Friendly(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, in the order in which one needs them."""
-        return [
-            *self.lazy,
-            *(name for name in super().list_commands(ctx) if name not in self.lazy),
-        ]
+        return [*self.lazy, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        place, _ = self.lazy[cmd_name]
-        module, _, name = place.partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        module, _, name = self.lazy[cmd_name][0].partition(":")
+        return cast(click.Command, getattr(import_module(module), name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        rows = [(name, words) for name, (_, words) in self.lazy.items()]
-        for name, command in self.commands.items():
-            rows.append((name, command.get_short_help_str(limit=formatter.width)))
+        rows = {name: words for name, (_, words) in self.lazy.items()}
+        rows |= {name: command.get_short_help_str() for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
+            formatter.write_dl(list(rows.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -181,8 +177,9 @@ def find(
     features: str | None = None,
     drop: str | None = None,
     sep: str | None = None,
+    encode: bool = True,
 ) -> Dataset:
-    """A standard dataset by its name, or a file by its path."""
+    """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
     from plurilabel import datasets, io
 
     options = {"tag_sep": tag_sep, "text": text, "features": names_in(features), "sep": sep}
@@ -193,12 +190,20 @@ def find(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
         return datasets.load(data)
-    if given and not is_table(data):
+    columns = label_option(labels)
+    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl"):
+        given["encode"] = encode
+        if columns is None or isinstance(columns, int):
+            got = "" if columns is None else f"; got the number {columns}"
+            raise UsageError(
+                f"--labels must name the label columns of {data}, or its one column of tags{got}"
+            )
+    elif given:
         option = "--" + next(iter(given)).replace("_", "-")
-        raise ValueError(f"{option} is for tables such as CSV and Parquet, and {data} is none")
+        raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
     if drop is not None:
         given["drop"] = names_in(drop)
-    return io.read(data, labels=label_option(labels), **given)
+    return io.read(data, labels=columns, **given)
 
 
 def is_standard(data: str) -> bool:
@@ -219,13 +224,6 @@ def is_standard(data: str) -> bool:
     )
 
 
-def is_table(path: str) -> bool:
-    """Whether the name of the file is that of a table."""
-    from plurilabel import io
-
-    return io.file_format(path) == "table"
-
-
 def names_in(text: str | None) -> list[str] | None:
     """Names with commas between them; nothing at all is the column without a name."""
     if text is None:
@@ -242,6 +240,25 @@ def label_option(labels: str | None) -> str | int | list[str] | None:
     return names_in(labels) if "," in labels else labels
 
 
+def read_rows(
+    model: Model, data: str, *, with_labels: bool = False, sep: str | None = None
+) -> ModelRows:
+    """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
+    from plurilabel import datasets
+
+    with tempfile.TemporaryDirectory() as folder:
+        name, source = data, data
+        if data == "-":  # the reader looks at a file more than once
+            name, source = "standard input", str(Path(folder, "stdin.csv"))
+            Path(source).write_bytes(sys.stdin.buffer.read())
+        try:
+            rows = datasets.load(source) if is_standard(source) else source
+            return model.read(rows, with_labels=with_labels, sep=sep)
+        except ValueError as error:
+            text = str(error) if source in str(error) else f"{name}: {error}"
+            raise ValueError(text.replace(source, name)) from None
+
+
 # output ------------------------------------------------------------------------------------
 
 
@@ -255,15 +272,26 @@ def read_learner(text: str, **search: Any) -> Any:
         raise UsageError(f"--learner: {error}") from None
 
 
+def check_output(
+    out: Path, *inputs: str, suffixes: tuple[str, ...] = (".skops",), option: str = "-o"
+) -> None:
+    """Refuse an output that cannot be written or is an input, before any work is done."""
+    if not out.name.lower().endswith(suffixes):
+        plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
+        either = " or ".join(filter(None, (", ".join(plain[:-1]), plain[-1])))
+        raise UsageError(f"{option} must name a file that ends in {either}, got {out}")
+    if out.is_dir() or not out.parent.is_dir():
+        what = "is a folder" if out.is_dir() else f"has no folder {out.parent} to be in"
+        raise UsageError(f"{option} {out} {what}")
+    for path in inputs:
+        if Path(path).exists() and out.exists() and out.samefile(path):
+            raise UsageError(f"{option} {out} would overwrite the input; choose another name")
+
+
 def say(*lines: str, as_json: bool = False) -> None:
     """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
     for line in lines:
         click.echo(line, err=as_json)
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, such as ``1 row`` and ``2,417 rows``."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_json(value: Any) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from plurilabel import datasets
-from plurilabel.cli._common import data_options, find, print_json
-from plurilabel.cli._output import check_output
+from plurilabel.cli._common import check_output, data_options, find, print_json
 
 
 @click.command()
@@ -24,13 +23,7 @@ from plurilabel.cli._output import check_output
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def describe(
-    data: str,
-    top: int,
-    plot: Path | None,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+def describe(data: str, top: int, plot: Path | None, as_json: bool, **reading: Any) -> None:
     """Show what is in a dataset.
 
     NAME is a standard dataset such as digits or yeast; FILE ends in .arff, .csv, .tsv, .parquet,

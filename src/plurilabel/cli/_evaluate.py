@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from plurilabel import metrics
-from plurilabel.cli._common import counted, print_json, print_table, say
-from plurilabel.cli._rows import read_rows
-from plurilabel.cli._training import arrow, scores_of
+from plurilabel._compat import safe_indexing
+from plurilabel._text import counted
+from plurilabel.cli._common import print_json, print_table, read_rows, say
+from plurilabel.cli._training import arrow, rows_digest, scores_of
 from plurilabel.persistence import Model, ModelRows, load_model
-from plurilabel.persistence._training_data import rows_digest
 
 
 @click.command()
@@ -35,10 +35,8 @@ def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: b
     loaded = load_model(model)
     rows = read_rows(loaded, data, with_labels=True, sep=sep)
     remarks = [*rows.remarks, *_seen(loaded, rows)]
-    X: Any = rows.X
-    Y: Any = rows.Y
-    if rows.test is not None:
-        X, Y = X[rows.test], Y[rows.test]
+    tested = slice(None) if rows.test is None else rows.test
+    X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
     scores, labels = scores_of(loaded.estimator, X, Y.shape[1]), loaded.estimator.predict(X)
     found = metrics.evaluate(Y, scores, labels)
     table = metrics.per_label(Y, scores, labels, loaded.label_names) if per_label else None

@@ -1,85 +1,30 @@
-"""``plurilabel fit``."""
+"""``plurilabel fit`` and ``plurilabel tune``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel._blocks import has_missing
-from plurilabel.cli._common import data_options, print_json, read_learner, say
-from plurilabel.cli._output import check_output, size_of
-from plurilabel.cli._training import (
-    Plan,
-    Trained,
-    Training,
-    always_labelled,
-    cut_for,
-    needs_filling,
-    read_training,
-    say_data,
-    say_quality,
-)
-from plurilabel.compare import learner_text, set_seeds, suggest_learner
-from plurilabel.persistence import save_model
-from plurilabel.persistence._training_data import TrainingData
-from plurilabel.thresholds import strategy_names
-
-
-def training_options(command: Any) -> Any:
-    """Options of ``fit`` and ``tune`` alike."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option(
-            "--seed", type=click.IntRange(0), default=0, show_default=True,
-            help="Seed of splits and learners.",
-        ),
-        click.option(
-            "--refit/--no-refit", default=True, show_default=True,
-            help="Learn the saved model from all rows, or only from those not held out.",
-        ),
-        click.option(
-            "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
-            help="Share of the rows to measure the model on; 0 for none. By default the published "
-            "test part, or 0.2.",
-        ),
-        click.option(
-            "--threshold", type=click.Choice([*strategy_names(), "none"]), metavar="STRATEGY",
-            help=f"How scores become label sets: {', '.join(strategy_names())}, or none for the "
-            "learner's own cut. By default global with the default learner, else none.",
-        ),
-        click.option(
-            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
-            help="File for the model.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+from plurilabel import metrics
+from plurilabel.cli._common import UsageError, print_table, read_learner
+from plurilabel.cli._training import Training, training_command
+from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 
 
 @click.command()
-@click.argument("data", metavar="NAME|FILE")
-@data_options
 @click.option(
     "--learner",
     metavar="SPEC",
     help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". By default the '
     "best of those that suit the data.",
 )
-@training_options
-def fit(
-    data: str,
-    learner: str | None,
-    out: Path,
-    threshold: str | None,
-    holdout: float | None,
-    refit: bool,
-    seed: int,
-    as_json: bool,
-    **reading: Any,
-) -> None:
-    """Learn a model from a dataset, say how good it is, save it.
+@training_command
+def fit(training: Training, learner: str | None) -> None:
+    """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .jsonl), or
     ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset such as yeast.
@@ -91,94 +36,124 @@ def fit(
       plurilabel fit mails.csv --labels topics --text body -o mails.skops
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
     """
-    check_output(out, data)
-    given = None if learner is None else read_learner(learner)
-    source = read_training(data, **reading)
-    say_data(source, as_json=as_json)
-    training = Training(source, holdout, seed)
-    plan, notes = _plan(training, given, learner, threshold)
-    say(*plan.words, as_json=as_json)
-    done = training.run(plan, refit=refit)
-    if done.search is not None:
-        best = {plan.plain_name(name): value for name, value in done.search.best_params_.items()}
-        shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
-        say(
-            f"Best of {len(done.search.cv_results_['params'])} candidates: {shown}",
-            as_json=as_json,
-        )
-    finish(out, source, done, notes, seed=seed, refit=refit, as_json=as_json)
-
-
-def finish(
-    out: Path,
-    source: TrainingData,
-    done: Trained,
-    notes: dict[str, Any],
-    *,
-    seed: int,
-    refit: bool,
-    as_json: bool,
-) -> None:
-    """Say how good the model is, and save it."""
-    if done.measures:
-        say(f"Measured on held-out rows: {done.how}", as_json=as_json)
-        say_quality(done, as_json=as_json)
-        again = "learned again from all rows" if refit else f"from the other {done.train_rows:,}"
-        say(f"The saved model is {again}.", as_json=as_json)
-    else:
-        say(f"Quality unknown: {done.how}.", as_json=as_json)
-    notes |= {
-        "seed": seed,
-        "held_out": {"how": done.how, "rows": done.test_rows, "measures": done.measures},
-        "learned_rows": "all" if refit or not done.measures else "train",
-    }
-    save_model(out, source.model(done.estimator, notes))
-    say(f"Wrote {out} ({size_of(out)})", as_json=as_json)
-    if as_json:
-        print_json({"model": out, **notes, "guessing": done.guessed})
-
-
-def _plan(
-    training: Training, given: Any, spec: str | None, threshold: str | None
-) -> tuple[Plan, dict[str, Any]]:
-    """The learner, its cut, and words about both."""
-    source, rows = training.source, training.Y.shape[0]
+    estimator = None if learner is None else read_learner(learner)
+    training.read()
     notes: dict[str, Any] = {}
-    why = ""
-    if given is None:
+    if estimator is None:
+        # numbers beside words are brought to their size
+        scaled = make_pipeline(imputer(), MaxAbsScaler())
         found = suggest_learner(
             training.X,
             training.Y,
-            n_numbers=source.n_numbers if source.encoder else 0,
-            impute=source.encoder is not None,
+            encoder=training.encoder(scaled if training.reading["text"] else imputer()),
             random_state=training.seed,
         )
-        words = [f"Learner: {found.name}, {found.reason}"]
+        estimator = found.estimator
+        training.say(f"Learner: {found.name}, {found.reason}")
         if found.compared:
             pairs = ", ".join(f"{name} {value:.3f}" for name, value in found.compared.items())
-            words.append(f"  ({pairs})")
-        notes |= {"compared": found.compared, "reason": found.reason}
-        plan = Plan(found.estimator, words=words)
-        if threshold is None:
-            plan.strategy, why = cut_for(source, rows)
+            training.say(f"  ({pairs})")
+        notes = {"compared": found.compared, "reason": found.reason}
     else:
-        set_seeds(given, training.seed)
-        plan = Plan(given, words=[f"Learner: {spec}, as asked"])
-        plan.fill = needs_filling(source, given)
-    if threshold is not None:
-        plan.strategy, why = (None if threshold == "none" else threshold), "as asked"
-    plan.nonempty = plan.strategy is not None and always_labelled(training.Y)
-    cut = plan.strategy or "the learner's own cut"
-    plan.words.append(f"Cut of scores into label sets: {_cut_words(plan, cut, why)}")
-    if has_missing(source.data.X):
-        plan.words.append("Missing values: filled with the median of their column")
-    notes |= {"learner": learner_text(plan.learner), "threshold": plan.strategy}
-    notes["nonempty"] = plan.nonempty
-    return plan, notes
+        set_seeds(estimator, training.seed)
+        training.say(f"Learner: {learner}, as asked")
+    cut = training.prepare(estimator, by_default=learner is None)
+    training.say(f"Cut of scores into label sets: {cut}")
+    if training.has_missing():
+        training.say("Missing values: filled with the median of their column")
+    search = training.fit()
+    if search is not None:
+        best = training.plain_names(search.best_params_)
+        shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
+        training.say(f"Best of {len(search.cv_results_['params'])} candidates: {shown}")
+    training.finish({**notes, "learner": learner_text(estimator)})
 
 
-def _cut_words(plan: Plan, cut: str, why: str) -> str:
-    words = why if why and why != "as asked" else cut
-    if plan.nonempty:
-        words += "; at least one label for each row, as in the data"
-    return words
+@click.command()
+@click.option(
+    "--learner",
+    metavar="SPEC",
+    required=True,
+    help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
+)
+@click.option(
+    "--measure", default="f1", show_default=True, metavar="NAME", help="The measure to optimize."
+)
+@click.option(
+    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Stratified folds."
+)
+@click.option(
+    "--jobs",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Fits at the same time; -1 for all cores.",
+)
+@training_command
+def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> None:
+    """Search for the best parameters and save the model.
+
+    Every combination of the candidates is measured by cross-validation on the rows that are not
+    held out. The best is then measured on the held-out rows, learned again from all and saved.
+
+    \b
+    Examples:
+      plurilabel tune films.csv --labels tags --learner "MLkNN(n_neighbors=[5, 9])" -o films.skops
+      plurilabel tune yeast --learner "StandardScaler | MLkNN(n_neighbors=[5, 10])" \\
+          --measure average_precision -o yeast.skops
+    """
+    try:
+        metrics.get_scorer(measure)
+    except ValueError as error:
+        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
+    search = read_learner(learner, measure=measure, cv=cv)
+    if not isinstance(search, GridSearchCV):
+        raise UsageError(
+            "--learner has no list of candidates; write one, such as "
+            "MLkNN(n_neighbors=[5, 7, 9]), or use `plurilabel fit`"
+        )
+    training.read()
+    set_seeds(search, training.seed)
+    search.n_jobs = jobs
+    training.prepare(search)
+    search = training.fit()
+    candidates = _candidates(training, search.cv_results_, measure)
+    rows = f"{cv} folds of {training.Y.shape[0]:,} rows"
+    training.say(f"Cross-validation, {rows}: {measure} of {len(candidates)} candidates")
+    shown = [
+        [
+            ", ".join(f"{name}={value!r}" for name, value in row["parameters"].items()),
+            f"{row['mean']:.4f}",
+            f"±{row['deviation']:.4f}",
+            f"{row['fit_seconds']:.2f}",
+        ]
+        for row in candidates
+    ]
+    columns = ["candidate", measure, "deviation", "fit seconds"]
+    print_table(columns, shown, err=training.as_json)
+    notes = {
+        "learner": learner_text(search.best_estimator_),
+        "best": candidates[0]["parameters"],
+        "measure": measure,
+        "cv": cv,
+        "candidates": candidates,
+    }
+    training.finish(notes)
+
+
+def _candidates(training: Training, results: Any, measure: str) -> list[dict[str, Any]]:
+    """The candidates, best first; of equal ones the first."""
+    sign = 1 if metrics.get_measure(measure).greater_is_better else -1
+    rows = [
+        {
+            "parameters": {
+                name: value if isinstance(value, str | int | float | None) else learner_text(value)
+                for name, value in training.plain_names(parameters).items()
+            },
+            "mean": sign * float(results["mean_test_score"][i]),
+            "deviation": float(results["std_test_score"][i]),
+            "fit_seconds": float(results["mean_fit_time"][i]),
+        }
+        for i, parameters in enumerate(results["params"])
+    ]
+    return [rows[i] for i in sorted(range(len(rows)), key=lambda i: results["rank_test_score"][i])]

@@ -10,10 +10,16 @@ from plurilabel.cli._common import Friendly
 _HERE = "plurilabel.cli"
 COMMANDS = {
     "describe": (f"{_HERE}._describe:describe", "Show what is in a dataset."),
-    "fit": (f"{_HERE}._fit:fit", "Learn a model from a dataset, say how good it is, save it."),
+    "fit": (
+        f"{_HERE}._fit:fit",
+        "Learn a model, report how good it is, and save it.",
+    ),
     "predict": (f"{_HERE}._predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": (f"{_HERE}._evaluate:evaluate", "Measure a model on rows with known labels."),
-    "tune": (f"{_HERE}._tune:tune", "Search the best parameters of a learner, save the model."),
+    "tune": (
+        f"{_HERE}._fit:tune",
+        "Search for the best parameters and save the model.",
+    ),
     "compare": (f"{_HERE}._compare:compare", "Compare learners on datasets."),
     "reproduce": (
         f"{_HERE}._reproduce:reproduce",

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from scipy import sparse
 
-from plurilabel.cli._common import UsageError, counted, names_in, say
-from plurilabel.cli._output import check_output
-from plurilabel.cli._predictions import Predictor, prediction_writer
-from plurilabel.cli._rows import read_rows
-from plurilabel.io._table._files import table_format, table_module
-from plurilabel.persistence import load_model
+from plurilabel import io, metrics
+from plurilabel._blocks import dense, row_blocks
+from plurilabel._compat import safe_indexing
+from plurilabel._text import counted
+from plurilabel.cli._common import UsageError, check_output, names_in, read_rows, say
+from plurilabel.persistence import Model, load_model
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
 PACKED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
+SEPARATORS = (";", "|", ",")
+_SCORES_AT_ONCE = 5_000_000  # rows times labels
 
 
 @click.command()
@@ -62,35 +69,115 @@ def predict(
         if as_json:
             raise UsageError("--json is for the screen; for a file write -o NAME.jsonl")
         check_output(out, model, data, suffixes=OUTPUTS + PACKED)
-        kind = table_format(out)
+        kind = str(io.file_format(out))
     loaded = load_model(model)
     rows = read_rows(loaded, data, sep=sep)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
     if scores and top is None and len(loaded.label_names) > MOST_COLUMNS:
         raise UsageError(f"--scores would add {len(loaded.label_names):,} columns; add --top K")
-    predictor = Predictor(loaded, scores=scores, top=top, lists=kind in ("parquet", "jsonl"))
+    answers = Answers(loaded, scores=scores, top=top, lists=kind in ("parquet", "jsonl"))
     kept = _kept(rows.frame, rows.X.shape[0], names_in(keep) or [], data)
-    pandas = table_module("pandas")
-    clash = sorted(set(kept.columns) & set(predictor.schema()))
-    if clash:
-        kept = kept.rename(columns={name: f"{name}_given" for name in clash})
-    with prediction_writer(out, kind, kept, predictor.schema()) as write:
-        for block, columns in predictor.blocks(rows.X):
-            answers = pandas.DataFrame(columns, index=kept.index[block])
-            write(pandas.concat([kept.iloc[block], answers], axis=1))
+    kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
+
+    def schema(arrow: Any) -> Any:
+        columns = arrow.Schema.from_pandas(kept, preserve_index=False)
+        for name, make in answers.types.items():
+            columns = columns.append(arrow.field(name, make(arrow)))
+        return columns.remove_metadata()
+
+    names = [*kept.columns, *answers.types]
+    target = nullcontext(sys.stdout.buffer) if out is None else io.write_atomic(out)
+    with target as stream, io.frame_writer(stream, kind, names, schema) as write:
+        for block, frame in answers.blocks(rows.X):
+            write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
+        stream.flush()
     if out is not None:
         say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
 
 
 def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:
     """The columns to keep, as a frame with n rows."""
-    pandas = table_module("pandas")
+    import pandas as pd
+
     if not names:
-        return pandas.DataFrame(index=range(n))
+        return pd.DataFrame(index=range(n))
     if frame is None:
-        raise UsageError(f"--id is for tables, and {data} is none")
+        raise UsageError(f"--id is for tables, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise UsageError(f"--id names a column {missing[0]!r}, which {data} does not have")
     return frame[names].reset_index(drop=True)
+
+
+class Answers:
+    """The answers of a model as columns: tags, and scores if they are wanted.
+
+    Attributes
+    ----------
+    types : dict of str to function
+        By column: its type in Parquet, given pyarrow.
+    """
+
+    def __init__(self, model: Model, *, scores: bool, top: int | None, lists: bool) -> None:
+        self.estimator, self.lists = model.estimator, lists
+        self.names = np.array(model.label_names, dtype=object)
+        self.top = None if top is None else min(top, len(self.names))
+        self.column = model.labels if isinstance(model.labels, str) else "labels"
+        self.sep = "" if lists else self._separator(model.tag_sep)
+        self.scores = scores
+        self.types: dict[str, Callable[[Any], Any]] = {
+            self.column: lambda arrow: arrow.list_(arrow.string())
+        }
+        if scores and top is not None:
+            self.types["scores"] = lambda arrow: arrow.list_(arrow.float64())
+        elif scores:
+            self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
+        if scores or top is not None:
+            metrics.score_method(self.estimator)  # an error if there is none
+
+    def _separator(self, given: str | None) -> str:
+        """The model's own separator, or the first that no label name holds."""
+        for sep in (given, *SEPARATORS):
+            if sep is not None and not any(sep in name for name in self.names):
+                return sep
+        raise ValueError(
+            f"the label names hold {' and '.join(SEPARATORS)}, so that tags cannot be joined in "
+            "CSV; use --json, or -o with a .jsonl or .parquet file"
+        )
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """Rows and a data frame of answers, a block at a time."""
+        import pandas as pd
+
+        for rows in row_blocks(X.shape[0], len(self.names), _SCORES_AT_ONCE):
+            yield rows, pd.DataFrame(self._columns(safe_indexing(X, rows)))
+
+    def _columns(self, X: Any) -> dict[str, list[Any]]:
+        S: Any = None
+        if self.scores or self.top is not None:
+            S = dense(metrics.label_scores(self.estimator, X, n_labels=len(self.names)))
+        if self.top is not None:
+            # of equal scores the label that comes first
+            best = np.argsort(-S, axis=1, kind="stable")[:, : self.top]
+            columns = {self.column: [self._cell(self.names[row]) for row in best]}
+            if self.scores:
+                ordered = np.take_along_axis(S, best, axis=1)
+                columns["scores"] = [self._cell(row) for row in ordered]
+            return columns
+        Z = sparse.csr_array(self.estimator.predict(X))
+        Z.eliminate_zeros()
+        Z.sort_indices()
+        pairs = zip(Z.indptr[:-1], Z.indptr[1:])
+        columns = {self.column: [self._cell(self.names[Z.indices[i:j]]) for i, j in pairs]}
+        if self.scores:
+            columns |= {f"score_{name}": S[:, j].tolist() for j, name in enumerate(self.names)}
+        return columns
+
+    def _cell(self, values: Any) -> Any:
+        """Several tags or scores in one cell: a list, or text with separators."""
+        if self.lists:
+            return values.tolist()
+        return self.sep.join(
+            value if isinstance(value, str) else repr(float(value)) for value in values
+        )

@@ -3,217 +3,42 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from functools import update_wrapper
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from plurilabel import metrics
+from plurilabel import io, metrics
 from plurilabel._blocks import has_missing
+from plurilabel._compat import safe_indexing
+from plurilabel._text import counted, file_size, listed
 from plurilabel.cli._common import (
-    UsageError,
     can_write,
-    counted,
+    check_output,
+    data_options,
     find,
-    is_standard,
-    is_table,
     label_option,
-    names_in,
+    print_json,
     print_table,
     say,
 )
-from plurilabel.compare import learner_text
-from plurilabel.compare._suggest import imputer
-from plurilabel.persistence._training_data import TrainingData, read_training_table
-from plurilabel.thresholds import ThresholdClassifier
+from plurilabel.compare import digest_of, imputer, learner_text
+from plurilabel.model_selection import stratified_split
+from plurilabel.persistence import Model, save_model
+from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
 FEWEST_FOR_CUT = 20  # rows to learn a cut from
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
 MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
-
-
-def read_training(data: str, **reading: Any) -> TrainingData:
-    """A standard dataset by name, or a file by path, with how it was read."""
-    if not is_standard(data) and is_table(data):
-        labels = label_option(reading.pop("labels"))
-        if labels is None:
-            raise UsageError(
-                f"--labels must name the label columns of {data}, or its one column of tags"
-            )
-        if isinstance(labels, int):
-            raise UsageError(f"--labels must name columns of {data}, got the number {labels}")
-        features, drop = names_in(reading.pop("features")), names_in(reading.pop("drop")) or []
-        source = read_training_table(data, labels=labels, features=features, drop=drop, **reading)
-    else:
-        source = TrainingData(find(data, **reading))
-    if source.data.X.ndim != 2:
-        raise ValueError(f"{data} holds bags of instances, which no learner here takes")
-    return source
-
-
-@dataclass
-class Plan:
-    """What is to be fitted: a learner with its cut, or a search over several."""
-
-    learner: Any
-    strategy: str | None = None
-    nonempty: bool = False
-    fill: bool = False
-    words: list[str] = field(default_factory=list)
-
-    def estimator(self) -> Any:
-        """The learner with what belongs around it: missing values filled, scores cut."""
-        if not isinstance(self.learner, GridSearchCV):
-            return self._wrapped(self.learner)[0]
-        inner, prefix = self._wrapped(self.learner.estimator)
-        grid = {prefix + name: values for name, values in self.learner.param_grid.items()}
-        return clone(self.learner).set_params(
-            estimator=inner, param_grid=grid, error_score="raise"
-        )
-
-    def plain_name(self, parameter: str) -> str:
-        """The name of a searched parameter as the user wrote it."""
-        full = parameter.removeprefix(self._wrapped(self.learner.estimator)[1])
-        last = [name.rpartition("__")[2] for name in self.learner.param_grid]
-        short = full.rpartition("__")[2]
-        return short if last.count(short) == 1 else full
-
-    def _wrapped(self, learner: Any) -> tuple[Any, str]:
-        prefix = ""
-        if self.fill:
-            learner = make_pipeline(imputer(), learner)
-            prefix = f"{learner.steps[-1][0]}__"
-        if self.strategy is not None:
-            learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
-            prefix = f"estimator__{prefix}"
-        return learner, prefix
-
-
-def needs_filling(source: TrainingData, learner: Any) -> bool:
-    """Whether missing values may come, now or in a further table, and nothing fills them yet."""
-    may_come = source.encoder is not None or has_missing(source.data.X)
-    return may_come and "Imputer" not in learner_text(learner)
-
-
-def cut_for(source: TrainingData, rows: int) -> tuple[str | None, str]:
-    """The default cut of scores into label sets, and why."""
-    if rows < FEWEST_FOR_CUT:
-        return None, f"the learner's own cut, since fewer than {FEWEST_FOR_CUT} rows teach none"
-    if rows * len(source.data.label_names) > MOST_SCORES:
-        return None, "the learner's own cut, since a learned one would take too much memory"
-    return "global", "one cut for all labels, the best for micro-F1 on out-of-fold scores"
-
-
-def always_labelled(Y: Any) -> bool:
-    """Whether every row has a label, so that predictions should, too."""
-    return bool((np.asarray(Y.sum(axis=1)) > 0).all())
-
-
-@dataclass
-class Trained:
-    """What came out: the estimator fitted on all rows, and its quality on held-out ones."""
-
-    estimator: Any
-    search: Any = None
-    how: str = ""
-    train_rows: int = 0
-    test_rows: int = 0
-    measures: dict[str, float] = field(default_factory=dict)
-    guessed: dict[str, float] = field(default_factory=dict)
-
-
-class Training:
-    """Data, split once into rows to learn from and rows to test on."""
-
-    def __init__(self, source: TrainingData, holdout: float | None, seed: int) -> None:
-        self.source, self.seed = source, seed
-        n = source.data.X.shape[0]
-        published = source.data.train is not None and holdout is None
-        share = 0.2 if holdout is None else holdout
-        self.train = self.test = None
-        self.how = "nothing held out, as asked"
-        if share > 0 and not published and n < FEWEST_HELD_OUT:
-            self.how = f"nothing held out of only {counted(n, 'row')}"
-        elif published or share > 0:
-            plain = source if published else _without_split(source)
-            self.train, self.test = plain.held_out(share, seed)
-            kind = "the published test part" if published else f"{share:.0%}, stratified"
-            self.how = f"{counted(len(self.test), 'row')} ({kind})"
-        if self.train is None or self.test is None:
-            self.X, self.Y = source.data.X, _labels(source.data.Y)
-        else:
-            self.X, self.X_test, Y, self.Y_test = source.parts(self.train, self.test)
-            self.Y = _labels(Y)
-
-    def run(self, plan: Plan, *, refit: bool = True) -> Trained:
-        """Fit on the training rows, measure on the held-out ones, fit again on all."""
-        estimator = plan.estimator()
-        _fit(estimator, self.X, self.Y)
-        search = estimator if isinstance(estimator, GridSearchCV) else None
-        fitted = estimator if search is None else search.best_estimator_
-        done = Trained(fitted, search, self.how, self.Y.shape[0])
-        if self.test is None:
-            return done
-        done.test_rows = len(self.test)
-        done.measures = measured(fitted, self.X_test, self.Y_test)
-        done.guessed = _guessed(self.Y, self.Y_test)
-        if refit:
-            done.estimator = clone(fitted)
-            _fit(done.estimator, self.source.data.X, _labels(self.source.data.Y))
-        return done
-
-
-def _labels(Y: Any) -> Any:
-    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
-    return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
-
-
-def _without_split(source: TrainingData) -> TrainingData:
-    return replace(source, data=replace(source.data, train=None, test=None))
-
-
-def _fit(estimator: Any, X: Any, Y: Any) -> None:
-    try:
-        estimator.fit(X, Y)
-    except TypeError as error:  # what a learner was given, seldom what we did
-        raise ValueError(f"the learner failed: {error}") from error
-
-
-def measured(estimator: Any, X: Any, Y: Any) -> metrics.Evaluation:
-    """Every measure that the estimator's answers allow."""
-    return metrics.evaluate(Y, scores_of(estimator, X, Y.shape[1]), estimator.predict(X))
-
-
-def scores_of(estimator: Any, X: Any, q: int) -> Any:
-    """Scores (n, q), or None from an estimator that only predicts."""
-    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
-        return None
-    return metrics.label_scores(estimator, X, n_labels=q)
-
-
-def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
-    """The same answer for every row: the most frequent labels, as many as rows have."""
-    frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
-    n, q = Y_test.shape
-    size = min(q, max(1, round(float(frequency.sum()))))
-    first = np.argsort(-frequency, kind="stable")[:size]
-    labels = sparse.csr_array(
-        (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
-        shape=(n, q),
-    )
-    if n * q > MOST_SCORES:
-        return metrics.evaluate(Y_test, labels=labels)
-    return metrics.evaluate(Y_test, np.broadcast_to(frequency, (n, q)), labels)
-
-
-# what is said ------------------------------------------------------------------------------
-
 SHOWN = (
     "f1",
     "micro_f1",
@@ -226,30 +51,287 @@ SHOWN = (
 )
 
 
+def training_command(function: Any) -> Any:
+    """Options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Training`."""
+
+    def command(**options: Any) -> None:
+        own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
+        function(Training(**options), **own)
+
+    update_wrapper(command, function)
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True,
+            help="Seed of splits and learners.",
+        ),
+        click.option(
+            "--refit/--no-refit", default=True, show_default=True,
+            help="Learn the saved model from all rows, or only from those not held out.",
+        ),
+        click.option(
+            "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
+            help="Share of the rows to measure the model on; 0 for none. By default the published "
+            "test part, or 0.2.",
+        ),
+        click.option(
+            "--threshold", type=click.Choice([*strategy_names(), "none"]), metavar="STRATEGY",
+            help=f"How scores become label sets: {', '.join(strategy_names())}, or none for the "
+            "learner's own cut. By default global with the default learner, else none.",
+        ),
+        click.option(
+            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            help="File for the model.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return click.argument("data", metavar="NAME|FILE")(data_options(command))
+
+
+class Training:
+    """One run of ``fit`` or ``tune``: what was asked for, the data, and what came out.
+
+    Attributes
+    ----------
+    data : Dataset
+        X is a data frame of typed columns if it comes from a table.
+    X, Y : rows to learn from
+    test : ndarray of int or None
+        Rows held out to measure on.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        out: Path,
+        threshold: str | None,
+        holdout: float | None,
+        refit: bool,
+        seed: int,
+        as_json: bool,
+        **reading: Any,
+    ) -> None:
+        check_output(out, data)
+        self.source, self.out, self.holdout, self.refit = data, out, holdout, refit
+        self.threshold, self.seed, self.as_json, self.reading = threshold, seed, as_json, reading
+
+    def say(self, *lines: str) -> None:
+        """Words for a reader: not on stdout if that belongs to JSON."""
+        say(*lines, as_json=self.as_json)
+
+    # data -------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Read the data, say what they are, and split them."""
+        self.data = data = find(self.source, encode=False, **self.reading)
+        if data.X.ndim != 2:
+            raise ValueError(f"{self.source} holds bags of instances, which no learner here takes")
+        self.is_table = hasattr(data.X, "iloc")
+        n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
+        self.say(
+            f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
+            f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} per row"
+        )
+        train, self.test = np.arange(n), None
+        self.how = "nothing held out, as asked"
+        if self.holdout is None and data.train is not None and data.test is not None:
+            train, self.test = data.train, data.test
+            self.how = f"{counted(len(data.test), 'row')} (the published test part)"
+        elif share > 0 and n >= FEWEST_HELD_OUT:
+            train, self.test, *_ = stratified_split(
+                train, data.Y, sizes=(1 - share, share), random_state=self.seed
+            )
+            self.how = f"{counted(len(self.test), 'row')} ({share:.0%}, stratified)"
+        elif share > 0:
+            self.how = f"nothing held out of only {counted(n, 'row')}"
+        self.X, self.Y = safe_indexing(data.X, train), _labels(data.Y[train])
+
+    def _features(self) -> str:
+        X: Any = self.data.X
+        if not self.is_table:
+            what = "sparse feature" if sparse.issparse(X) else "feature"
+            return counted(X.shape[1], what)
+        text = int(self.reading["text"] is not None)
+        numbers = X.select_dtypes("number").shape[1]
+        kinds = {"numbers": numbers, "categories": X.shape[1] - numbers - text, "text": text}
+        found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
+        return f"{counted(X.shape[1], 'column')} ({listed(found)})"
+
+    def has_missing(self) -> bool:
+        """Whether there are missing numbers."""
+        X: Any = self.data.X
+        return has_missing(X.select_dtypes("number") if self.is_table else X)
+
+    def encoder(self, numbers: Any) -> Any:
+        """What turns a table into numbers, not fitted; None for other data."""
+        text = self.reading["text"]
+        return io.table_encoder(self.data.X, text=text, numbers=numbers) if self.is_table else None
+
+    # the estimator ----------------------------------------------------------------------------
+
+    def prepare(self, learner: Any, *, by_default: bool = False) -> str:
+        """Put around a learner, or a search, what the data need; returns the cut in words."""
+        self.before: Any = None
+        if not by_default:
+            fills = "Imputer" in learner_text(learner)
+            # a further table may have missing values, even if this one has none
+            self.before = self.encoder("passthrough" if fills else imputer())
+            if not self.is_table and self.has_missing() and not fills:
+                self.before = imputer()
+        self.strategy, words = None if self.threshold == "none" else self.threshold, ""
+        if self.threshold is None and by_default:
+            rows, labels = self.Y.shape
+            if rows < FEWEST_FOR_CUT:
+                words = (
+                    f"the learner's own cut, since {FEWEST_FOR_CUT} rows are needed to learn one"
+                )
+            elif rows * labels > MOST_SCORES:
+                words = "the learner's own cut, since a learned one would take too much memory"
+            else:
+                self.strategy = "global"
+                words = "one cut for all labels, the best for micro-F1 on out-of-fold scores"
+        words = words or self.strategy or "the learner's own cut"
+        # where every row has a label, so should predictions
+        self.nonempty = self.strategy is not None and bool((self.Y.sum(axis=1) > 0).all())
+        self.estimator, self.prefix = self._wrapped(learner)
+        more = "; at least one label for each row, as in the data" if self.nonempty else ""
+        return words + more
+
+    def _wrapped(self, learner: Any) -> tuple[Any, str]:
+        """The learner in a pipeline and below a cut, and where its parameters are then."""
+        if isinstance(learner, GridSearchCV):
+            inner, prefix = self._wrapped(learner.estimator)
+            grid = {prefix + name: values for name, values in learner.param_grid.items()}
+            search = clone(learner)
+            return search.set_params(estimator=inner, param_grid=grid, error_score="raise"), prefix
+        prefix = ""
+        if self.before is not None:
+            learner = make_pipeline(self.before, learner)
+            prefix = f"{learner.steps[-1][0]}__"
+        if self.strategy is not None:
+            learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
+            prefix = f"estimator__{prefix}"
+        return learner, prefix
+
+    def plain_names(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Searched parameters by their names as the user wrote them."""
+        last = [name.rpartition("__")[2] for name in parameters]
+        return {
+            short if last.count(short) == 1 else name.removeprefix(self.prefix): value
+            for short, (name, value) in zip(last, parameters.items())
+        }
+
+    # what comes out ---------------------------------------------------------------------------
+
+    def fit(self) -> Any:
+        """Fit on the training rows, measure on the held-out ones, fit again on all.
+
+        Returns the search, if it was one.
+        """
+        fitted = _fitted(self.estimator, self.X, self.Y)
+        search = fitted if isinstance(fitted, GridSearchCV) else None
+        self.estimator = fitted if search is None else search.best_estimator_
+        self.measures: Any = {}
+        if self.test is not None:
+            X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
+            scores = scores_of(self.estimator, X, Y.shape[1])
+            self.measures = metrics.evaluate(Y, scores, self.estimator.predict(X))
+            self.guessing = _guessed(self.Y, Y)
+            if self.refit:
+                self.estimator = _fitted(clone(self.estimator), self.data.X, _labels(self.data.Y))
+        return search
+
+    def finish(self, notes: dict[str, Any]) -> None:
+        """Say how good the model is, and save it."""
+        if self.measures:
+            self.say(f"Measured on held-out rows: {self.how}")
+            rows = [
+                [f"{name} {arrow(name)}", f"{self.measures[name]:.3f}", f"{guess:.3f}"]
+                for name, guess in ((name, self.guessing.get(name)) for name in SHOWN)
+                if guess is not None and math.isfinite(self.measures.get(name, math.nan))
+            ]
+            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+            rest = f"learned from the other {self.Y.shape[0]:,} rows"
+            again = "learned again from all rows" if self.refit else rest
+            self.say(f"The saved model is {again}.")
+        else:
+            self.say(f"Quality unknown: {self.how}.")
+        tested = 0 if self.test is None else len(self.test)
+        notes |= {
+            "threshold": self.strategy,
+            "nonempty": self.nonempty,
+            "seed": self.seed,
+            "held_out": {"how": self.how, "rows": tested, "measures": self.measures},
+            "learned_rows": "all" if self.refit or not self.measures else "train",
+        }
+        data = self.data
+        about = {"name": data.name, "rows": int(data.Y.shape[0])}
+        labels: Any = label_option(self.reading["labels"]) if self.is_table else None
+        model = Model(
+            self.estimator,
+            data.label_names,
+            data.feature_names,
+            labels=labels,
+            tag_sep=data.tag_sep,
+            sep=self.reading["sep"],
+            sparse_features=sparse.issparse(data.X),
+            notes={"data": about | {"digest": rows_digest(data.X, data.Y)}, **notes},
+        )
+        save_model(self.out, model)
+        self.say(f"Wrote {self.out} ({file_size(self.out.stat().st_size)})")
+        if self.as_json:
+            guessing = self.guessing if self.measures else {}
+            print_json({"model": self.out, **notes, "guessing": guessing})
+
+
+def _labels(Y: Any) -> Any:
+    """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
+    return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
+
+
+def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
+    try:
+        return estimator.fit(X, Y)
+    except TypeError as error:  # what a learner was given, seldom what we did
+        raise ValueError(f"the learner failed: {error}") from error
+
+
+def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
+    """The same answer for every row: the most frequent labels, as many as rows have."""
+    frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
+    n, q = Y_test.shape
+    size = min(q, max(1, round(float(frequency.sum()))))
+    first = np.argsort(-frequency, kind="stable")[:size]
+    labels = sparse.csr_array(
+        (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
+        shape=(n, q),
+    )
+    scores = None if n * q > MOST_SCORES else np.broadcast_to(frequency, (n, q))
+    return metrics.evaluate(Y_test, scores, labels)
+
+
+def scores_of(estimator: Any, X: Any, q: int) -> Any:
+    """Scores (n, q), or None from an estimator that only predicts."""
+    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
+        return None
+    return metrics.label_scores(estimator, X, n_labels=q)
+
+
 def arrow(measure: str) -> str:
     """Which way is better; in letters that stdout can write."""
     up, down = ("↑", "↓") if can_write("↑↓") else ("+", "-")
     return up if metrics.get_measure(measure).greater_is_better else down
 
 
-def say_quality(done: Trained, *, as_json: bool) -> None:
-    """The main measures on held-out rows, beside those of guessing."""
-    rows = [
-        [f"{name} {arrow(name)}", f"{done.measures[name]:.3f}", f"{done.guessed[name]:.3f}"]
-        for name in SHOWN
-        if name in done.guessed and math.isfinite(done.measures.get(name, math.nan))
-    ]
-    print_table(["", "model", "same answer for all"], rows, err=as_json)
+def rows_digest(X: Any, Y: Any) -> str:
+    """Digest of rows and their labels, whatever the types of index in sparse ones."""
+    return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
 
 
-def say_data(source: TrainingData, *, as_json: bool) -> None:
-    """One line about the data."""
-    data = source.data
-    n, q = data.Y.shape
-    kind = "sparse feature" if sparse.issparse(data.X) else "feature"
-    cardinality = float(data.Y.sum()) / n
-    say(
-        f"{data.name or 'data'}: {counted(n, 'row')}, {counted(data.X.shape[1], kind)}, "
-        f"{counted(q, 'label')}, {cardinality:.2f} of them on a row",
-        as_json=as_json,
-    )
+def _canonical(matrix: Any) -> list[Any]:
+    if not sparse.issparse(matrix):
+        return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64), list(csr.shape)]

@@ -7,7 +7,7 @@ from plurilabel.compare._given import learner_text
 from plurilabel.compare._inside import set_seeds
 from plurilabel.compare._results import Results
 from plurilabel.compare._spec import learner_names, make_learner, make_learners
-from plurilabel.compare._suggest import Suggestion, suggest_learner
+from plurilabel.compare._suggest import Suggestion, imputer, suggest_learner
 
 __all__ = [
     "Results",
@@ -16,6 +16,7 @@ __all__ = [
     "compare",
     "compare_many",
     "digest_of",
+    "imputer",
     "learner_names",
     "learner_text",
     "make_learner",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from plurilabel._blocks import has_missing
+from plurilabel._compat import safe_indexing
 from plurilabel._dataset import Matrix
 from plurilabel.adaptation import MLRandomForest
 from plurilabel.lazy import MLkNN
@@ -54,12 +54,7 @@ class Suggestion:
 
 
 def suggest_learner(
-    X: Matrix,
-    Y: Matrix,
-    *,
-    n_numbers: int | None = None,
-    impute: bool = False,
-    random_state: int = 0,
+    X: Any, Y: Matrix, *, encoder: Any = None, random_state: int = 0
 ) -> Suggestion:
     """Choose a learner by size and kind of the data, and by a quick cross-validation.
 
@@ -77,14 +72,13 @@ def suggest_learner(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray or csr_array of shape (n, d), or data frame
+        Missing values are filled with the median of their column.
     Y : ndarray or csr_array of shape (n, q)
-    n_numbers : int, default=None
-        For sparse X: how many of the first features are numbers, which have to be scaled, and
-        not words. By default none.
-    impute : bool, default=False
-        Whether missing values are filled with the median of their column. They always are if
-        there are any.
+    encoder : transformer, default=None
+        What turns X into numbers, not fitted, such as :func:`plurilabel.io.table_encoder` makes;
+        needed for a data frame. It is the first step of each learner that is compared, and so
+        fitted in each fold.
     random_state : int, default=0
 
     Returns
@@ -102,7 +96,11 @@ def suggest_learner(
     >>> found.reason
     '... best of 3 by average precision, in 3 folds of 300 rows'
     """
-    candidates = _candidates(X, Y, n_numbers or 0, impute or has_missing(X), random_state)
+    first = [] if encoder is None else [encoder]
+    encoded = X if encoder is None else clone(encoder).fit_transform(X)
+    if has_missing(encoded):
+        first.append(imputer())
+    candidates = _candidates(encoded, Y, first, random_state)
     if len(candidates) == 1:
         ((name, (estimator, reason)),) = candidates.items()
         return Suggestion(estimator, name, reason)
@@ -127,19 +125,25 @@ def suggest_learner(
 
 
 def imputer() -> SimpleImputer:
-    """What fills missing values: the median; 0 where a column has no value at all."""
+    """What fills missing values: the median; 0 where a column has no value at all.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import imputer
+    >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
+    array([[1., 0.],
+           [3., 0.],
+           [5., 0.]])
+    """
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
-def _candidates(
-    X: Matrix, Y: Matrix, n_numbers: int, impute: bool, seed: int
-) -> dict[str, tuple[Any, str]]:
+def _candidates(X: Matrix, Y: Matrix, first: list[Any], seed: int) -> dict[str, tuple[Any, str]]:
     """By name: learners that suit the size of the data, and the reason if there is only one."""
     n, q = Y.shape
     is_sparse = sparse.issparse(X)
     stored = sparse.csr_array(X).nnz if is_sparse else X.size
-    fill = [imputer()] if impute else []
-    before = _scaled_numbers(n_numbers, impute) if is_sparse else [*fill, StandardScaler()]
+    before = first if is_sparse else [*first, StandardScaler()]
     # standardised features want a stronger penalty; of sparse ones it depends on their size
     penalties = (1.0, 10.0) if is_sparse else (0.1,)
     enough, searchable = n >= FEWEST, n <= MOST_FOR_NEIGHBOURS
@@ -157,24 +161,10 @@ def _candidates(
             found[f"logistic regression (C={C:g})"] = make_pipeline(*before, logistic), reason
     if not is_sparse and searchable and n * q <= MOST_FOR_FOREST:
         reason = f"since {rows} too few to compare learners"
-        found["random forest"] = make_pipeline(*fill, MLRandomForest(random_state=seed)), reason
+        found["random forest"] = make_pipeline(*first, MLRandomForest(random_state=seed)), reason
     if not enough:
         return dict([found.popitem()])
     return found
-
-
-def _scaled_numbers(n_numbers: int, impute: bool) -> list[Any]:
-    """Steps before a learner of sparse features: numbers among words are scaled to their size."""
-    if not n_numbers:
-        return [imputer()] if impute else []
-    scale = make_pipeline(*([imputer()] if impute else []), MaxAbsScaler())
-    return [
-        ColumnTransformer(
-            [("numbers", scale, slice(0, n_numbers))],
-            remainder="passthrough",
-            sparse_threshold=1.0,
-        )
-    ]
 
 
 def _sample(Y: Matrix, seed: int) -> Any:
@@ -185,6 +175,7 @@ def _sample(Y: Matrix, seed: int) -> Any:
     return np.sort(next(cv.split(np.empty(n), Y))[0])
 
 
-def _quality(estimator: Any, X: Matrix, Y: Matrix, train: Any, test: Any) -> float:
-    fitted = clone(estimator).fit(X[train], Y[train])
-    return average_precision(Y[test], label_scores(fitted, X[test], n_labels=Y.shape[1]))
+def _quality(estimator: Any, X: Any, Y: Matrix, train: Any, test: Any) -> float:
+    fitted = clone(estimator).fit(safe_indexing(X, train), Y[train])
+    scores = label_scores(fitted, safe_indexing(X, test), n_labels=Y.shape[1])
+    return average_precision(Y[test], scores)

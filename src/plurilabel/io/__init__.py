@@ -4,25 +4,30 @@ from plurilabel._public import publish
 from plurilabel.io._arff._label_xml import read_label_xml, write_label_xml
 from plurilabel.io._arff._read import read_arff
 from plurilabel.io._arff._write import write_arff
-from plurilabel.io._files import FileFormatError, opened, write_atomic
-from plurilabel.io._read import file_format, read
+from plurilabel.io._files import FileFormatError, file_format, opened, write_atomic
+from plurilabel.io._read import read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
-from plurilabel.io._table._encoder import TableEncoder
-from plurilabel.io._table._read import read_table
-from plurilabel.io._table._write import write_table
+from plurilabel.io._table._encoder import column_kinds, table_encoder, unseen_categories
+from plurilabel.io._table._read import FurtherRows, read_further, read_table
+from plurilabel.io._table._write import frame_writer, write_table
 
 __all__ = [
     "FileFormatError",
-    "TableEncoder",
+    "FurtherRows",
+    "column_kinds",
     "file_format",
+    "frame_writer",
     "opened",
     "read",
     "read_arff",
+    "read_further",
     "read_label_xml",
     "read_libsvm",
     "read_table",
     "read_xmc",
+    "table_encoder",
+    "unseen_categories",
     "write_arff",
     "write_atomic",
     "write_label_xml",

@@ -99,6 +99,39 @@ def plain_name(path: AnyPath) -> str:
     return (file.with_suffix("") if file.suffix == ".gz" else file).stem
 
 
+SUFFIXES = {
+    ".arff": "arff",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".txt": "xmc",
+    ".xmc": "xmc",
+}
+
+
+def file_format(path: AnyPath) -> str | None:
+    """Format of a file by its name; None if the name does not say.
+
+    Returns
+    -------
+    {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xmc"} or None
+
+    Examples
+    --------
+    >>> from plurilabel.io import file_format
+    >>> file_format("films.csv.gz"), file_format("films.xls")
+    ('csv', None)
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    return SUFFIXES.get(next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ""))
+
+
 @contextmanager
 def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
     """Write a file so that it appears whole or not at all.

@@ -4,58 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from plurilabel._dataset import Dataset
 from plurilabel.io._arff._read import read_arff
-from plurilabel.io._files import AnyPath
+from plurilabel.io._files import SUFFIXES, AnyPath, file_format
 from plurilabel.io._sparse_text._libsvm import read_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc
 from plurilabel.io._table._read import read_table
-
-_FORMATS: dict[str, Literal["arff", "table", "libsvm", "xmc"]] = {
-    ".arff": "arff",
-    ".csv": "table",
-    ".jsonl": "table",
-    ".ndjson": "table",
-    ".parquet": "table",
-    ".pq": "table",
-    ".tsv": "table",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".txt": "xmc",
-    ".xmc": "xmc",
-}
-
-
-def file_format(path: AnyPath) -> Literal["arff", "table", "libsvm", "xmc"]:
-    """The format of a file by its name, with or without ``.gz`` at the end.
-
-    Parameters
-    ----------
-    path : str or path
-        The file need not exist.
-
-    Returns
-    -------
-    {"arff", "table", "libsvm", "xmc"}
-
-    Raises
-    ------
-    ValueError
-        If the name has another suffix.
-
-    Examples
-    --------
-    >>> from plurilabel.io import file_format
-    >>> file_format("yeast.arff"), file_format("films.csv.gz")
-    ('arff', 'table')
-    """
-    name = Path(path).name
-    suffix = Path(name.lower().removesuffix(".gz")).suffix
-    if suffix not in _FORMATS:
-        raise ValueError(f"{name} must end in one of {', '.join(_FORMATS)} (and .gz)")
-    return _FORMATS[suffix]
 
 
 def read(
@@ -92,17 +48,19 @@ def read(
     ...     io.read(path, labels="tags")
     Dataset 'films': 1 instance, 2 features, 2 labels
     """
-    name, form = Path(path).name, file_format(path)
-    if form == "arff":
+    name, format = Path(path).name, file_format(path)
+    if format is None:
+        raise ValueError(f"{name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
+    if format == "arff":
         return read_arff(path, labels, **options)
-    if form == "table":
-        if labels is None:
-            raise ValueError(
-                f"labels must name the label columns of {name}, or its one column of tags"
-            )
-        if isinstance(labels, int):
-            raise ValueError(f"labels must name columns of {name}, got the number {labels}")
-        return read_table(path, labels=labels, **options)
-    if labels is not None:
-        raise ValueError(f"labels is for ARFF files and tables; {name} has its own place for them")
-    return (read_libsvm if form == "libsvm" else read_xmc)(path, **options)
+    if format in ("libsvm", "xmc"):
+        if labels is not None:
+            raise ValueError(f"labels is for ARFF files and tables; {name} has its own place")
+        return (read_libsvm if format == "libsvm" else read_xmc)(path, **options)
+    if labels is None:
+        raise ValueError(
+            f"labels must name the label columns of {name}, or its one column of tags"
+        )
+    if isinstance(labels, int):
+        raise ValueError(f"labels must name columns of {name}, got the number {labels}")
+    return read_table(path, labels=labels, **{"format": format, **options})

@@ -1,4 +1,4 @@
-"""A fitted learner together with what it takes to read new data for it."""
+"""A fitted estimator together with what it takes to read new data for it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
 from plurilabel import io
+from plurilabel._blocks import dense
 from plurilabel._dataset import Matrix
+from plurilabel._text import listed
 from plurilabel.base import default_feature_names
 from plurilabel.datasets import Dataset
-from plurilabel.io import TableEncoder
-from plurilabel.io._table._columns import Numbers
-from plurilabel.io._table._open import OpenTable, open_table
 
 
 class ModelRows(NamedTuple):
@@ -24,7 +25,8 @@ class ModelRows(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or pandas data frame of n rows
+        What the estimator takes.
     Y : ndarray or csr_array of shape (n, q), or None
         None unless they were asked for.
     frame : pandas data frame or None
@@ -35,7 +37,7 @@ class ModelRows(NamedTuple):
         The rows of the published test part, for a standard dataset that has one.
     """
 
-    X: Matrix
+    X: Any
     Y: Matrix | None
     frame: Any
     remarks: list[str]
@@ -44,15 +46,17 @@ class ModelRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted learner, the names of its labels, and how data are read for it.
+    """A fitted estimator, the names of its labels, and how data are read for it.
 
     Parameters
     ----------
     estimator : fitted classifier
+        For a model of tables, one whose first step is a
+        :class:`~sklearn.compose.ColumnTransformer` fitted on a data frame, such as
+        :func:`plurilabel.io.table_encoder` makes.
     label_names : sequence of str
     feature_names : sequence of str
-    encoder : TableEncoder, default=None
-        For a model of a table: how its columns become features.
+        The columns that the estimator takes: features, or the columns of a typed table.
     labels : str or list of str, default=None
         For a model of a table: the column of tags, or the label columns.
     tag_sep : str, default=None
@@ -60,7 +64,7 @@ class Model:
     sep : str, default=None
         What separates the columns of a CSV file.
     sparse_features : bool, default=False
-        Whether the learner takes sparse rows; they are turned into what it takes.
+        Whether an estimator of arrays takes sparse rows; they are turned into what it takes.
     notes : dict, default={}
         Anything else that is worth keeping, as JSON takes it.
     versions : dict, default={}
@@ -69,12 +73,26 @@ class Model:
     See Also
     --------
     save_model, load_model : To and from files.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from plurilabel import MLDecisionTree, io
+    >>> from plurilabel.persistence import Model
+    >>> notes = pd.DataFrame(
+    ...     {"note": ["a cough", "cough, fever", "a rash"], "codes": ["c", "c;f", "r"]})
+    >>> data = io.read_table(notes, labels="codes", text="note", encode=False)
+    >>> pipeline = make_pipeline(io.table_encoder(data.X, text="note"), MLDecisionTree())
+    >>> model = Model(pipeline.fit(data.X, data.Y), data.label_names, data.X.columns, "codes")
+    >>> rows = model.read(pd.DataFrame({"id": [7], "note": ["high fever, a cough"]}))
+    >>> model.estimator.predict(rows.X).toarray()
+    array([[1, 1, 0]])
     """
 
     estimator: Any
     label_names: Sequence[str]
     feature_names: Sequence[str]
-    encoder: TableEncoder | None = None
     labels: str | list[str] | None = None
     tag_sep: str | None = None
     sep: str | None = None
@@ -89,13 +107,14 @@ class Model:
         with_labels: bool = False,
         sep: str | None = None,
     ) -> ModelRows:
-        """Read rows as the model wants them.
+        """Read rows as the estimator takes them.
 
         Parameters
         ----------
         source : path, Dataset, or data frame
-            A file in any format that :func:`plurilabel.io.read` knows. Its columns are
-            found by name, whatever their order; others are left out.
+            A file in any format that :func:`plurilabel.io.read` knows. Its columns are found by
+            name, whatever their order; others are left out. Those of LIBSVM and extreme
+            classification files have no names and are taken in their order.
         with_labels : bool, default=False
             Whether the true labels are there and wanted. Without it they may be missing.
         sep : str, default=None
@@ -105,117 +124,108 @@ class Model:
         -------
         ModelRows
         """
-        rows = self._read(source, with_labels, sep)
-        return rows._replace(X=self._in_form(rows.X))
-
-    def _in_form(self, X: Any) -> Matrix:
-        """Dense or sparse as in training; of the same size, so that it was meant to fit."""
-        if self.sparse_features:
-            return sparse.csr_array(X)
-        return X.toarray() if sparse.issparse(X) else X
-
-    def _read(self, source: Any, with_labels: bool, sep: str | None) -> ModelRows:
-        if isinstance(source, Dataset):
-            return self._from_dataset(source, with_labels)
-        if isinstance(source, str | os.PathLike):
-            kind = io.file_format(source)
-            if kind == "arff":
-                data = io.read_arff(source, self.label_names, require_labels=False)
-                return self._from_dataset(data, with_labels)
-            if kind == "libsvm":
-                d, q = len(self.feature_names), len(self.label_names)
-                data = io.read_libsvm(source, n_features=d, n_labels=q)
-                return self._from_dataset(data, with_labels, by_position=True)
-            if kind == "xmc":
-                return self._from_dataset(io.read_xmc(source), with_labels, by_position=True)
-        return self._from_table(source, with_labels, sep)
-
-    # tables --------------------------------------------------------------------------------
-
-    def _from_table(self, source: Any, with_labels: bool, sep: str | None) -> ModelRows:
-        encoder = self.encoder
-        if encoder is None:  # learned from a file without categories: all columns are numbers
-            encoder = TableEncoder([Numbers(name) for name in self.feature_names])
-        as_text = encoder.text_columns + ([self.labels] if isinstance(self.labels, str) else [])
-        table = open_table(source, sep=sep or self.sep, as_text=as_text)
-        with table.located():
-            X = encoder.transform(table.frame)
-            remarks = [
-                f"column {column!r} has values that were not there in training, taken as "
-                f"missing: {_listed(values)}"
-                for column, values in encoder.unseen(table.frame).items()
-            ]
-            Y = None
-            if with_labels:
-                Y, strange = self._table_labels(table)
-                remarks += strange
-        return ModelRows(X, Y, table.frame, remarks)
-
-    def _table_labels(self, table: OpenTable) -> tuple[Matrix, list[str]]:
-        there = set(table.frame.columns)
-        if isinstance(self.labels, str) and self.labels in there:
-            Y, names = table.labels(self.labels, self.tag_sep)
-            return self._known_labels(Y, names)
-        missing = [name for name in self.label_names if name not in there]
-        if missing:
-            wanted = f"the column {self.labels!r}" if isinstance(self.labels, str) else "columns"
-            raise ValueError(
-                f"the table must have the true labels, in {wanted} as in training; "
-                f"it has no {_listed(missing)}"
+        data, by_position = self._dataset(source)
+        encoder, frame, test = self.encoder, None, None
+        kinds = dict.fromkeys(self.feature_names, "numbers")
+        if encoder is not None:
+            kinds = io.column_kinds(encoder)
+        if data is None:
+            table = io.read_further(
+                source,
+                kinds,
+                labels=self.labels if isinstance(self.labels, str) else None,
+                label_names=self.label_names if with_labels else None,
+                sep=sep or self.sep,
+                tag_sep=self.tag_sep,
             )
-        return table.labels(list(self.label_names))[0], []
+            X, frame = table.X if encoder else table.X.to_numpy(), table.frame
+            Y, names = table.Y, tuple(table.label_names)
+        else:
+            Y, names, test = data.Y, tuple(data.label_names), data.test
+            X = self._features(data, by_position) if encoder is None else _typed(data, kinds)
+        if encoder is None:
+            # dense or sparse as in training, which was of the same width
+            X = sparse.csr_array(X) if self.sparse_features else dense(X)
+        unseen = {} if encoder is None else io.unseen_categories(encoder, X)
+        remarks = [
+            f"column {column!r} has values that were not seen in training and are encoded as "
+            f"zeros: {_quoted(values)}"
+            for column, values in unseen.items()
+        ]
+        if not with_labels:
+            return ModelRows(X, None, frame, remarks, test)
+        Y, strange = self._labels(Y, names, by_position)
+        if strange:
+            remarks.append(f"labels that the model does not know are left out: {_quoted(strange)}")
+        return ModelRows(X, Y, frame, remarks, test)
 
-    def _known_labels(self, Y: Any, names: Sequence[str]) -> tuple[Any, list[str]]:
-        """Columns of Y in the model's order; absent ones are zeros, strange ones left out."""
+    @property
+    def encoder(self) -> ColumnTransformer | None:
+        """The fitted encoder with which a model of tables begins; None for a model of arrays."""
+        part = self.estimator
+        while part is not None and not isinstance(part, ColumnTransformer):
+            if isinstance(part, Pipeline):
+                part = part[0]
+            else:  # around a pipeline: what was fitted
+                part = getattr(part, "estimator_", getattr(part, "best_estimator_", None))
+        return part if hasattr(part, "feature_names_in_") else None
+
+    def _dataset(self, source: Any) -> tuple[Dataset | None, bool]:
+        """What is not a table, and whether its columns have no names."""
+        if isinstance(source, Dataset):
+            return source, False
+        format = io.file_format(source) if isinstance(source, str | os.PathLike) else None
+        if format == "arff":
+            return io.read_arff(source, list(self.label_names), require_labels=False), False
+        if format == "libsvm":
+            d, q = len(self.feature_names), len(self.label_names)
+            return io.read_libsvm(source, n_features=d, n_labels=q), True
+        return (io.read_xmc(source), True) if format == "xmc" else (None, False)
+
+    def _features(self, data: Dataset, by_position: bool) -> Matrix:
+        names, d = tuple(self.feature_names), len(self.feature_names)
+        if by_position and names == default_feature_names(d):
+            if data.X.shape[1] != d:
+                raise ValueError(
+                    f"the rows must have the model's {d} features, got {data.X.shape[1]}"
+                )
+            return data.X
+        if missing := sorted(set(names).difference(data.feature_names)):
+            raise ValueError(
+                f"the rows lack {len(missing)} of the model's {d} features: {_quoted(missing)}"
+            )
+        return _columns_by_name(data.X, data.feature_names, names)
+
+    def _labels(self, Y: Any, names: Sequence[str], by_position: bool) -> tuple[Matrix, list[str]]:
+        """Columns of Y in the model's order, zeros for absent ones; and names of the others."""
+        q = len(self.label_names)
+        if by_position:
+            if Y.shape[1] != q:
+                raise ValueError(f"the rows must have the model's {q} labels, got {Y.shape[1]}")
+            return Y, []
+        if not names:
+            raise ValueError(f"the rows must have the true labels, {_quoted(self.label_names)}")
         strange = [name for name in names if name not in set(self.label_names)]
         if len(strange) == len(names):
             raise ValueError(
-                f"none of the labels {_listed(names)} is one of the model's, "
-                f"{_listed(self.label_names)}"
+                f"none of the labels {_quoted(names)} is one of the model's, "
+                f"{_quoted(self.label_names)}"
             )
-        remarks = []
-        if strange:
-            remarks.append(f"labels that the model does not know are left out: {_listed(strange)}")
-        return _columns_by_name(Y, names, self.label_names), remarks
+        return _columns_by_name(Y, names, self.label_names), strange
 
-    # other formats -------------------------------------------------------------------------
 
-    def _from_dataset(
-        self, data: Dataset, with_labels: bool, *, by_position: bool = False
-    ) -> ModelRows:
-        X = data.X
-        remarks: list[str] = []
-        names, d = tuple(self.feature_names), len(self.feature_names)
-        if by_position and names == default_feature_names(d):
-            if X.shape[1] != d:
-                raise ValueError(f"the rows must have the model's {d} features, got {X.shape[1]}")
-        elif data.feature_names != names:
-            missing = sorted(set(names) - set(data.feature_names))
-            if missing:
-                raise ValueError(
-                    f"the rows lack {len(missing)} of the model's {d} features: {_listed(missing)}"
-                )
-            X = _columns_by_name(X, data.feature_names, names)
-        Y = None
-        if with_labels:
-            if not data.label_names:
-                raise ValueError(
-                    f"the rows must have the true labels, {_listed(self.label_names)}"
-                )
-            if by_position:
-                Y = data.Y
-                if Y.shape[1] != len(self.label_names):
-                    raise ValueError(
-                        f"the rows must have the model's {len(self.label_names)} labels, "
-                        f"got {Y.shape[1]}"
-                    )
-            else:
-                Y, remarks = self._known_labels(data.Y, data.label_names)
-        return ModelRows(X, Y, None, remarks, data.test)
+def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
+    """Rows of a dataset for a model of tables."""
+    import pandas as pd
+
+    frame = pd.DataFrame(dense(data.X), columns=list(data.feature_names))
+    return io.read_further(frame, kinds).X
 
 
 def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
-    """The columns of M that are wanted, zeros for those that it has not."""
+    """The columns of M that are wanted, zeros for those that it does not have."""
+    if tuple(names) == tuple(wanted):
+        return M
     place = {name: j for j, name in enumerate(names)}
     found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
     into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
@@ -228,6 +238,5 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     return result
 
 
-def _listed(names: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def _quoted(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names], 5)

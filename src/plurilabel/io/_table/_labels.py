@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
 
-from plurilabel.io._table._cells import CellError, as_floats, cells_of, shown
+from plurilabel.io._table._frame import CellError
+from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
-_YES_NO = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-_YES_NO |= {"no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
 TAG_SEPARATORS = ";|,"
 
 
@@ -20,57 +20,48 @@ def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
     """Y for columns that hold 0 and 1."""
     Y = np.empty((len(frame), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
-        values = as_floats(frame[name])
-        if values is None:
-            cells = cells_of(frame[name])
-            values = np.array([_YES_NO.get(str(cell).lower(), np.nan) for cell in cells])
+        values = numbers_of(frame[name], name, "a label 0 or 1")
         wrong = np.flatnonzero((values != 0) & (values != 1))
         if len(wrong):
-            row = int(wrong[0])
-            cell = cells_of(frame[name].iloc[row : row + 1])[0]
-            raise CellError(name, row, f"expected a label 0 or 1, got {shown(cell)}")
+            cell = cells_of(frame[name].iloc[wrong[:1]])[0]
+            raise CellError(name, int(wrong[0]), f"expected a label 0 or 1, got {shown(cell)}")
         Y[:, j] = values
     return Y
 
 
 def tag_column(
     series: Any, name: str, tag_sep: str | None, label_names: Sequence[str] | None
-) -> tuple[sparse.csr_array, list[str]]:
-    """Y in CSR for a column of tags, and their names."""
+) -> tuple[sparse.csr_array, list[str], str | None]:
+    """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
     cells = cells_of(series)
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-    if texts and tag_sep is None:
-        tag_sep = tag_separator(texts, cells, name)
-    tags_of = {text: _split(text, tag_sep) for text in texts}
+    if tag_sep is None:
+        tag_sep = _tag_separator(texts, cells, name)
+    tags_of = {
+        text: _distinct([text] if tag_sep is None else text.split(tag_sep)) for text in texts
+    }
     sets = [
         tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
         for row, cell in enumerate(cells)
     ]
     found = {tag for tags in sets for tag in tags}
     if found and found <= {"0", "1"} and label_names is None:
-        raise CellError(
-            name,
-            None,
-            f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]",
-        )
+        problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
+        raise CellError(name, None, problem)
     names = sorted(found) if label_names is None else list(label_names)
     if not names:
         raise CellError(name, None, "expected tags, got only empty cells")
-    column_of = {tag: j for j, tag in enumerate(names)}
+    known = set(names)
     for row, tags in enumerate(sets):
-        for tag in tags:
-            if tag not in column_of:
-                raise CellError(name, row, f"expected one of label_names, got {tag!r}")
-    indices = [column_of[tag] for tags in sets for tag in tags]
-    starts = np.concatenate(([0], np.cumsum([len(tags) for tags in sets])))
-    Y = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.int64), indices, starts), shape=(len(sets), len(names))
-    )
+        if strange := [tag for tag in tags if tag not in known]:
+            raise CellError(name, row, f"expected one of label_names, got {strange[0]!r}")
+    binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
+    Y = sparse.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
     Y.sort_indices()
-    return Y, names
+    return Y, names, tag_sep
 
 
-def tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
+def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The one separator that occurs in a column of tags, None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
@@ -91,11 +82,6 @@ def tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     return found[0] if found else None
 
 
-def _split(text: str, sep: str | None) -> list[str]:
-    parts = [text] if sep is None else text.split(sep)
-    return list(dict.fromkeys(part for part in map(str.strip, parts) if part))
-
-
 def _listed(cell: Any, name: str, row: int) -> list[str]:
     """Tags of a cell that is a list, or missing."""
     if cell is None:
@@ -105,4 +91,8 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
     for tag in cell:
         if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
             raise CellError(name, row, f"expected a list of texts, got {shown(tag)} in it")
-    return list(dict.fromkeys(part for part in (str(tag).strip() for tag in cell) if part))
+    return _distinct(map(str, cell))
+
+
+def _distinct(tags: Any) -> list[str]:
+    return list(dict.fromkeys(tag for tag in map(str.strip, tags) if tag))

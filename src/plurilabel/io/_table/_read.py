@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from plurilabel._dataset import Dataset
-from plurilabel.io._table._encoder import TableEncoder
-from plurilabel.io._table._files import first_repeated
-from plurilabel.io._table._open import open_table
+from scipy import sparse
+
+from plurilabel._dataset import Dataset, Matrix
+from plurilabel._text import listed
+from plurilabel.io._table._encoder import table_encoder
+from plurilabel.io._table._frame import first_repeated, open_frame
+from plurilabel.io._table._kinds import typed_frame, typed_like
+from plurilabel.io._table._labels import label_columns, tag_column
 
 
 def read_table(
@@ -23,6 +28,7 @@ def read_table(
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
     format: Literal["csv", "tsv", "parquet", "jsonl"] | None = None,
+    encode: bool = True,
     name: str | None = None,
 ) -> Dataset:
     r"""Read a table: CSV, Parquet, JSON lines, or a data frame.
@@ -54,13 +60,18 @@ def read_table(
         sorted. Give it where several files are to have the same columns.
     format : {"csv", "tsv", "parquet", "jsonl"}, default=None
         By default what the name of the file says.
+    encode : bool, default=True
+        Whether X is turned into numbers. If not, it is a data frame of typed columns, for a
+        pipeline that begins with :func:`table_encoder`.
     name : str, default=None
         Name of the dataset; by default that of the file.
 
     Returns
     -------
     Dataset
-        X is dense, or CSR with ``text``. Y is dense for label columns and CSR for tags.
+        X is dense, or CSR with ``text``; without ``encode`` it is a data frame, in which numbers
+        are float64, categories and ``text`` are text. Y is dense for label columns and CSR for
+        tags.
 
     Raises
     ------
@@ -72,24 +83,25 @@ def read_table(
 
     See Also
     --------
+    table_encoder : What turns the columns into numbers.
     write_table : Write a dataset as a table.
 
     Notes
     -----
-    *Features.* Numbers stay as they are, and booleans become 0 and 1. A column of text becomes
-    0/1 columns ``name=value``, sorted by value; one column, for the second value, if there are
-    only two, and with the plain name if they are false and true, or no and yes. A column of
-    pandas' categorical type has its own order of values. Lists of numbers, as embeddings are
-    kept in Parquet, become columns ``name[0], name[1], ...``. An empty cell is a missing value,
-    NaN. Two files may differ in the values that occur, and so in their columns: read them as
-    one, declare the categories of a data frame, or use the :class:`TableEncoder` of the first
-    for the second.
+    *Features.* Numbers stay as they are; booleans become 0 and 1, and so do two words such as
+    false and true, or no and yes. An empty cell among them is NaN. Lists of numbers, as
+    embeddings are kept in Parquet, become columns ``name[0], name[1], ...``. Other columns of
+    text are categories and become 0/1 columns ``name_value``, sorted by value, with ``name_nan``
+    for empty cells. A column of pandas' categorical type has the values that it declares, in
+    their order. Numbers come first, then categories, then words: this is the work of
+    :func:`table_encoder`. Two files may differ in the values that occur, and so in their columns:
+    read them as one, declare the categories of a data frame, or put the encoder in a pipeline.
 
     *Free text.* A column with more than 255 different values, or more than 20 if they are more
     than half the number of rows, or with a value of more than 60 characters, is not taken for
     categories but refused: ``drop`` it, name the ``features`` to use, or give it as ``text``. The
-    weights of ``text`` come from all rows. To keep those of test rows out of them, put
-    scikit-learn's vectorizer in a pipeline instead.
+    weights of ``text`` come from all rows. To keep test rows out of them, put the encoder in a
+    pipeline.
 
     *Numbers with errors.* If most of a column are numbers, the rest must be too; ``?``, ``NA``,
     ``N/A``, ``NaN``, ``null`` and ``none`` among numbers are missing values.
@@ -108,15 +120,27 @@ def read_table(
     >>> data
     Dataset 'films': 3 instances, 4 features, 3 labels
     >>> data.feature_names
-    ('length', 'country=fr', 'country=uk', 'country=us')
+    ('length', 'country_fr', 'country_uk', 'country_us')
     >>> data.label_names
     ('comedy', 'love', 'war')
     >>> data.Y.toarray()
     array([[1, 1, 0],
            [0, 0, 1],
            [0, 0, 0]])
+
+    In a pipeline, words and their weights are those of the rows that it is fitted on:
+
+    >>> import pandas as pd
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from plurilabel.io import table_encoder
+    >>> notes = pd.DataFrame(
+    ...     {"note": ["cough, fever", "fever", "a rash"], "codes": ["c;f", "f", "r"]})
+    >>> data = read_table(notes, labels="codes", text="note", encode=False)
+    >>> model = make_pipeline(table_encoder(data.X, text="note"), KNeighborsClassifier(1))
+    >>> model.fit(data.X, data.Y.toarray()).predict(pd.DataFrame({"note": ["rash, itching"]}))
+    array([[0, 0, 1]])
     """
-    named = [labels] if isinstance(labels, str) else list(labels)
     if not isinstance(labels, str) and label_names is not None:
         raise ValueError("label_names is for one column of tags, but labels names label columns")
     if label_names is not None and (twice := first_repeated(label_names)) is not None:
@@ -126,12 +150,157 @@ def read_table(
     for parameter, names in (("features", features), ("drop", drop)):
         if isinstance(names, str):
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
-    as_text = [name for name in (labels, text) if isinstance(name, str)]
-    table = open_table(path, sep=sep, format=format, as_text=as_text)
-    with table.located():
-        used = table.feature_columns(named, features, text, drop)
-        Y, found = table.labels(labels, tag_sep, label_names)
-        encoder = TableEncoder().fit(table.frame, used, text)
-        X = encoder.transform(table.frame)
+    as_text = [column for column in (labels, text) if isinstance(column, str)]
+    table = open_frame(path, sep=sep, format=format, as_text=as_text)
     name = table.name if name is None else name
-    return Dataset(X, Y, encoder.feature_names, tuple(found), name=name)
+    with table.located():
+        used = _feature_columns(list(table.frame.columns), labels, features, text, drop)
+        Y: Matrix
+        if isinstance(labels, str):
+            Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
+        else:
+            Y, found, tag_sep = label_columns(table.frame, labels), list(labels), None
+        X = typed_frame(table.frame, used, text)
+    feature_names = X.columns
+    if encode:
+        encoder = table_encoder(X, text=text)
+        X = encoder.fit_transform(X)
+        X = X if text is None else sparse.csr_array(X)
+        try:
+            feature_names = encoder.get_feature_names_out()
+        except ValueError as error:
+            raise ValueError(
+                f"two columns would give the same feature: rename one ({error})"
+            ) from None
+    return Dataset(
+        X,
+        Y,
+        tuple(feature_names.tolist()),
+        tuple(found),
+        name=name,
+        tag_sep=tag_sep,
+    )
+
+
+def _feature_columns(
+    columns: list[str],
+    labels: str | Sequence[str],
+    features: Sequence[str] | None,
+    text: str | None,
+    drop: Sequence[str],
+) -> list[str]:
+    """The feature columns, after a check of all names that were given."""
+    labels = [labels] if isinstance(labels, str) else labels
+    there = set(columns)
+    asked = {
+        "labels": labels,
+        "features": features or (),
+        "text": () if text is None else (text,),
+        "drop": drop,
+    }
+    for parameter, names in asked.items():
+        if (twice := first_repeated(names)) is not None:
+            raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
+        for column in names:
+            if column not in there:
+                instead = _instead(column, columns)
+                raise ValueError(f"{parameter} names a column {column!r}: {instead}")
+            if parameter != "labels" and column in labels:
+                raise ValueError(f"{parameter} must name no label column, got {column!r}")
+    if not labels:
+        raise ValueError("labels must name at least one column, got none")
+    if features is None:
+        features = columns if text is None else []
+    used = [column for column in features if column not in {*labels, *drop, text}]
+    if not used and text is None:
+        raise ValueError("features must name at least one column, got none besides the labels")
+    if features is columns and "" in used:
+        raise ValueError(
+            f"column {columns.index('') + 1} has no name, as that of an index which was saved "
+            "with the table: give it one, or leave it out with drop=['']"
+        )
+    return used
+
+
+def _instead(column: str, columns: list[str]) -> str:
+    if len(columns) == 1:
+        return f"the table has only one, {columns[0]!r}; is sep= right?"
+    close = difflib.get_close_matches(column, columns, n=1)
+    if close:
+        return f"expected one of the table's, such as {close[0]!r}"
+    shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
+    return f"expected one of the table's {len(columns)}, {shown}"
+
+
+class FurtherRows(NamedTuple):
+    """What :func:`read_further` returns.
+
+    Attributes
+    ----------
+    X : pandas data frame
+        The features as typed columns.
+    Y : ndarray or csr_array of shape (n, q), or None
+    label_names : list of str
+        Names of the columns of Y.
+    frame : pandas data frame
+        The whole table.
+    """
+
+    X: Any
+    Y: Matrix | None
+    label_names: list[str]
+    frame: Any
+
+
+def read_further(
+    path: str | os.PathLike[str] | Any,
+    kinds: Mapping[str, str],
+    *,
+    labels: str | None = None,
+    label_names: Sequence[str] | None = None,
+    sep: str | None = None,
+    tag_sep: str | None = None,
+) -> FurtherRows:
+    """Read a table for a model that has learned from another one.
+
+    Parameters
+    ----------
+    path : str, path or data frame
+    kinds : mapping of str to {"numbers", "categories", "text"}
+        What the columns were in the first table, as :func:`column_kinds` says. They are found by
+        their names, in any order; others may be there.
+    labels : str, default=None
+        The column of tags. A table without it has a column of 0 and 1 for each label.
+    label_names : sequence of str, default=None
+        All labels, if Y is wanted. Tags that are not among them are returned too.
+    sep, tag_sep : str, default=None
+        As for :func:`read_table`.
+
+    Returns
+    -------
+    FurtherRows
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.io import read_further
+    >>> new = pd.DataFrame({"id": [7], "country": ["it"], "length": ["100"]})
+    >>> read_further(new, {"length": "numbers", "country": "categories"}).X
+       length country
+    0   100.0      it
+    """
+    as_text = [name for name, kind in kinds.items() if kind != "numbers"]
+    table = open_frame(path, sep=sep, as_text=as_text if labels is None else [*as_text, labels])
+    with table.located():
+        X, Y, names = typed_like(table.frame, kinds), None, list(label_names or ())
+        if label_names is not None and labels in table.frame.columns:
+            Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
+        elif label_names is not None:
+            if missing := [name for name in names if name not in table.frame.columns]:
+                where = "columns" if labels is None else f"the column {labels!r}"
+                raise ValueError(
+                    f"the table must have the true labels, in {where} as in training; "
+                    f"it has no {listed([repr(name) for name in missing], 5)}"
+                )
+            Y = label_columns(table.frame, names)
+    return FurtherRows(X, Y, names, table.frame)

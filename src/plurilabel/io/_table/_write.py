@@ -1,32 +1,29 @@
-"""Writing tables: CSV, Parquet and JSON lines."""
+"""Writing tables: CSV, Parquet and JSON lines, whole datasets or a block of rows at a time."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset
 from plurilabel.base import check_labels
-from plurilabel.io._table._files import (
-    first_repeated,
-    frame_writer,
-    table_format,
-    table_module,
-)
+from plurilabel.io._files import write_atomic
+from plurilabel.io._table._frame import first_repeated, table_format, table_module
 
 _CELLS_AT_ONCE = 1 << 18
 
 
 def write_table(
-    path: str | os.PathLike[str],
-    dataset: Dataset,
-    *,
-    tags: str | None = None,
-    tag_sep: str = ";",
+    path: str | os.PathLike[str], dataset: Dataset, *, tags: str | None = None, tag_sep: str = ";"
 ) -> None:
     """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
 
@@ -80,22 +77,26 @@ def write_table(
     if tags is not None:
         _check_writable(dataset.label_names, "label name", ["\r", tag_sep] if is_csv else [])
     label_names = np.array(dataset.label_names, dtype=object)
-    step = max(1, _CELLS_AT_ONCE // max(1, len(features + labels)))
-    with frame_writer(path, features, labels, are_tags=tags is not None) as write:
-        for start in range(0, dataset.X.shape[0], step):
-            rows = slice(start, start + step)
-            frame = pandas.DataFrame(_dense(dataset.X[rows], np.float64), columns=features)
+
+    def schema(arrow: Any) -> Any:
+        label_type = arrow.int64() if tags is None else arrow.list_(arrow.string())
+        numbers = [(name, arrow.float64()) for name in features]
+        return arrow.schema(numbers + [(name, label_type) for name in labels])
+
+    with (
+        write_atomic(path) as stream,
+        frame_writer(stream, kind, features + labels, schema) as write,
+    ):
+        for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
+            X = dense(dataset.X[rows]).astype(np.float64)
+            frame = pandas.DataFrame(X, columns=features)
             if tags is None:
-                more = pandas.DataFrame(_dense(Y[rows], np.int64), columns=labels)
+                more = pandas.DataFrame(dense(Y[rows]).astype(np.int64), columns=labels)
             else:
                 sets = _label_sets(Y[rows], label_names)
                 cells = [tag_sep.join(names) for names in sets] if is_csv else sets
-                more = pandas.DataFrame({labels[0]: pandas.Series(cells, dtype=object)})
+                more = pandas.DataFrame({tags: pandas.Series(cells, dtype=object)})
             write(pandas.concat([frame, more], axis=1))
-
-
-def _dense(block: Any, dtype: Any) -> Any:
-    return (block.toarray() if sparse.issparse(block) else np.asarray(block)).astype(dtype)
 
 
 def _label_sets(Y: Any, names: Any) -> list[list[str]]:
@@ -114,3 +115,65 @@ def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) ->
     twice = first_repeated(names)
     if twice is not None:
         raise ValueError(f"each {what} must be there once, got {twice!r} twice")
+
+
+@contextmanager
+def frame_writer(
+    stream: BinaryIO, format: str, names: Sequence[str], schema: Callable[[Any], Any]
+) -> Iterator[Callable[[Any], object]]:
+    """A function that appends data frames to a stream.
+
+    Parameters
+    ----------
+    stream : binary stream
+    format : {"csv", "tsv", "parquet", "jsonl"}
+    names : sequence of str
+        Of the columns.
+    schema : callable
+        Takes pyarrow and returns the schema of a Parquet file: a single block of rows may not
+        show what kind of lists a column holds.
+
+    Examples
+    --------
+    >>> import io
+    >>> import pandas as pd
+    >>> from plurilabel.io import frame_writer
+    >>> stream = io.BytesIO()
+    >>> with frame_writer(stream, "csv", ["a", "b"], lambda arrow: None) as write:
+    ...     _ = write(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
+    >>> print(stream.getvalue().decode())
+    a,b
+    1,x
+    2,
+    """
+    if format == "parquet":
+        arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
+        columns = schema(arrow)
+        with parquet.ParquetWriter(stream, columns) as writer:
+            yield lambda frame: writer.write_table(
+                arrow.Table.from_pandas(frame, schema=columns, preserve_index=False)
+            )
+    elif format == "jsonl":
+        yield lambda frame: stream.writelines(_json_lines(frame))
+    else:
+        options: dict[str, Any] = {"sep": "\t" if format == "tsv" else ",", "lineterminator": "\n"}
+        head = io.StringIO()
+        csv.writer(head, delimiter=options["sep"], lineterminator="\n").writerow(names)
+        stream.write(head.getvalue().encode())
+        yield lambda frame: stream.write(
+            frame.to_csv(header=False, index=False, **options).encode()
+        )
+
+
+def _json_lines(frame: Any) -> Iterator[bytes]:
+    """A line for each row; JSON has no NaN, so a missing value is null."""
+    columns = (
+        [
+            None if missing else cell
+            for cell, missing in zip(frame[name].tolist(), frame[name].isna())
+        ]
+        for name in frame.columns
+    )
+    for cells in zip(*columns):
+        record = dict(zip(frame.columns, cells))
+        yield (json.dumps(record, ensure_ascii=False, default=str) + "\n").encode()

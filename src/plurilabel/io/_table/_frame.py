@@ -1,0 +1,261 @@
+"""CSV, Parquet and JSON lines as data frames, with the line on which each row starts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+from plurilabel.io._files import FileFormatError, file_format, opened, plain_name
+
+PathLike = str | os.PathLike[str]
+FORMATS = ("csv", "tsv", "parquet", "jsonl")
+
+Record = tuple[int, list[str]]  # the line on which it starts, and its cells
+
+
+def table_module(name: str) -> Any:
+    """Import pandas or pyarrow, which come with an extra."""
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise ImportError(
+            f"tables need {package}: install it with `pip install plurilabel[table]`"
+        ) from None
+
+
+def table_format(path: PathLike, given: str | None = None) -> str:
+    """Format of a table file: as given, or by its suffix, before a ``.gz``."""
+    kind = given or file_format(path)
+    if given is not None and given not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {given!r}")
+    if kind not in FORMATS:
+        raise ValueError(
+            f"the format of {os.fspath(path)!r} does not show in its name: expected one of "
+            f".csv, .tsv, .parquet and .jsonl, or format= one of {', '.join(FORMATS)}"
+        )
+    return str(kind)
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that was there before, None if all differ."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+class CellError(ValueError):
+    """Something wrong with a column, or with one of its rows."""
+
+    def __init__(self, column: str, row: int | None, problem: str) -> None:
+        self.column, self.row, self.problem = column, row, problem
+        super().__init__(problem)
+
+
+class Frame:
+    """A data frame with unique text names, and where its rows stand in a file.
+
+    Attributes
+    ----------
+    frame : pandas data frame
+    path : str or None
+        The file; None for a data frame.
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        path: PathLike | None = None,
+        line_of: Callable[[int], int] | None = None,
+        head: int | None = None,
+    ) -> None:
+        self.path = None if path is None else os.fspath(path)
+        self._line_of = line_of
+        names = [str(name).strip() for name in frame.columns]
+        if (twice := first_repeated(names)) is not None:
+            problem = f"expected each column name once, got {twice!r} twice"
+            if path is None:
+                raise ValueError(f"data frame: {problem}")
+            raise FileFormatError(path, head, problem)
+        self.frame = frame.set_axis(names, axis=1)
+
+    @property
+    def name(self) -> str:
+        """Name of the dataset."""
+        return "" if self.path is None else plain_name(self.path)
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Errors of cells get file and line, or the row of a data frame."""
+        try:
+            if not len(self.frame):
+                raise CellError("", None, "expected at least one row, got none")
+            yield
+        except CellError as error:
+            column = f"column {error.column!r}" if error.column else "table"
+            line = self._line_of(error.row) if self._line_of and error.row is not None else None
+            if error.row is not None and line is None:
+                column += f", row {error.row}"
+            problem = f"{column}: {error.problem}"
+            if self.path is None:
+                raise ValueError(problem) from None
+            raise FileFormatError(self.path, line, problem) from None
+
+
+def open_frame(
+    source: PathLike | Any,
+    *,
+    sep: str | None = None,
+    format: str | None = None,
+    as_text: Iterable[str] = (),
+) -> Frame:
+    """Read a file or take a data frame; in CSV the columns ``as_text`` stay text."""
+    if isinstance(source, str | os.PathLike):
+        kind = table_format(source, format)
+        if sep is not None and len(sep) != 1:
+            raise ValueError(f"sep must be a single character, got {sep!r}")
+        if kind == "parquet":
+            return _read_parquet(source)
+        if kind == "jsonl":
+            return _read_json_lines(source)
+        return _read_csv(source, sep or ("\t" if kind == "tsv" else ","), set(as_text))
+    if not isinstance(source, table_module("pandas").DataFrame):
+        if not hasattr(source, "to_pandas"):
+            raise TypeError(f"path must be a path or a data frame, got {type(source).__name__}")
+        table_module("pyarrow")  # what polars converts with
+        source = source.to_pandas()
+    return Frame(source)
+
+
+# CSV: read by pandas, and looked through by the csv module where pandas guesses -----------------
+
+
+def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
+    pd = table_module("pandas")
+    first = list(islice(_records(path, sep), 2))
+    if not first:
+        raise FileFormatError(path, None, "expected a line with column names, got none")
+    line, names = first[0]
+    names = Frame(pd.DataFrame(columns=names), path, head=line).frame.columns.tolist()
+    # if the first row is longer than the header, pandas takes its first cells for an index
+    _check_widths(path, len(names), first)
+    # since pandas 3.1 numbers are read exactly without asking, and asking is deprecated
+    old = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    try:
+        with opened(path) as stream:
+            frame = pd.read_csv(
+                stream,
+                sep=sep,
+                header=0,
+                names=names,
+                dtype=dict.fromkeys(as_text.intersection(names), str),
+                # a text such as NA or None may be a value: only an empty cell is missing
+                keep_default_na=False,
+                na_values=[""],
+                skipinitialspace=True,
+                encoding="utf-8-sig",
+                low_memory=False,
+                **({"float_precision": "round_trip"} if old else {}),
+            )
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
+    except pd.errors.ParserError as error:
+        _check_widths(path, len(names), _records(path, sep, strict=True))
+        raise FileFormatError(path, None, str(error)) from None
+    # and it fills short rows up with missing values
+    if frame.iloc[:, -1].isna().any():
+        _check_widths(path, len(names), _records(path, sep))
+
+    def line_of(row: int) -> int:
+        return next(islice(_records(path, sep), row + 1, None))[0]
+
+    return Frame(frame, path, line_of)
+
+
+def _records(path: PathLike, sep: str, *, strict: bool = False) -> Iterator[Record]:
+    """Records that are not blank, each with the line on which it starts."""
+    with opened(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        reader = csv.reader(text, delimiter=sep, skipinitialspace=True, strict=strict)
+        line = 1
+        limit = csv.field_size_limit(2**31 - 1)  # texts may be long
+        try:
+            for record in reader:
+                if len(record) > 1 or (record and record[0].strip()):
+                    yield line, record
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise FileFormatError(path, line, f"expected CSV, got {error}") from None
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+        finally:
+            csv.field_size_limit(limit)
+
+
+def _check_widths(path: PathLike, width: int, records: Iterable[Record]) -> None:
+    for line, record in records:
+        if len(record) != width:
+            problem = f"expected {width} values, one for each column, got {len(record)}"
+            raise FileFormatError(path, line, problem)
+
+
+def _not_utf8(path: PathLike) -> FileFormatError:
+    """The error for the first line that is not UTF-8; decoders of whole files do not know it."""
+    with opened(path) as stream:
+        for line, content in enumerate(stream, 1):
+            try:
+                content.decode()
+            except UnicodeDecodeError as error:
+                byte = content[error.start]
+                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}"
+                return FileFormatError(path, line, problem)
+    return FileFormatError(path, None, "expected text in UTF-8")
+
+
+# JSON lines and Parquet -----------------------------------------------------------------------
+
+
+def _read_json_lines(path: PathLike) -> Frame:
+    records, lines = [], []
+    with opened(path) as stream:
+        for line, content in enumerate(stream, 1):
+            if not content.strip():
+                continue
+            try:
+                record = json.loads(content, object_pairs_hook=_each_key_once)
+            except UnicodeDecodeError:
+                raise _not_utf8(path) from None
+            except ValueError as error:
+                raise FileFormatError(path, line, f"expected a JSON object, got {error}") from None
+            if not isinstance(record, dict):
+                problem = f"expected a JSON object, got a {type(record).__name__}"
+                raise FileFormatError(path, line, problem)
+            records.append(record)
+            lines.append(line)
+    return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
+
+
+def _each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError(f"{first_repeated(key for key, _ in pairs)!r} twice")
+    return record
+
+
+def _read_parquet(path: PathLike) -> Frame:
+    pd, arrow = table_module("pandas"), table_module("pyarrow")
+    with opened(path) as stream:
+        try:
+            return Frame(pd.read_parquet(stream, engine="pyarrow"), path)
+        except arrow.ArrowInvalid as error:
+            raise FileFormatError(path, None, f"expected a Parquet file: {error}") from None
