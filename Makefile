@@ -19,6 +19,7 @@ lint: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/private_imports.py
 
 # The oldest versions that pyproject.toml allows, in an environment of their own, without torch.
 test-oldest: .venv-oldest/.ready

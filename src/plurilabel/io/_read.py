@@ -55,7 +55,9 @@ def read(
         return read_arff(path, labels, **options)
     if format in ("libsvm", "xmc"):
         if labels is not None:
-            raise ValueError(f"labels is for ARFF files and tables; {name} has its own place")
+            raise ValueError(
+                f"labels is for ARFF files and tables; {name} has its own place for them"
+            )
         return (read_libsvm if format == "libsvm" else read_xmc)(path, **options)
     if labels is None:
         raise ValueError(
