@@ -43,7 +43,7 @@ from plurilabel.metrics._ranking import (
     ranking_loss,
 )
 from plurilabel.metrics._scorers import (
-    _Scorer,  # noqa: F401 - kept in model files
+    Scorer,  # noqa: F401 - kept in model files
     get_scorer,
     label_scores,
     score_matrix,

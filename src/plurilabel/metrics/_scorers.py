@@ -142,7 +142,7 @@ def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[
     return proba[:, where[0]] if len(where) else np.zeros(len(proba), dtype=proba.dtype)
 
 
-class _Scorer:
+class Scorer:
     """``scorer(estimator, X, Y)``; higher is better."""
 
     def __init__(self, name: str, params: dict[str, Any]) -> None:
@@ -206,4 +206,4 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
         )
     if name.startswith(("psp@", "ps_ndcg@")) and "propensities" not in params:
         raise ValueError(f"{name} needs propensities=propensities(Y_train), got none")
-    return _Scorer(name, params)
+    return Scorer(name, params)
