@@ -512,7 +512,7 @@ def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:
     Examples
     --------
     >>> names_or_default(["sea", "sun"], 2), names_or_default(None, 2)
-    (['sea', 'sun'], ('label0', 'label1'))
+    (('sea', 'sun'), ('label0', 'label1'))
     """
     if names is None:
         return default_label_names(q)

@@ -118,7 +118,7 @@ class Description:
             ("imbalance (MeanIR)", self.mean_ir, "1 = all labels equally frequent"),
             ("its variation (CVIR)", self.cvir, ""),
             ("concurrence (SCUMBLE)", self.scumble,
-             "0 = frequent and rare labels never occur together"),
+             "0 = frequent and rare labels never co-occur"),
         )  # fmt: skip
         shown = [
             (what, _figure(value), note) for what, value, note in figures if value is not None
@@ -357,7 +357,7 @@ def describe(
     without a label               1  25.0%
     imbalance (MeanIR)        1.833  1 = all labels equally frequent
     its variation (CVIR)      0.568
-    concurrence (SCUMBLE)     0.030  0 = frequent and rare labels never occur together
+    concurrence (SCUMBLE)     0.030  0 = frequent and rare labels never co-occur
     <BLANKLINE>
     most frequent labels  count  share  IRLbl
     sun                       3  75.0%   1.00
