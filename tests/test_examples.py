@@ -13,6 +13,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 @pytest.mark.parametrize("example", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_example_draws(example, monkeypatch, tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")
     pyplot.switch_backend("agg")
     drawn = []
 

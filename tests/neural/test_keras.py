@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from plurilabel.metrics import ranking_loss
-from plurilabel.neural import bp_mll_loss, pairwise_exponential_loss
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra `torch` has it")
 os.environ.setdefault("KERAS_BACKEND", "torch")
 keras = pytest.importorskip("keras", reason="Keras is not installed: the extra `keras` has it")
+
+from plurilabel.neural import bp_mll_loss, pairwise_exponential_loss  # noqa: E402
 
 
 def network(d, q):

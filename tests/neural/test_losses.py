@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import plurilabel.neural
-from plurilabel.neural import asymmetric_loss, pairwise_exponential_loss
-from plurilabel.neural._losses import bounded_pairwise_loss, cross_entropy, squared_loss
-
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra `torch` has it")
+
+import plurilabel.neural  # noqa: E402
+from plurilabel.neural import asymmetric_loss, pairwise_exponential_loss  # noqa: E402
+from plurilabel.neural._losses import bounded_pairwise_loss, cross_entropy, squared_loss  # noqa: E402
+
 BPMLLLoss = plurilabel.neural.BPMLLLoss
 
 
