@@ -3,11 +3,12 @@
 from plurilabel._public import publish
 from plurilabel._roster import Learner
 from plurilabel.adaptation._cml._cml import CML
+from plurilabel.adaptation._insdif import INSDIF
 from plurilabel.adaptation._ranksvm._ranksvm import RankSVM
 from plurilabel.adaptation._trees._decision_tree import MLDecisionTree
 from plurilabel.adaptation._trees._random_forest import MLRandomForest
 
-__all__ = ["CML", "MLDecisionTree", "MLRandomForest", "RankSVM"]
+__all__ = ["CML", "INSDIF", "MLDecisionTree", "MLRandomForest", "RankSVM"]
 
 _EXACTLY_0_OR_1 = {
     "check_classifiers_multilabel_output_format_predict_proba": "the check wants probabilities "
@@ -41,6 +42,7 @@ ROSTER = {
         }
     ),
     "RankSVM": Learner({"RankSVM(tol=1e-4)": {}}),
+    "INSDIF": Learner({"INSDIF()": {}, "INSDIF(n_medoids=10)": {}}),
     "CML": Learner({"CML()": _NOT_THE_CUT, "CML(label_sets='seen')": _NOT_THE_CUT}),
 }
 
