@@ -123,7 +123,7 @@ def test_moving_medoids_never_raises_the_cost():
 
 
 def test_image_is_near_the_figures_recalled_for_the_paper(data_folder):
-    """Hamming .152, one-error .259, ranking loss .140, average precision .830; two of ten folds."""
+    """Recalled: Hamming .152, one-error .259, ranking loss .140, average precision .830."""
     data = datasets.load("image")
     folds = list(KFold(10, shuffle=True, random_state=0).split(data.X))[:2]
     values = []
