@@ -11,6 +11,7 @@ from plurilabel.lazy._iblr import IBLRML
 from plurilabel.lazy._mlknn import MLkNN
 from plurilabel.lazy._mlknn_cv._mlknn_cv import MLkNNCV
 from plurilabel.lazy._mlwknn import MLWkNN
+from plurilabel.lazy._mrknn import MrkNN
 
 __all__ = [
     "IBLRML",
@@ -22,6 +23,7 @@ __all__ = [
     "MLWkNN",
     "MLkNN",
     "MLkNNCV",
+    "MrkNN",
     "Vote",
 ]
 
@@ -36,6 +38,14 @@ ROSTER = {
     ),
     "MLWkNN": Learner({"MLWkNN(n_neighbors=5)": {}}),
     "BRkNN": Learner({"BRkNN(n_neighbors=5)": {}}),
+    "MrkNN": Learner(
+        {
+            "MrkNN(n_neighbors=5)": {
+                "check_classifiers_multilabel_output_format_predict_proba": "the check wants "
+                "probabilities strictly between 0 and 1; where all neighbours agree, they are not"
+            }
+        }
+    ),
     "DMLkNN": Learner({"DMLkNN(n_neighbors=5)": {}}),
     "IBLRML": Learner(
         {"IBLRML(n_neighbors=5)": {}, "IBLRML(n_neighbors=5, own_features=True)": {}}
