@@ -54,6 +54,11 @@ class TakesAnything(BRkNN):
         return super()._encode((np.nan_to_num(y) > 0).astype(int), classes)
 
 
+class IsTooSure(BRkNN):
+    def _scores(self, X):
+        return super()._scores(X) * 1.1
+
+
 class KeepsHalfOfAFit(BRkNN):
     """Without the protection that the door gives to every ``fit``."""
 
@@ -72,6 +77,7 @@ KeepsHalfOfAFit.fit = BRkNN.fit.__wrapped__
         (DependsOnTheBatch, "check_row_order"),
         (PredictsRareLabels, "check_constant_labels"),
         (TakesAnything, "check_bad_labels"),
+        (IsTooSure, "check_probability_range"),
         (KeepsHalfOfAFit, "check_failed_fit"),
     ],
 )

@@ -226,6 +226,17 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
     assert "inconsistent" in _value_error(estimator, X, Y[:-1])
 
 
+def check_probability_range(estimator: BaseEstimator) -> None:
+    """Probabilities are between 0 and 1, exactly, however sure the learner is."""
+    X, Y = _data()
+    fitted = _fitted(estimator, X, Y)
+    if not hasattr(fitted, "predict_proba"):
+        return
+    proba = np.concatenate([fitted.predict_proba(X), fitted.predict_proba(20 * X)])
+    assert proba.min() >= 0, f"predict_proba has the negative value {proba.min():g}"
+    assert proba.max() <= 1, f"predict_proba exceeds 1 by {proba.max() - 1:g}"
+
+
 def check_failed_fit(estimator: BaseEstimator) -> None:
     """A ``fit`` that fails changes nothing: not fitted before, or fitted, the learner stays so."""
     X, Y = _data()
