@@ -18,7 +18,6 @@ from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
 from plurilabel.transformation._models import Params, constant_score
 
-
 TIED = float(np.finfo(np.float64).tiny)
 """Decision value of a label that is in the first of the best sets but not in all of them."""
 
