@@ -50,6 +50,58 @@ def test_labels_given_twice_in_a_sparse_matrix_are_not_two():
         check_labels(twice)
 
 
+@pytest.mark.parametrize("times", [256, 257, 2**16])
+def test_many_duplicates_are_not_counted_modulo_256(times):
+    zeros = np.zeros(times, dtype=int)
+    for ones in (np.ones(times, dtype=np.int8), np.ones(times, dtype=bool)):
+        for given in (
+            sparse.coo_array((ones, (zeros, zeros)), shape=(1, 2)),
+            sparse.csr_array((ones, zeros, [0, times]), shape=(1, 2)),
+            sparse.csc_array((ones, zeros, [0, times, times]), shape=(1, 2)),
+        ):
+            with pytest.raises(ValueError, match=f"got {times} in row 0, column 0"):
+                check_labels(given)
+            assert given.nnz == times  # as it was
+
+
+def test_numbers_as_text_are_no_labels_in_arrays_or_frames():
+    text = Y.astype(str)
+    forms = [text, text.astype(object), pd.DataFrame(text), pl.DataFrame(text)]
+    forms += [text.tolist(), pd.DataFrame(Y).astype({1: str})]
+    for form in forms:
+        with pytest.raises(
+            ValueError, match=r"y must hold only 0 and 1, got ('\d' in row 0|values)"
+        ):
+            BRkNN(2).fit(X, form)
+    mixed = pd.DataFrame(Y).astype({1: bool})  # an array of objects, but of numbers
+    assert_array_equal(check_labels(mixed), Y)
+
+
+def test_masked_values_are_refused():
+    masked = np.ma.array(Y, mask=np.arange(36).reshape(12, 3) == 5)
+    with pytest.raises(ValueError, match="y must not have masked values, got 1: fill them in"):
+        BRkNN(2).fit(X, masked)
+    with pytest.raises(ValueError, match="y must not have masked values, got 3"):
+        BRkNN(2).fit(X, np.ma.array(np.arange(12) % 2, mask=np.arange(12) < 3))
+    hidden = np.ma.array(X, mask=X > 9)
+    with pytest.raises(ValueError, match="X must not have masked values, got 2"):
+        BRkNN(2).fit(hidden, Y)
+    learner = BRkNN(2).fit(np.ma.array(X), np.ma.array(Y))  # nothing masked
+    with pytest.raises(ValueError, match="X must not have masked values, got 2"):
+        learner.predict(hidden)
+    with pytest.raises(ValueError, match="y must not have masked values, got 1"):
+        learner.partial_fit(X, masked)
+
+
+@pytest.mark.parametrize("scoring", ["f1", "precision", "jaccard", "accuracy", "f1_macro"])
+def test_measures_of_one_label_in_a_column(scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0).astype(int)
+    column = cross_val_score(BRkNN(3), X, y[:, None], scoring=scoring, cv=3, error_score="raise")
+    assert_allclose(column, cross_val_score(BRkNN(3), X, y, scoring=scoring, cv=3))
+
+
 def test_stored_zeros_are_dropped_from_a_copy():
     given = sparse.csr_array((np.array([1, 0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
     clean = check_labels(given)

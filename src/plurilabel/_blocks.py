@@ -27,6 +27,20 @@ def dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
+def canonical(matrix: Any) -> Any:
+    """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
+
+    COO adds them up as it becomes CSR. SciPy's ``astype`` would do so in place.
+    """
+    if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
+        return matrix
+    if matrix.has_canonical_format:
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    return matrix
+
+
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Matrices below each other: CSR if the first is sparse, else dense."""
     if sparse.issparse(parts[0]):

@@ -40,7 +40,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import dense
+from plurilabel._blocks import canonical, dense
 from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
@@ -55,6 +55,8 @@ __all__ = [
     "column_names",
     "default_label_names",
     "names_or_default",
+    "refuse_masked",
+    "validate_features",
 ]
 
 LabelMatrix: TypeAlias = Any
@@ -129,6 +131,35 @@ def default_label_names(q: int) -> NumberedNames:
     return NumberedNames("label", q)
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """An error for a masked array with masked values, which would be read as if they were not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
+    Traceback (most recent call last):
+    ...
+    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
+    """
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
+        raise ValueError(
+            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
+            "rows"
+        )
+
+
+def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
+    """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
+
+    Masked values are refused, and entries that a sparse matrix stores twice are added up, in a
+    copy. ``form`` goes to ``validate_data``; by default, float64 or float32, dense or CSR.
+    """
+    refuse_masked(X, "X")
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
+    return validate_data(estimator, canonical(X), reset=reset, **form)
+
+
 def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     """Check a label matrix and return it as int8, dense or CSR; the input is never changed.
 
@@ -157,17 +188,22 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     if sparse.issparse(Y):
         if Y.ndim != 2:
             raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
+        # COO adds up duplicates as it becomes CSR; their sum must fit: 256 ones are not a zero
+        if Y.format == "coo" and Y.dtype.kind in "biu":
+            Y = sparse.coo_array((Y.data.astype(np.int64), (Y.row, Y.col)), shape=Y.shape)
         csr = sparse.csr_array(Y, copy=False)
         _check_zero_one(csr.data, name, csr)
         if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
             return csr
+        wide = np.int8 if csr.has_canonical_format else np.int64
         clean = sparse.csr_array(
-            (csr.data.astype(np.int8), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
+            (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
         )
         clean.sum_duplicates()
         _check_zero_one(clean.data, name, clean)
         clean.eliminate_zeros()
-        return clean
+        return clean.astype(np.int8, copy=False)
+    refuse_masked(Y, name)
     array = np.asarray(Y)
     if array.ndim != 2:
         raise ValueError(
@@ -184,6 +220,8 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
 
 def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     try:
+        if any(issubclass(kind, str | bytes) for kind in set(map(type, array.flat))):
+            raise TypeError  # "0" and "1" are no numbers here either
         return array.astype(np.float64)
     except (TypeError, ValueError):
         for (i, j), value in np.ndenumerate(array):
@@ -219,8 +257,9 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
     array([[1., 0.],
            [0., 1.]])
     """
+    refuse_masked(scores, name)
     return check_array(
-        scores,
+        canonical(scores),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         input_name=name,
@@ -345,9 +384,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return validate_features(self, X, reset=reset)
 
     def _validate_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None
@@ -404,11 +441,13 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         """Turn y into a label matrix and remember what is needed to answer in its form."""
         self.sparse_output_ = bool(sparse.issparse(y))
         names = column_names(y)
+        refuse_masked(y, "y")
         flat = None if self.sparse_output_ else _one_class_each(y)
         self.single_output_ = flat is not None
         if flat is None:
             Y = check_labels(y, name="y")
-            self.classes_ = np.arange(Y.shape[1])
+            # as scikit-learn has them: the classes of a single label, the labels of several
+            self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
             assert_all_finite(flat, input_name="y")
             check_classification_targets(flat)
@@ -423,6 +462,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _encode_more(self, y: Any) -> LabelMatrix:
         """Turn further labels into the form of those seen at first."""
+        refuse_masked(y, "y")
         if self.single_output_:
             return _one_hot(column_or_1d(y), self.classes_)
         Y = check_labels(y, name="y")

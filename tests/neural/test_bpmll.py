@@ -271,6 +271,35 @@ def test_standardisation():
     assert np.isfinite(quick().fit(constant, Y).decision_function(constant)).all()
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_scale_of_features_does_not_matter_until_squares_overflow(form):
+    X, Y = data()
+    wanted = quick().fit(form(X), Y).decision_function(form(X))
+    for scale in (1e39, 1e-39, 1e140, 1e-140):  # beyond single precision
+        Z = form(X * scale)
+        assert_allclose(quick().fit(Z, Y).decision_function(Z), wanted, atol=1e-5)
+    Z = X.copy()
+    Z[7, 2] = 1e200
+    with pytest.raises(ValueError, match="feature 2 of X cannot be standardised: .* overflows"):
+        quick().fit(form(Z), Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_queries_far_away(form, dtype):
+    X, Y = data()
+    largest = np.finfo(dtype).max
+    far, too_far = (
+        np.vstack([X[:2], np.full((1, 5), v)]).astype(dtype) for v in (largest / 1e3, largest)
+    )
+    bounded = quick().fit(form(X.astype(dtype)), Y)
+    assert np.isfinite(bounded.decision_function(form(far))).all()
+    linear = quick(activation="identity", loss="cross-entropy")
+    linear.fit(form((X / 1e3).astype(dtype)), Y)
+    with pytest.raises(ValueError, match=f"scores of row 2 of X overflow in {dtype.__name__}"):
+        linear.decision_function(form(too_far))
+
+
 def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = data()
     learner = quick().fit(X, Y)

@@ -6,16 +6,20 @@ from abc import abstractmethod
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._compat import HasMethods, check_sample_weight
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel.base import (
+    LabelMatrix,
+    ProbabilisticClassifier,
+    ScoringClassifier,
+    validate_features,
+)
 from plurilabel.metrics import score_method
 
 ONE_MODEL: dict[str, list[Any]] = {
@@ -85,12 +89,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
         Missing values are accepted where the base estimator accepts them.
         """
-        return validate_data(
+        return validate_features(
             self,
             X,
             reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
         )

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.special import entr
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions, constraints_of
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 
 BLOCK = 2**17
 """Numbers in a block of the answer: small enough to stay in the cache over all trees."""
@@ -113,11 +113,10 @@ class TreeClassifier(ProbabilisticClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # values beyond float32 become infinite, and the check names them: no second warning
         with np.errstate(over="ignore"):
-            X = validate_data(
+            X = validate_features(
                 self,
                 X,
                 reset=reset,
-                accept_sparse="csr",
                 dtype=np.float32,
                 ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
             )

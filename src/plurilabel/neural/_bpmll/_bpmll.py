@@ -162,6 +162,10 @@ class BPMLL(ScoringClassifier):
     So the pairwise error is better than the squared one, as published, if both networks are
     regularised alike; with its own weight decay the squared error is as good.
 
+    Features are standardised, so that their scale does not matter, within the range of numbers
+    whose squares can be represented: beyond 1e150 there is an error, and a feature that varies by
+    less than 1e-150 is taken for a constant.
+
     A subclass may override the steps of the training loop: ``_make_network``,
     ``_make_optimizer``, ``_loss`` and ``_step``.
 
@@ -380,7 +384,13 @@ class BPMLL(ScoringClassifier):
 
     def _see(self, X: Any, Y: LabelMatrix) -> None:
         """Update the means and deviations of the features, and the label counts."""
-        self.scaler_.partial_fit(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+            self.scaler_.partial_fit(X)
+        if len(wrong := np.flatnonzero(~np.isfinite(self.scaler_.var_))):
+            raise ValueError(
+                f"feature {wrong[0]} of X cannot be standardised: its values are so large that "
+                "their variance overflows; divide it by a constant first"
+            )
         self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
         self.n_seen_ += X.shape[0]
 
@@ -476,14 +486,21 @@ class BPMLL(ScoringClassifier):
         """c(x) for the rows of X, which are standardised first; in the precision of X."""
         mean, scale, dtype = self.scaler_.mean_, self.scaler_.scale_, X.dtype
         (V, *W), (theta, *gamma) = self.coefs_, self.intercepts_
-        if sparse.issparse(X):  # stays sparse: the first layer standardises
-            V = V / scale[:, None]
-            h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)
-        else:
-            h = ((X - mean) / scale).astype(dtype, copy=False) @ V.astype(dtype) + theta
-        for W_l, gamma_l in zip(W, gamma):
-            h = ACTIVATIONS[self.activation_](h) @ W_l.astype(dtype) + gamma_l
-        return ACTIVATIONS[LAST[self.trained_loss_]](h)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+            if sparse.issparse(X):  # stays sparse: the first layer standardises
+                V = V / scale[:, None]
+                h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)
+            else:
+                h = ((X - mean) / scale).astype(dtype, copy=False) @ V.astype(dtype) + theta
+            for W_l, gamma_l in zip(W, gamma):
+                h = ACTIVATIONS[self.activation_](h) @ W_l.astype(dtype) + gamma_l
+            c = ACTIVATIONS[LAST[self.trained_loss_]](h)
+        if len(wrong := np.flatnonzero(~np.isfinite(c).all(axis=1))):
+            raise ValueError(
+                f"the scores of row {wrong[0]} of X overflow in {np.dtype(dtype).name}: its "
+                "values are too far from those of the training set"
+            )
+        return c
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = super()._validate_X(X, reset=reset)
