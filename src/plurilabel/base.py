@@ -40,7 +40,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import canonical, dense
+from plurilabel._blocks import canonical, dense, short_indices
 from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
@@ -152,12 +152,13 @@ def refuse_masked(values: Any, name: str) -> None:
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
     """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
 
-    Masked values are refused, and entries that a sparse matrix stores twice are added up, in a
-    copy. ``form`` goes to ``validate_data``; by default, float64 or float32, dense or CSR.
+    Masked values are refused. Entries that a sparse matrix stores twice are added up, in a copy,
+    and its indices have 32 bits where these are enough. ``form`` goes to ``validate_data``; by
+    default X is float64 or float32, dense or CSR.
     """
     refuse_masked(X, "X")
     form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
-    return validate_data(estimator, canonical(X), reset=reset, **form)
+    return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
 
 
 def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:

@@ -113,14 +113,13 @@ class TreeClassifier(ProbabilisticClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # values beyond float32 become infinite, and the check names them: no second warning
         with np.errstate(over="ignore"):
-            X = validate_features(
+            return validate_features(
                 self,
                 X,
                 reset=reset,
                 dtype=np.float32,
                 ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
             )
-        return _with_short_indices(X) if sparse.issparse(X) else X
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -171,11 +170,3 @@ def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDAr
         shape=(len(inner), tree.n_features),
     )
     return np.asarray((split_on.T @ decrease).T)
-
-
-def _with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with the 32-bit indices that the engine expects, where they suffice."""
-    if X.indices.dtype == X.indptr.dtype == np.intc or max(X.nnz, *X.shape) > 2**31 - 1:
-        return X
-    parts = (X.data, X.indices.astype(np.intc), X.indptr.astype(np.intc))
-    return sparse.csr_array(parts, shape=X.shape)
