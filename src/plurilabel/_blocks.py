@@ -27,6 +27,36 @@ def dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
+def canonical(matrix: Any) -> Any:
+    """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
+
+    COO adds them up as it becomes CSR. SciPy's ``astype`` would do so in place.
+    """
+    if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
+        return matrix
+    if matrix.has_canonical_format:
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def short_indices(matrix: Any) -> Any:
+    """The matrix; if it is CSR with 64-bit indices that 32 bits can hold, one with those.
+
+    Some of SciPy's functions make 64-bit indices, which many of scikit-learn's do not take. The
+    entries are not copied.
+    """
+    if not sparse.issparse(matrix) or matrix.format != "csr":
+        return matrix
+    if matrix.indices.dtype == matrix.indptr.dtype == np.intc:
+        return matrix
+    if max(matrix.nnz, *matrix.shape) > np.iinfo(np.intc).max:
+        return matrix
+    parts = (matrix.data, matrix.indices.astype(np.intc), matrix.indptr.astype(np.intc))
+    return type(matrix)(parts, shape=matrix.shape)
+
+
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Matrices below each other: CSR if the first is sparse, else dense."""
     if sparse.issparse(parts[0]):

@@ -42,6 +42,8 @@ def check_sample_weight(
     sample_weight: Any, X: Any, *, non_negative: bool = True
 ) -> NDArray[np.float64]:
     """Weights of the rows of X, checked: not negative, not all zero; None is 1 for each."""
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight must not have masked values")
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
     )

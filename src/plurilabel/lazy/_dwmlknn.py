@@ -64,7 +64,7 @@ class DWMLkNN(CountingClassifier):
 
     References
     ----------
-    Z. Miao, Y. Zhang, Q. Wei, G. Wang. DW-ML-kNN: a dual weighted multi-label kNN algorithm.
+    D. Miao, Z. Zhang, Z. Wei, C. Wang. DW-ML-kNN: a dual weighted multi-label kNN algorithm.
 
     Examples
     --------

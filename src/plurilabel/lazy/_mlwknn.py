@@ -40,8 +40,8 @@ class MLWkNN(MLkNN):
 
     References
     ----------
-    Zheng W., Zhang H. Multi-label algorithm based on the correlation of local neighbours
-    (ML-WKNN). 2013.
+    X. Zheng, H. Zhang. Multiple label approach based on local correlation of neighbors (in
+    Chinese). 2013.
 
     Examples
     --------

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
-from plurilabel.base import LabelMatrix, ScoringClassifier
+from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.thresholds import LinearCut
 
 
@@ -205,7 +205,7 @@ class RankSVM(ScoringClassifier):
                     f"{found.gap:.1e}, above tol={self.tol:g}. Increase max_iter, scale the "
                     "features, or lower C",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         kept = beta.any(axis=1)
         self.support_, self.dual_coef_, self.intercept_ = rows[kept], beta[kept], b
@@ -268,7 +268,7 @@ class RankSVM(ScoringClassifier):
         given = self.kernel == "precomputed"
         form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
         # one precision and one memory layout: the same numbers must give the same result
-        X = validate_data(self, X, reset=reset, **form)
+        X = validate_features(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
