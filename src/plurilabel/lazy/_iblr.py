@@ -11,10 +11,10 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval
+from plurilabel._threads import one_blas_thread
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_counts, label_frequencies
 
@@ -104,7 +104,7 @@ class IBLRML(LazyClassifier):
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
         regression = LogisticRegression(C=self.C, max_iter=self.max_iter)
-        with threadpool_limits(1, user_api="blas"):  # many small problems, not one large
+        with one_blas_thread():  # many small problems, not one large
             models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
                 delayed(clone(regression).fit)(F, dense(columns[:, [l]]).ravel()) for l in varying
             )
