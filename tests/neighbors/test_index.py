@@ -164,6 +164,42 @@ def test_cosine(name, algorithm, small_blocks):
     np.testing.assert_allclose(D, pairwise_distances(X, X.copy(), metric="cosine"), atol=1e-12)
 
 
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("exponent", [-323, -320, -308, -200, -155, -30, 30, 140, 155, 300, 307])
+def test_cosine_at_any_magnitude(exponent, algorithm):
+    """A factor for each row, also one whose squares vanish or overflow, changes no direction."""
+    X = np.random.default_rng(3).integers(-3, 4, (40, 3)).astype(float)
+    X[[3, 11]] = 0
+    scaled = X.copy()
+    scaled[::2] *= 10.0**exponent / 4
+    # What a denormal number cannot hold is lost before the search: the twin sees what is left.
+    largest = np.abs(scaled).max(axis=1, keepdims=True)
+    left = scaled / np.where(largest > 0, largest, 1)
+    D = np.array([[twin.cosine(x, y) for y in left] for x in left])
+    for stored in (scaled, sparse.csr_array(scaled)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        distances, _ = ExactIndex("cosine", algorithm=algorithm).fit(stored).kneighbors(None, 39)
+        expected = np.sort(D[~np.eye(40, dtype=bool)].reshape(40, 39), axis=1)
+        np.testing.assert_allclose(distances, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("exponent", [-323, -320, -308, -200, -162, -155, -30, 30, 140])
+def test_any_magnitude_among_zeros(exponent, algorithm):
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((60, 4)) < 0.3, rng.normal(size=(60, 4)), 0) * 10.0**exponent
+    graph = twin.nearest(twin.table(X, X), 5, without_self=True)
+    queries = np.vstack([X[:4], X[:2] + 1, np.full((1, 4), 5e-324)])
+    near = twin.nearest(twin.table(queries, X), 5, without_self=False)
+    for stored in (X, sparse.csr_array(X)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        index = ExactIndex(algorithm=algorithm).fit(stored)
+        twin.same(index.kneighbors(None, 5), graph)
+        twin.same(index.kneighbors(queries, 5), near)
+
+
 @pytest.mark.parametrize("metric", ["canberra", "correlation", "sqeuclidean"])
 def test_other_metrics_are_scikit_learns(metric):
     X = np.abs(CASES["normal"])

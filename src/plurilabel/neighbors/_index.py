@@ -66,8 +66,8 @@ class ExactIndex(BaseEstimator):
 
     Notes
     -----
-    Cosine distance is half the squared Euclidean distance of the rows scaled to length one. A
-    row of zeros has distance 1 from every row.
+    Cosine distance is half the squared Euclidean distance of the rows scaled to length one, for
+    values of any magnitude. A row of zeros has distance 1 from every row.
 
     Memory beyond X: ``fit`` keeps a copy of X in float32 (float64 where float32 cannot tell
     neighbours apart), ``kneighbors`` adds another one and some megabytes per thread, and about
