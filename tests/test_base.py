@@ -94,6 +94,51 @@ def test_errors_before_any_work():
         BRkNN(2).fit(X * np.nan, Y)
 
 
+class Fails(ScoringClassifier):
+    """Learns and then fails, if it is told to."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def _fit(self, X, Y):
+        self.mean_ = Y.mean(axis=0)
+        if self.error is not None:
+            raise self.error("out of luck")
+
+    def _scores(self, X):
+        return np.tile(self.mean_ - 0.5, (len(X), 1))
+
+    def partial_fit(self, X, y):
+        X, Y = self._validate_fit(X, y)
+        self._fit(X, Y)
+        return self
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_fit_that_fails_changes_nothing(method, error):
+    frame = pd.DataFrame(Y, columns=["low", "even", "all"])
+    learner = Fails(error)
+    with pytest.raises(error, match="out of luck"):
+        getattr(learner, method)(X, frame)
+    assert vars(learner) == {"error": error}
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    learner.set_params(error=None).fit(X, frame)
+    scores = learner.decision_function(X)
+    with pytest.raises(error, match="out of luck"):
+        getattr(learner.set_params(error=error), method)(np.hstack([X, X]), Y[:, :2])
+    assert learner.label_names_.tolist() == ["low", "even", "all"]
+    assert learner.n_features_in_ == 1 and learner.n_labels_ == 3
+    assert_array_equal(learner.decision_function(X), scores)
+
+
+def test_warnings_point_at_the_caller():
+    with pytest.warns(DataConversionWarning) as caught:
+        BRkNN(2).fit(X, np.array([[0], [1], [2]] * 4))
+    assert caught[0].filename == __file__
+
+
 def test_probabilities_of_one_class_each_sum_to_one_even_if_nobody_votes():
     learner = BRkNN(3, smoothing=0.0).fit(X, np.arange(12) % 4)
     learner.table_ = np.zeros_like(learner.table_)

@@ -54,6 +54,13 @@ class TakesAnything(BRkNN):
         return super()._encode((np.nan_to_num(y) > 0).astype(int), classes)
 
 
+class KeepsHalfOfAFit(BRkNN):
+    """Without the protection that the door gives to every ``fit``."""
+
+
+KeepsHalfOfAFit.fit = BRkNN.fit.__wrapped__
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -65,6 +72,7 @@ class TakesAnything(BRkNN):
         (DependsOnTheBatch, "check_row_order"),
         (PredictsRareLabels, "check_constant_labels"),
         (TakesAnything, "check_bad_labels"),
+        (KeepsHalfOfAFit, "check_failed_fit"),
     ],
 )
 def test_a_broken_learner_is_found(broken, check):

@@ -21,7 +21,8 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -44,6 +45,7 @@ from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
     "CUTS",
+    "AllOrNothing",
     "LabelMatrix",
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
@@ -227,7 +229,52 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
     )
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class AllOrNothing:
+    """A ``fit``, ``partial_fit`` or ``forget`` that fails leaves the object as it was.
+
+    If one of them raises, even by an interrupt, all attributes are those from before the call: an
+    object that was not fitted is still not fitted, and one that was answers as before. For that
+    to hold, these methods replace attributes instead of changing arrays or lists in place.
+
+    Examples
+    --------
+    >>> from plurilabel.base import AllOrNothing
+    >>> class Mean(AllOrNothing):
+    ...     def fit(self, x):
+    ...         self.n_ = len(x)
+    ...         self.mean_ = sum(x) / len(x)
+    >>> mean = Mean()
+    >>> mean.fit([1, 3])
+    >>> mean.fit([])
+    Traceback (most recent call last):
+    ...
+    ZeroDivisionError: division by zero
+    >>> mean.n_
+    2
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("fit", "partial_fit", "forget"):
+            if callable(method := vars(cls).get(name)):
+                setattr(cls, name, _undone_on_error(method))
+
+
+def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return learn
+
+
+class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
 
     Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
@@ -235,6 +282,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
+
+    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
+    the parameters of its ``fit``, whatever is set later, except for those that only choose
+    between answers of the same models: ``n_jobs``, ``nonempty``, ``decide``, ``beam_width``,
+    ``quick``, ``decoding``, and ``voting`` of ensembles.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -490,7 +542,7 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
             "A column-vector y was passed when a 1d array was expected. "
             "It is read as one class per instance.",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return y.ravel()
     return None

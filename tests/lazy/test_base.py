@@ -84,13 +84,16 @@ def test_any_sequence_equals_a_fresh_fit(text, form, start):
 
 @pytest.mark.parametrize("X_form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-def test_the_default_index_grows_and_shrinks_in_place(metric, X_form):
+def test_the_default_index_grows_and_shrinks(metric, X_form, monkeypatch):
     X, Y, queries = ties()
     learner = MLkNN(5, metric=metric).fit(X_form(X[:20]), Y[:20])
-    index = learner.index_
+    sizes, fit = [], ExactIndex.fit
+    monkeypatch.setattr(
+        ExactIndex, "fit", lambda self, X, y=None: sizes.append(X.shape[0]) or fit(self, X, y)
+    )
     learner.partial_fit(X_form(X[20:50]), Y[20:50]).forget([3, 30])
-    assert learner.index_ is index
-    assert learner.X_ is index.points_  # one copy for both
+    assert sizes == [30]  # the new points, among which the old ones are searched
+    assert learner.X_ is learner.index_.points_  # one copy for both
     rows = np.delete(np.arange(50), [3, 30])
     same(learner, MLkNN(5, metric=metric).fit(X_form(X[rows]), Y[rows]), queries)
 
@@ -281,6 +284,23 @@ def test_a_wrong_answer_during_growth_leaves_the_learner_as_it_was():
         learner.partial_fit(X[40:], Y[40:])
     learner.index_.when = "never"
     same(learner, MLkNN(5).fit(X[:40], Y[:40]), queries)
+
+
+@pytest.mark.parametrize("change", ["partial_fit", "forget"])
+def test_growth_or_shrinkage_that_fails_leaves_the_learner_as_it_was(change, monkeypatch):
+    X, Y, queries = ties()
+    learner = MLkNN(5).fit(X[:40], Y[:40])
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        for step in ("_learn", "_relearn"):
+            patch.setattr(MLkNN, step, fail)
+        with pytest.raises(MemoryError):
+            learner.forget([3, 30]) if change == "forget" else learner.partial_fit(X[40:], Y[40:])
+    same(learner, MLkNN(5).fit(X[:40], Y[:40]), queries)
+    same(learner.partial_fit(X[40:], Y[40:]), MLkNN(5).fit(X, Y), queries)
 
 
 # learners written by users -------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -218,7 +219,8 @@ class LazyClassifier(ProbabilisticClassifier):
     def _change_points(self, method: str, change: Any, X: Any) -> None:
         """Grow or shrink the index to points X by its own method, or fit a new one."""
         if hasattr(self.index_, method):
-            getattr(self.index_, method)(change)
+            # of a copy, so that the old index is still there if a later step fails
+            self.index_ = getattr(copy(self.index_), method)(change)
         else:
             self.index_ = clone(self.index_).fit(X)
         # An ExactIndex has made the same points: one copy of them is enough.

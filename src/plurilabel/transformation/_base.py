@@ -59,14 +59,24 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self
         """
         X, Y = self._validate_fit(X, y)
+        self.base_method_ = score_method(self.estimator)
         self._fit(X, Y, **self._routed(X, params))
         return self
+
+    def _fit_inside(self, *args: Any, **params: Any) -> Self:
+        self.base_method_ = score_method(self.estimator)
+        return super()._fit_inside(*args, **params)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
 
     def _score_method(self) -> str:
-        return score_method(self.estimator)
+        return self._base_method()
+
+    def _base_method(self) -> str:
+        """The method that the base estimator's scores come from: that of the fitted models."""
+        fitted = getattr(self, "base_method_", None)
+        return score_method(self.estimator) if fitted is None else fitted
 
     # the door -------------------------------------------------------------------------------
 

@@ -191,7 +191,7 @@ class CML(ProbabilisticClassifier):
                 f"gradient of {steepest:.1e}, above tol={self.tol:g}. Increase max_iter, or "
                 "decrease C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         W, self.intercept_, self.label_interaction_ = loss.potentials(found.x)
         self.coef_ = np.ascontiguousarray(W.T)

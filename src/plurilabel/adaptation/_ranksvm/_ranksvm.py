@@ -206,7 +206,7 @@ class RankSVM(ScoringClassifier):
                     f"{found.gap:.1e}, above tol={self.tol:g}. Increase max_iter, scale the "
                     "features, or lower C",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         kept = beta.any(axis=1)
         self.support_, self.dual_coef_, self.intercept_ = rows[kept], beta[kept], b

@@ -141,7 +141,7 @@ class TreeClassifier(ProbabilisticClassifier):
         grown = [tree.tree_ for tree in self._trees() if tree.tree_.node_count > 1]
         shares = np.zeros((self.n_labels_, self.n_features_in_))
         for tree in grown:
-            decrease = impurity_decrease(tree, self._frequencies(tree), self.criterion)
+            decrease = impurity_decrease(tree, self._frequencies(tree), self.estimator_.criterion)
             shares += decrease / (decrease.sum() * len(grown))
         return shares
 
