@@ -22,6 +22,7 @@ from plurilabel._compat import (
     StrOptions,
     validate_parameter_constraints,
 )
+from plurilabel.base import AllOrNothing
 from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
@@ -33,7 +34,7 @@ def _has_features(index: ExactIndex) -> bool:
     return True
 
 
-class ExactIndex(BaseEstimator):
+class ExactIndex(AllOrNothing, BaseEstimator):
     """Nearest neighbours that are the same everywhere.
 
     Returns the true k nearest by distances in float64, equal distances in the order of the
