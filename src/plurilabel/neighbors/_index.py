@@ -291,7 +291,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
-    """Points as the searches need them: float, C order or CSR in canonical form."""
+    """Points as the searches need them: float, C order or canonical CSR with narrow indices."""
     checked = validate_data(
         index,
         X,
@@ -305,4 +305,8 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
         return checked
     points = sparse.csr_array(checked, copy=not checked.has_canonical_format)
     points.sum_duplicates()
+    # Wide indices are wider than they need be in most matrices, and scikit-learn refuses some.
+    narrow = sparse.get_index_dtype(maxval=max(*points.shape, points.nnz))
+    points.indices = points.indices.astype(narrow, copy=False)
+    points.indptr = points.indptr.astype(narrow, copy=False)
     return points
