@@ -66,6 +66,26 @@ def stack_rows(parts: Sequence[Any]) -> Any:
     return np.vstack([dense(part) for part in parts])
 
 
+def own(matrix: Any, given: Any) -> Any:
+    """A matrix that was made from what a caller gave; a copy of it where they share memory.
+
+    Examples
+    --------
+    >>> X = np.zeros((2, 3))
+    >>> own(X, X) is X, own(X[:1], X).base is X
+    (False, False)
+    >>> made = np.asarray([[1.0, 2.0]])
+    >>> own(made, [[1.0, 2.0]]) is made
+    True
+    """
+    if sparse.issparse(matrix):
+        # Only CSR becomes CSR without new arrays.
+        shared = sparse.issparse(given) and given.format == matrix.format
+    else:
+        shared = matrix is given or matrix.base is not None
+    return matrix.copy() if shared else matrix
+
+
 def rows_without(n: int, indices: Any) -> NDArray[np.intp]:
     """The row numbers from 0 to n - 1 that are not among ``indices``.
 

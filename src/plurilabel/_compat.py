@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -21,6 +22,7 @@ from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
+    "BOOLEAN_METRICS",
     "HasMethods",
     "Interval",
     "StrOptions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml._sets import LabelSets, psi
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
@@ -176,8 +177,7 @@ class CML(ProbabilisticClassifier):
             "maxfun": 20 * self.max_iter,
         }
         # thousands of small products: with several threads, waiting costs more than it saves
-        threads = 1 if loss.work() < SMALL else None
-        with threadpool_limits(limits=threads, user_api="blas"):
+        with one_blas_thread() if loss.work() < SMALL else nullcontext():
             found = minimize(loss, loss.start(), jac=True, method="L-BFGS-B", options=options)
         self.n_iter_ = int(found.nit)
         self.objective_ = float(found.fun * loss.n)
