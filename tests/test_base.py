@@ -50,6 +50,58 @@ def test_labels_given_twice_in_a_sparse_matrix_are_not_two():
         check_labels(twice)
 
 
+@pytest.mark.parametrize("times", [256, 257, 2**16])
+def test_many_duplicates_are_not_counted_modulo_256(times):
+    zeros = np.zeros(times, dtype=int)
+    for ones in (np.ones(times, dtype=np.int8), np.ones(times, dtype=bool)):
+        for given in (
+            sparse.coo_array((ones, (zeros, zeros)), shape=(1, 2)),
+            sparse.csr_array((ones, zeros, [0, times]), shape=(1, 2)),
+            sparse.csc_array((ones, zeros, [0, times, times]), shape=(1, 2)),
+        ):
+            with pytest.raises(ValueError, match=f"got {times} in row 0, column 0"):
+                check_labels(given)
+            assert given.nnz == times  # as it was
+
+
+def test_numbers_as_text_are_no_labels_in_arrays_or_frames():
+    text = Y.astype(str)
+    forms = [text, text.astype(object), pd.DataFrame(text), pl.DataFrame(text)]
+    forms += [text.tolist(), pd.DataFrame(Y).astype({1: str})]
+    for form in forms:
+        with pytest.raises(
+            ValueError, match=r"y must hold only 0 and 1, got ('\d' in row 0|values)"
+        ):
+            BRkNN(2).fit(X, form)
+    mixed = pd.DataFrame(Y).astype({1: bool})  # an array of objects, but of numbers
+    assert_array_equal(check_labels(mixed), Y)
+
+
+def test_masked_values_are_refused():
+    masked = np.ma.array(Y, mask=np.arange(36).reshape(12, 3) == 5)
+    with pytest.raises(ValueError, match="y must not have masked values, got 1: fill them in"):
+        BRkNN(2).fit(X, masked)
+    with pytest.raises(ValueError, match="y must not have masked values, got 3"):
+        BRkNN(2).fit(X, np.ma.array(np.arange(12) % 2, mask=np.arange(12) < 3))
+    hidden = np.ma.array(X, mask=X > 9)
+    with pytest.raises(ValueError, match="X must not have masked values, got 2"):
+        BRkNN(2).fit(hidden, Y)
+    learner = BRkNN(2).fit(np.ma.array(X), np.ma.array(Y))  # nothing masked
+    with pytest.raises(ValueError, match="X must not have masked values, got 2"):
+        learner.predict(hidden)
+    with pytest.raises(ValueError, match="y must not have masked values, got 1"):
+        learner.partial_fit(X, masked)
+
+
+@pytest.mark.parametrize("scoring", ["f1", "precision", "jaccard", "accuracy", "f1_macro"])
+def test_measures_of_one_label_in_a_column(scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=60) > 0).astype(int)
+    column = cross_val_score(BRkNN(3), X, y[:, None], scoring=scoring, cv=3, error_score="raise")
+    assert_allclose(column, cross_val_score(BRkNN(3), X, y, scoring=scoring, cv=3))
+
+
 def test_stored_zeros_are_dropped_from_a_copy():
     given = sparse.csr_array((np.array([1, 0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
     clean = check_labels(given)
@@ -92,6 +144,51 @@ def test_errors_before_any_work():
         BRkNN(2).fit(X, Y[1:])
     with pytest.raises(ValueError, match="Input X contains NaN"):
         BRkNN(2).fit(X * np.nan, Y)
+
+
+class Fails(ScoringClassifier):
+    """Learns and then fails, if it is told to."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def _fit(self, X, Y):
+        self.mean_ = Y.mean(axis=0)
+        if self.error is not None:
+            raise self.error("out of luck")
+
+    def _scores(self, X):
+        return np.tile(self.mean_ - 0.5, (len(X), 1))
+
+    def partial_fit(self, X, y):
+        X, Y = self._validate_fit(X, y)
+        self._fit(X, Y)
+        return self
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_fit_that_fails_changes_nothing(method, error):
+    frame = pd.DataFrame(Y, columns=["low", "even", "all"])
+    learner = Fails(error)
+    with pytest.raises(error, match="out of luck"):
+        getattr(learner, method)(X, frame)
+    assert vars(learner) == {"error": error}
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    learner.set_params(error=None).fit(X, frame)
+    scores = learner.decision_function(X)
+    with pytest.raises(error, match="out of luck"):
+        getattr(learner.set_params(error=error), method)(np.hstack([X, X]), Y[:, :2])
+    assert learner.label_names_.tolist() == ["low", "even", "all"]
+    assert learner.n_features_in_ == 1 and learner.n_labels_ == 3
+    assert_array_equal(learner.decision_function(X), scores)
+
+
+def test_warnings_point_at_the_caller():
+    with pytest.warns(DataConversionWarning) as caught:
+        BRkNN(2).fit(X, np.array([[0], [1], [2]] * 4))
+    assert caught[0].filename == __file__
 
 
 def test_probabilities_of_one_class_each_sum_to_one_even_if_nobody_votes():

@@ -54,6 +54,18 @@ class TakesAnything(BRkNN):
         return super()._encode((np.nan_to_num(y) > 0).astype(int), classes)
 
 
+class IsTooSure(BRkNN):
+    def _scores(self, X):
+        return super()._scores(X) * 1.1
+
+
+class KeepsHalfOfAFit(BRkNN):
+    """Without the protection that the door gives to every ``fit``."""
+
+
+KeepsHalfOfAFit.fit = BRkNN.fit.__wrapped__
+
+
 @pytest.mark.parametrize(
     ("broken", "check"),
     [
@@ -65,6 +77,8 @@ class TakesAnything(BRkNN):
         (DependsOnTheBatch, "check_row_order"),
         (PredictsRareLabels, "check_constant_labels"),
         (TakesAnything, "check_bad_labels"),
+        (IsTooSure, "check_probability_range"),
+        (KeepsHalfOfAFit, "check_failed_fit"),
     ],
 )
 def test_a_broken_learner_is_found(broken, check):

@@ -5,14 +5,17 @@ import inspect
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plurilabel
 from plurilabel._roster import PACKAGES, learners
 from plurilabel.base import MultiLabelClassifier
-from plurilabel.checks import MULTILABEL_CHECKS
+from plurilabel.checks import MULTILABEL_CHECKS, _data
 from plurilabel.compare import make_learner
+from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
 OURS = {check.__name__ for check in MULTILABEL_CHECKS}
 FORMS = {
@@ -46,6 +49,20 @@ def test_multilabel_checks(text, check):
             check(ESTIMATORS[text])
     else:
         check(ESTIMATORS[text])
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_every_strategy_can_cut_every_learner(text):
+    X, Y = _data()
+    fitted = clone(ESTIMATORS[text]).fit(X, Y)
+    for strategy in strategy_names():
+        wrapped = ThresholdClassifier(fitted, strategy, cv="prefit")
+        if strategy == "expected_f" and not hasattr(fitted, "predict_proba"):
+            with pytest.raises(ValueError, match="scores must be probabilities"):
+                wrapped.fit(X, Y).predict(X)
+        else:
+            predicted = wrapped.fit(X, Y).predict(X)
+            assert predicted.shape == Y.shape and np.isin(predicted, (0, 1)).all()
 
 
 def test_every_public_learner_is_on_the_roster():

@@ -27,6 +27,36 @@ def dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
+def canonical(matrix: Any) -> Any:
+    """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
+
+    COO adds them up as it becomes CSR. SciPy's ``astype`` would do so in place.
+    """
+    if not sparse.issparse(matrix) or matrix.format not in ("csr", "csc"):
+        return matrix
+    if matrix.has_canonical_format:
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def short_indices(matrix: Any) -> Any:
+    """The matrix; if it is CSR with 64-bit indices that 32 bits can hold, one with those.
+
+    Some of SciPy's functions make 64-bit indices, which many of scikit-learn's do not take. The
+    entries are not copied.
+    """
+    if not sparse.issparse(matrix) or matrix.format != "csr":
+        return matrix
+    if matrix.indices.dtype == matrix.indptr.dtype == np.intc:
+        return matrix
+    if max(matrix.nnz, *matrix.shape) > np.iinfo(np.intc).max:
+        return matrix
+    parts = (matrix.data, matrix.indices.astype(np.intc), matrix.indptr.astype(np.intc))
+    return type(matrix)(parts, shape=matrix.shape)
+
+
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Matrices below each other: CSR if the first is sparse, else dense."""
     if sparse.issparse(parts[0]):
@@ -34,6 +64,26 @@ def stack_rows(parts: Sequence[Any]) -> Any:
             sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
         )
     return np.vstack([dense(part) for part in parts])
+
+
+def own(matrix: Any, given: Any) -> Any:
+    """A matrix that was made from what a caller gave; a copy of it where they share memory.
+
+    Examples
+    --------
+    >>> X = np.zeros((2, 3))
+    >>> own(X, X) is X, own(X[:1], X).base is X
+    (False, False)
+    >>> made = np.asarray([[1.0, 2.0]])
+    >>> own(made, [[1.0, 2.0]]) is made
+    True
+    """
+    if sparse.issparse(matrix):
+        # Only CSR becomes CSR without new arrays.
+        shared = sparse.issparse(given) and given.format == matrix.format
+    else:
+        shared = matrix is given or matrix.base is not None
+    return matrix.copy() if shared else matrix
 
 
 def rows_without(n: int, indices: Any) -> NDArray[np.intp]:

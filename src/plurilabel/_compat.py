@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -21,6 +22,7 @@ from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = [
+    "BOOLEAN_METRICS",
     "HasMethods",
     "Interval",
     "StrOptions",
@@ -42,6 +44,8 @@ def check_sample_weight(
     sample_weight: Any, X: Any, *, non_negative: bool = True
 ) -> NDArray[np.float64]:
     """Weights of the rows of X, checked: not negative, not all zero; None is 1 for each."""
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
+        raise ValueError("sample_weight must not have masked values")
     weights = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
     )

@@ -21,7 +21,8 @@ from __future__ import annotations
 import operator
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -39,11 +40,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import dense
+from plurilabel._blocks import canonical, dense, short_indices
 from plurilabel._compat import validate_parameter_constraints
 
 __all__ = [
     "CUTS",
+    "AllOrNothing",
     "LabelMatrix",
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
@@ -53,6 +55,8 @@ __all__ = [
     "column_names",
     "default_label_names",
     "names_or_default",
+    "refuse_masked",
+    "validate_features",
 ]
 
 LabelMatrix: TypeAlias = Any
@@ -127,6 +131,36 @@ def default_label_names(q: int) -> NumberedNames:
     return NumberedNames("label", q)
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """An error for a masked array with masked values, which would be read as if they were not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
+    Traceback (most recent call last):
+    ...
+    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
+    """
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
+        raise ValueError(
+            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
+            "rows"
+        )
+
+
+def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
+    """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
+
+    Masked values are refused. Entries that a sparse matrix stores twice are added up, in a copy,
+    and its indices have 32 bits where these are enough. ``form`` goes to ``validate_data``; by
+    default X is float64 or float32, dense or CSR.
+    """
+    refuse_masked(X, "X")
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
+    return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
+
+
 def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     """Check a label matrix and return it as int8, dense or CSR; the input is never changed.
 
@@ -155,17 +189,22 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     if sparse.issparse(Y):
         if Y.ndim != 2:
             raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
+        # COO adds up duplicates as it becomes CSR; their sum must fit: 256 ones are not a zero
+        if Y.format == "coo" and Y.dtype.kind in "biu":
+            Y = sparse.coo_array((Y.data.astype(np.int64), (Y.row, Y.col)), shape=Y.shape)
         csr = sparse.csr_array(Y, copy=False)
         _check_zero_one(csr.data, name, csr)
         if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
             return csr
+        wide = np.int8 if csr.has_canonical_format else np.int64
         clean = sparse.csr_array(
-            (csr.data.astype(np.int8), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
+            (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
         )
         clean.sum_duplicates()
         _check_zero_one(clean.data, name, clean)
         clean.eliminate_zeros()
-        return clean
+        return clean.astype(np.int8, copy=False)
+    refuse_masked(Y, name)
     array = np.asarray(Y)
     if array.ndim != 2:
         raise ValueError(
@@ -182,6 +221,8 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
 
 def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     try:
+        if any(issubclass(kind, str | bytes) for kind in set(map(type, array.flat))):
+            raise TypeError  # "0" and "1" are no numbers here either
         return array.astype(np.float64)
     except (TypeError, ValueError):
         for (i, j), value in np.ndenumerate(array):
@@ -217,8 +258,9 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
     array([[1., 0.],
            [0., 1.]])
     """
+    refuse_masked(scores, name)
     return check_array(
-        scores,
+        canonical(scores),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         input_name=name,
@@ -227,7 +269,52 @@ def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.
     )
 
 
-class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+class AllOrNothing:
+    """A ``fit``, ``partial_fit`` or ``forget`` that fails leaves the object as it was.
+
+    If one of them raises, even by an interrupt, all attributes are those from before the call: an
+    object that was not fitted is still not fitted, and one that was answers as before. For that
+    to hold, these methods replace attributes instead of changing arrays or lists in place.
+
+    Examples
+    --------
+    >>> from plurilabel.base import AllOrNothing
+    >>> class Mean(AllOrNothing):
+    ...     def fit(self, x):
+    ...         self.n_ = len(x)
+    ...         self.mean_ = sum(x) / len(x)
+    >>> mean = Mean()
+    >>> mean.fit([1, 3])
+    >>> mean.fit([])
+    Traceback (most recent call last):
+    ...
+    ZeroDivisionError: division by zero
+    >>> mean.n_
+    2
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("fit", "partial_fit", "forget"):
+            if callable(method := vars(cls).get(name)):
+                setattr(cls, name, _undone_on_error(method))
+
+
+def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return learn
+
+
+class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
 
     Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
@@ -235,6 +322,11 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
+
+    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
+    the parameters of its ``fit``, whatever is set later, except for those that only choose
+    between answers of the same models: ``n_jobs``, ``nonempty``, ``decide``, ``beam_width``,
+    ``quick``, ``decoding``, and ``voting`` of ensembles.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -293,9 +385,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return validate_features(self, X, reset=reset)
 
     def _validate_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None
@@ -352,11 +442,13 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         """Turn y into a label matrix and remember what is needed to answer in its form."""
         self.sparse_output_ = bool(sparse.issparse(y))
         names = column_names(y)
+        refuse_masked(y, "y")
         flat = None if self.sparse_output_ else _one_class_each(y)
         self.single_output_ = flat is not None
         if flat is None:
             Y = check_labels(y, name="y")
-            self.classes_ = np.arange(Y.shape[1])
+            # as scikit-learn has them: the classes of a single label, the labels of several
+            self.classes_ = np.arange(max(2, Y.shape[1]))
         else:
             assert_all_finite(flat, input_name="y")
             check_classification_targets(flat)
@@ -371,6 +463,7 @@ class MultiLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _encode_more(self, y: Any) -> LabelMatrix:
         """Turn further labels into the form of those seen at first."""
+        refuse_masked(y, "y")
         if self.single_output_:
             return _one_hot(column_or_1d(y), self.classes_)
         Y = check_labels(y, name="y")
@@ -490,7 +583,7 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
             "A column-vector y was passed when a 1d array was expected. "
             "It is read as one class per instance.",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return y.ravel()
     return None

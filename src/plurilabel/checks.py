@@ -17,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from plurilabel.metrics import label_scores
@@ -223,6 +224,42 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
             message = _value_error(estimator, X, form)
             assert word in message, f"the error does not name the value {word}: {message}"
     assert "inconsistent" in _value_error(estimator, X, Y[:-1])
+
+
+def check_probability_range(estimator: BaseEstimator) -> None:
+    """Probabilities are between 0 and 1, exactly, however sure the learner is."""
+    X, Y = _data()
+    fitted = _fitted(estimator, X, Y)
+    if not hasattr(fitted, "predict_proba"):
+        return
+    proba = np.concatenate([fitted.predict_proba(X), fitted.predict_proba(20 * X)])
+    assert proba.min() >= 0, f"predict_proba has the negative value {proba.min():g}"
+    assert proba.max() <= 1, f"predict_proba exceeds 1 by {proba.max() - 1:g}"
+
+
+def check_failed_fit(estimator: BaseEstimator) -> None:
+    """A ``fit`` that fails changes nothing: not fitted before, or fitted, the learner stays so."""
+    X, Y = _data()
+    wider, bad = np.hstack([X, X]), np.hstack([Y, Y])
+    bad[3, 1] = 2
+    fresh = clone(estimator)
+    fitted = _fitted(estimator, X, Y)
+    scores, names = label_scores(fitted, X), list(fitted.label_names_)
+    for learner in (fresh, fitted):
+        try:
+            learner.fit(wider, bad)
+        except ValueError:
+            continue
+        raise AssertionError("no ValueError was raised for a bad Y")
+    try:
+        fresh.predict(X)
+    except Exception as error:
+        assert isinstance(error, NotFittedError), f"predict after a failed fit raises {error!r}"
+    else:
+        raise AssertionError("predict answers after a failed first fit")
+    assert fitted.n_features_in_ == X.shape[1], "a failed fit has changed n_features_in_"
+    assert list(fitted.label_names_) == names, "a failed fit has changed label_names_"
+    assert_array_equal(label_scores(fitted, X), scores)
 
 
 def check_cut(estimator: BaseEstimator) -> None:

@@ -87,6 +87,9 @@ def test_every_split_is_a_best_one_and_leaves_hold_frequencies(problem, criterio
             share[:, learner.estimator_.tree_.feature[node]] += found
     share /= share.sum() or 1
     assert_allclose(learner.label_feature_importances_, share, atol=1e-9)
+    # those of the tree that was grown, whatever is set later
+    learner.set_params(criterion={"entropy": "gini", "gini": "entropy"}[learner.criterion])
+    assert_allclose(learner.label_feature_importances_, share, atol=1e-9)
     assert_allclose(learner.label_importances_, share.sum(axis=1), atol=1e-9)
     assert_allclose(learner.feature_importances_, share.sum(axis=0), atol=1e-9)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from plurilabel import datasets
-from plurilabel.boosting import AdaBoostMR
+from plurilabel.boosting import AdaBoostMH, AdaBoostMR
 from plurilabel.metrics import hamming_loss, ranking_loss
 from tests.boosting import twins
 from tests.boosting.problems import assert_rounds, data, figures, problems
@@ -32,6 +32,17 @@ def test_the_bound_dominates_the_training_ranking_loss(problem, algorithm):
     learner = AdaBoostMR(8, algorithm=algorithm).fit(X, Y)
     for f, bound in zip(learner.staged_scores(X), learner.bound_):
         assert bound >= ranking_loss(Y, f) - 1e-12
+
+
+@pytest.mark.parametrize("eps", [0.01, None])
+@pytest.mark.parametrize("learner", [AdaBoostMH, AdaBoostMR])
+def test_the_weight_of_a_rule_without_error_is_finite(learner, eps):
+    X, Y = [[0.0], [1.0], [2.0], [3.0]], [[1, 0], [1, 0], [0, 1], [0, 1]]
+    rule = learner(1, algorithm="discrete", smoothing=eps).fit(X, Y)
+    r, eps = 1.0, 1 / 8 if eps is None else eps
+    alpha = np.log((1 + r + 2 * eps) / (1 - r + 2 * eps)) / 2
+    (f,) = rule.staged_scores(X)
+    assert_allclose(f, alpha * (2.0 * np.array(Y) - 1))
 
 
 def test_the_cut_shifts_rows_only():

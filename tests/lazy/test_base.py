@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from plurilabel import BRkNN, MLkNN
+from plurilabel import BRkNN, MLkNN, MLkNNCV
+from plurilabel._blocks import dense
 from plurilabel.compare import make_learner
 from plurilabel.lazy import ROSTER, LazyClassifier
 from plurilabel.neighbors import ExactIndex
@@ -84,13 +85,16 @@ def test_any_sequence_equals_a_fresh_fit(text, form, start):
 
 @pytest.mark.parametrize("X_form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
-def test_the_default_index_grows_and_shrinks_in_place(metric, X_form):
+def test_the_default_index_grows_and_shrinks(metric, X_form, monkeypatch):
     X, Y, queries = ties()
     learner = MLkNN(5, metric=metric).fit(X_form(X[:20]), Y[:20])
-    index = learner.index_
+    sizes, fit = [], ExactIndex.fit
+    monkeypatch.setattr(
+        ExactIndex, "fit", lambda self, X, y=None: sizes.append(X.shape[0]) or fit(self, X, y)
+    )
     learner.partial_fit(X_form(X[20:50]), Y[20:50]).forget([3, 30])
-    assert learner.index_ is index
-    assert learner.X_ is index.points_  # one copy for both
+    assert sizes == [30]  # the new points, among which the old ones are searched
+    assert learner.X_ is learner.index_.points_  # one copy for both
     rows = np.delete(np.arange(50), [3, 30])
     same(learner, MLkNN(5, metric=metric).fit(X_form(X[rows]), Y[rows]), queries)
 
@@ -283,6 +287,23 @@ def test_a_wrong_answer_during_growth_leaves_the_learner_as_it_was():
     same(learner, MLkNN(5).fit(X[:40], Y[:40]), queries)
 
 
+@pytest.mark.parametrize("change", ["partial_fit", "forget"])
+def test_growth_or_shrinkage_that_fails_leaves_the_learner_as_it_was(change, monkeypatch):
+    X, Y, queries = ties()
+    learner = MLkNN(5).fit(X[:40], Y[:40])
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        for step in ("_learn", "_relearn"):
+            patch.setattr(MLkNN, step, fail)
+        with pytest.raises(MemoryError):
+            learner.forget([3, 30]) if change == "forget" else learner.partial_fit(X[40:], Y[40:])
+    same(learner, MLkNN(5).fit(X[:40], Y[:40]), queries)
+    same(learner.partial_fit(X[40:], Y[40:]), MLkNN(5).fit(X, Y), queries)
+
+
 # learners written by users -------------------------------------------------------------------
 
 
@@ -317,3 +338,86 @@ def test_the_second_hook_sees_the_training_graph():
     fresh = LearnedVotes(4).fit(X[1:], Y[1:])
     same(learner, fresh, queries)
     assert learner.mean_ == fresh.mean_
+
+
+OTHER = {
+    "n_neighbors": {"smaller": 3, "larger": 200},
+    "smoothing": 3.0,
+    "metric": "cosine",
+    "n_jobs": 2,
+    "variant": "a",
+    "width": 0,
+    "C": 0.01,
+    "max_iter": 1,
+    "own_features": True,
+    "blend": 0.9,
+    "reading": "figure",
+    "scoring": "f1",
+    "leave_out": "instance",
+    "index": NearestNeighbors(),
+}
+"""For each parameter another value than those of the roster."""
+
+
+@pytest.mark.parametrize("size", ["smaller", "larger"])
+@pytest.mark.parametrize("text", [*FORMS, "BRkNN(n_neighbors=5, variant='b')"])
+def test_parameters_set_after_fit_wait_for_the_next_fit(text, size):
+    X, Y, queries = ties()
+    learner, fresh = (make_learner(text).fit(X[:40], Y[:40]) for _ in range(2))
+    several = isinstance(learner, MLkNNCV)
+    for name in learner.get_params(deep=False):
+        value = OTHER[name][size] if name == "n_neighbors" else OTHER[name]
+        if name == "own_features":
+            value = not learner.own_features
+        listed = several and name in ("n_neighbors", "smoothing")
+        learner.set_params(**{name: [value] if listed else value})
+
+    def same_answers():
+        same(learner, fresh, queries)
+        assert_array_equal(learner.predict(queries), fresh.predict(queries))
+        assert_array_equal(
+            learner.predict_top(queries, 2).indices, fresh.predict_top(queries, 2).indices
+        )
+
+    same_answers()
+    for one in (learner, fresh):
+        one.partial_fit(X[40:], Y[40:])
+    same_answers()
+    for one in (learner, fresh):
+        one.forget([1, 7])
+    same_answers()
+
+
+@pytest.mark.parametrize("Y_form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("X_form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("index", [None, NearestNeighbors()])
+@pytest.mark.parametrize("text", FORMS)
+def test_changing_what_was_given_changes_no_prediction(text, index, X_form, Y_form):
+    X, Y, queries = ties()
+    given, labels = X_form(X.copy()), Y_form(Y.astype(np.int8))
+    learner = make_learner(text).set_params(index=index).fit(given, labels)
+    before = learner.predict_proba(queries)
+    for one in (given, labels):
+        values = one.data if sparse.issparse(one) else one
+        values[...] = values[::-1].copy()
+    assert_array_equal(learner.predict_proba(queries), before)
+    assert_array_equal(dense(learner.X_), X)
+    assert_array_equal(dense(learner.Y_), Y)
+
+
+@pytest.mark.parametrize("text", [form for form in FORMS if form.startswith("ML")])
+def test_counts_survive_growth_that_fails(text, monkeypatch):
+    X, Y, queries = ties()
+    learner = make_learner(text).fit(X[:40], Y[:40])
+    before, counts = learner.predict_proba(queries), learner.counts_.copy()
+
+    def fails(self, s):
+        raise MemoryError("at the last step")
+
+    monkeypatch.setattr(MLkNN, "_estimate", fails)
+    with pytest.raises(MemoryError, match="at the last step"):
+        learner.partial_fit(X[40:], Y[40:])
+    monkeypatch.undo()
+    assert_array_equal(learner.counts_, counts)
+    assert_array_equal(learner.predict_proba(queries), before)
+    same(learner.partial_fit(X[40:], Y[40:]), make_learner(text).fit(X, Y), queries)

@@ -34,3 +34,11 @@ def test_nothing_is_searched_in_fit(monkeypatch):
     assert not hasattr(learner, "graph_")
     with pytest.raises(AssertionError, match="searched"):
         learner.predict(X)
+
+
+def test_half_a_label_on_average_is_one():
+    """Two neighbours with 1, 3 and 5 labels in all: 0.5, 1.5 and 2.5 are 1, 2 and 3."""
+    X = np.array([[0.0], [0.1], [10.0], [10.1], [20.0], [20.1]])
+    Y = [[1, 0, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 1, 0]]
+    learner = BRkNN(2, variant="b").fit(X, Y)
+    assert learner.predict([[0.0], [10.0], [20.0]]).sum(axis=1).tolist() == [1, 2, 3]

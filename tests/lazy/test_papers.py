@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
-from plurilabel import DWMLkNN, datasets, metrics, papers
+from plurilabel import DWMLkNN, MLWkNN, datasets, metrics, papers
 from plurilabel.compare import compare
+
+
+@pytest.mark.parametrize(("learner", "paper"), [(DWMLkNN, "dw-ml-knn"), (MLWkNN, "ml-wknn")])
+def test_docstrings_cite_the_paper_that_is_reproduced(learner, paper):
+    assert papers.load_paper(paper).citation in " ".join(learner.__doc__.split())
 
 
 def test_mlknn_on_yeast(data_folder):

@@ -132,6 +132,6 @@ def br_knn(X, Y, x, k, variant):
     if variant == "a" and not chosen:
         chosen = {ranked[0]}
     if variant == "b":
-        size = round(sum(sum(Y[a]) for a in near) / k)
+        size = math.floor(Fraction(sum(int(sum(Y[a])) for a in near), k) + Fraction(1, 2))
         chosen = set(ranked[:size])
     return np.array([int(l in chosen) for l in range(q)])

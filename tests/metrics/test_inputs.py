@@ -13,6 +13,9 @@ from tests.metrics.cases import random_problem
 Y2, F2 = [[1, 0], [0, 1]], [[0.2, 0.1], [0.3, 0.4]]
 
 
+MASKED = np.ma.array(Y2, mask=[[1, 0], [0, 1]])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -39,13 +42,53 @@ Y2, F2 = [[1, 0], [0, 1]], [[0.2, 0.1], [0.3, 0.4]]
         (lambda: evaluate(Y2, F2, top=(1.5,)), "k must be an integer of at least 1, got 1.5"),
         (lambda: metrics.psp_at_k(Y2, F2, 1, propensities=[1]), r"must have shape \(2,\)"),
         (lambda: metrics.psp_at_k(Y2, F2, 1, propensities=[1, 0]), r"must lie in \(0, 1\]"),
-        (lambda: evaluate(Y2, F2, bootstrap=0), "bootstrap must be at least 1"),
+        (lambda: evaluate(Y2, F2, bootstrap=0), "bootstrap must be an integer of at least 1"),
+        (lambda: evaluate(Y2, F2, bootstrap=2.5), "bootstrap must be an .* got 2.5"),
+        (lambda: evaluate(Y2, F2, top=2.5), "k must be an integer of at least 1, got 2.5"),
+        (lambda: metrics.precision_at_k(Y2, F2, 1.5), "k must be an integer .* got 1.5"),
+        (lambda: metrics.ndcg_at_k(Y2, F2, [1, 2]), r"k must be an integer .* got \[1, 2\]"),
+        (lambda: metrics.score_matrix(F2, n_labels=1.5), "n_labels must be an .* got 1.5"),
+        (lambda: metrics.f_beta(Y2, Y2, beta="2"), "beta must be a positive number, got '2'"),
+        (lambda: metrics.f1(MASKED, Y2), "Y_true must not have masked values, got 2"),
+        (lambda: metrics.f1(Y2, MASKED), "Y_pred must not have masked values, got 2"),
+        (lambda: metrics.coverage(Y2, MASKED * 0.5), "scores must not have masked values, got 2"),
         (lambda: evaluate(Y2, F2, confidence=1), "confidence must lie strictly between 0 and 1"),
     ],
 )
 def test_one_clear_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_without_masked_values_a_masked_array_is_an_array():
+    assert evaluate(np.ma.array(Y2), np.ma.array(F2)) == evaluate(Y2, F2)
+
+
+def test_f_of_a_huge_beta_is_the_recall_and_of_a_tiny_one_the_precision():
+    Y, _, Z = random_problem(n=60, q=4)
+    for kind, recall, precision in (
+        (metrics.f_beta, "recall", "precision"),
+        (metrics.micro_f_beta, "micro_recall", "micro_precision"),
+        (metrics.macro_f_beta, "macro_recall", "macro_precision"),
+    ):
+        several = Y.any(axis=1) & Z.any(axis=1)  # where both are defined
+        y, z = Y[several], Z[several]
+        for beta in (1e15, 1e160, 1e200, 1.7e308):
+            assert kind(y, z, beta=beta) == pytest.approx(
+                getattr(metrics, recall)(y, z), rel=1e-15
+            )
+        for beta in (1e-160, 1e-320):
+            assert kind(y, z, beta=beta) == pytest.approx(getattr(metrics, precision)(y, z))
+
+
+def test_scores_stored_twice_are_added_up():
+    Y, F, _ = random_problem(n=20, q=4)
+    S = sparse.csr_array(F)
+    twice = sparse.csr_array(
+        (np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), shape=S.shape
+    )
+    assert evaluate(Y, twice) == evaluate(Y, S)
+    assert twice.nnz == 2 * S.nnz
 
 
 def test_floats_that_happen_to_be_whole_are_scores():

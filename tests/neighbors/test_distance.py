@@ -1,12 +1,13 @@
 """The formula: sums in the order of the columns, bit for bit."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from plurilabel.neighbors._exact.distance import Formula
+from plurilabel.neighbors._exact.distance import Formula, row_sums
 from tests.neighbors import twin
 
 
@@ -43,3 +44,27 @@ def test_pairs_do_not_depend_on_how_many_there_are():
             [Formula().pairs(X, rows[i : i + 3], X, cols[i : i + 3]) for i in range(0, 1000, 3)]
         ),
     )
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda X: X[3:4],
+        lambda X: X[3].reshape(1, -1),
+        lambda X: X.reshape(1, -1),
+        lambda X: X.T,
+        lambda X: np.asfortranarray(X)[:],
+        lambda X: X[:, :1],
+    ],
+)
+def test_sums_leave_their_input_alone(view, p):
+    """One row, one column or Fortran order: the columns are contiguous without a copy."""
+    X = np.random.default_rng(0).normal(size=(6, 4))
+    asked = view(X)
+    kept = asked.copy()
+    expected = row_sums(kept.copy(), p)
+    np.testing.assert_array_equal(row_sums(asked, p), expected)
+    np.testing.assert_array_equal(asked, kept)
+    asked.flags.writeable = False
+    np.testing.assert_array_equal(row_sums(asked, p), expected)

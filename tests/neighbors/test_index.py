@@ -1,7 +1,9 @@
 """Every engine, storage and number of threads gives the answer of the slow twin, bit for bit."""
 
 import copy
+import itertools
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,11 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import check_estimator
 
+from plurilabel._blocks import dense
 from plurilabel.neighbors import ExactIndex
 from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Blocks, WholeBlocks
@@ -162,6 +165,42 @@ def test_cosine(name, algorithm, small_blocks):
         twin.same(index.kneighbors(n_neighbors=5), graph)
         twin.same(index.kneighbors(X[:20], 5), near)
     np.testing.assert_allclose(D, pairwise_distances(X, X.copy(), metric="cosine"), atol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("exponent", [-323, -320, -308, -200, -155, -30, 30, 140, 155, 300, 307])
+def test_cosine_at_any_magnitude(exponent, algorithm):
+    """A factor for each row, also one whose squares vanish or overflow, changes no direction."""
+    X = np.random.default_rng(3).integers(-3, 4, (40, 3)).astype(float)
+    X[[3, 11]] = 0
+    scaled = X.copy()
+    scaled[::2] *= 10.0**exponent / 4
+    # What a denormal number cannot hold is lost before the search: the twin sees what is left.
+    largest = np.abs(scaled).max(axis=1, keepdims=True)
+    left = scaled / np.where(largest > 0, largest, 1)
+    D = np.array([[twin.cosine(x, y) for y in left] for x in left])
+    for stored in (scaled, sparse.csr_array(scaled)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        distances, _ = ExactIndex("cosine", algorithm=algorithm).fit(stored).kneighbors(None, 39)
+        expected = np.sort(D[~np.eye(40, dtype=bool)].reshape(40, 39), axis=1)
+        np.testing.assert_allclose(distances, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "blocks", "tree", "brute"])
+@pytest.mark.parametrize("exponent", [-323, -320, -308, -200, -162, -155, -30, 30, 140])
+def test_any_magnitude_among_zeros(exponent, algorithm):
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((60, 4)) < 0.3, rng.normal(size=(60, 4)), 0) * 10.0**exponent
+    graph = twin.nearest(twin.table(X, X), 5, without_self=True)
+    queries = np.vstack([X[:4], X[:2] + 1, np.full((1, 4), 5e-324)])
+    near = twin.nearest(twin.table(queries, X), 5, without_self=False)
+    for stored in (X, sparse.csr_array(X)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        index = ExactIndex(algorithm=algorithm).fit(stored)
+        twin.same(index.kneighbors(None, 5), graph)
+        twin.same(index.kneighbors(queries, 5), near)
 
 
 @pytest.mark.parametrize("metric", ["canberra", "correlation", "sqeuclidean"])
@@ -458,3 +497,95 @@ def test_agrees_with_scikit_learn_on_large_data():
         distances, indices = ExactIndex().fit(stored).kneighbors(n_neighbors=10)
         np.testing.assert_array_equal(indices, theirs[1])
         np.testing.assert_allclose(distances, theirs[0], rtol=1e-9)
+
+
+def with_constant_rows():
+    X = np.random.default_rng(1).normal(size=(40, 4))
+    X[[5, 39]] = 1.5
+    return X
+
+
+def most_far(x, y):
+    return np.nan if x[0] < -1 and y[0] > 1 else np.inf if x[1] < 0 else abs(x - y).sum()
+
+
+def equal_rows(x, y):
+    return np.nan if (x == x[0]).all() or (y == y[0]).all() else abs(x - y).max()
+
+
+@pytest.mark.parametrize(
+    ("metric", "X"),
+    [
+        ("correlation", with_constant_rows()),
+        ("dice", (np.random.default_rng(2).random((40, 4)) < 0.3).astype(float)),
+        ("sokalsneath", (np.random.default_rng(2).random((40, 4)) < 0.3).astype(float)),
+        ("jaccard", (np.random.default_rng(2).random((40, 4)) < 0.3).astype(float)),
+        ("braycurtis", np.random.default_rng(3).integers(0, 2, (40, 3)).astype(float)),
+        (
+            "nan_euclidean",
+            np.where(np.random.default_rng(4).random((40, 3)) < 0.4, np.nan, 1.0) * np.arange(3),
+        ),
+        (most_far, CASES["normal"][:40]),
+        (equal_rows, with_constant_rows()),
+    ],
+)
+def test_distances_that_are_nan_come_last(metric, X):
+    """Rows that have k defined distances get the twin's; for the others an error names the row."""
+    queries = np.vstack([X[:7], X[3:10] + 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataConversionWarning)
+        D, near = (pairwise_distances(A, X.copy(), metric=metric) for A in (X, queries))
+    assert metric in ("jaccard",) or np.isnan(D).any()
+    index = ExactIndex(metric, n_jobs=1).fit(X)
+    for k in (1, 5, 20):
+        for asked, table in ((None, D.copy()), (queries, near)):
+            if asked is None:
+                np.fill_diagonal(table, np.nan)
+            defined = (~np.isnan(table)).sum(axis=1)
+            bad = np.flatnonzero(defined < k)
+            if len(bad):
+                with pytest.raises(ValueError, match=rf"is NaN between row {bad[0]} of .*={k}$"):
+                    index.kneighbors(asked, k)
+            if asked is None and len(bad):
+                continue
+            good = np.flatnonzero(defined >= k)
+            ranked = [sorted((d, j) for j, d in enumerate(table[i]) if d == d)[:k] for i in good]
+            found = index.kneighbors(asked if asked is None else asked[good], k)
+            np.testing.assert_array_equal(found[1], [[j for _, j in row] for row in ranked])
+            np.testing.assert_allclose(found[0], [[d for d, _ in row] for row in ranked])
+
+
+def test_a_metric_that_is_nan_is_named():
+    X = with_constant_rows()
+    index = ExactIndex("correlation").fit(X)
+    message = (
+        "metric 'correlation' is NaN between row 1 of X and all but 0 of the 40 training "
+        "instances: too few are left for n_neighbors=3"
+    )
+    with pytest.raises(ValueError, match=message):
+        index.kneighbors(X[4:6], 3)
+    with pytest.raises(ValueError, match="between row 5 of the training points"):
+        index.kneighbors(None, 3)
+    with pytest.raises(ValueError, match="row 1030 of X"):
+        index.kneighbors(sparse.csr_array(np.vstack([X[:2]] * 515 + [X[5]])), 3)
+    with pytest.raises(ValueError, match="metric 'equal_rows' is NaN"):
+        ExactIndex(equal_rows).fit(X).kneighbors(None, 3)
+
+
+@pytest.mark.parametrize(
+    ("metric", "storage"),
+    [
+        *itertools.product(["euclidean", "cosine", "manhattan"], [np.asarray, sparse.csr_array]),
+        ("canberra", np.asarray),
+        ("precomputed", np.asarray),
+    ],
+)
+def test_changing_what_was_given_changes_nothing(metric, storage):
+    X = np.abs(CASES["normal"][:50, :6])
+    X = twin.table(X, X) if metric == "precomputed" else X
+    given = storage(X.copy())
+    index = ExactIndex(metric).fit(given)
+    before = index.kneighbors(None, 3)
+    (given.data if sparse.issparse(given) else given)[:] = 7.0
+    twin.same(index.kneighbors(None, 3), before)
+    np.testing.assert_array_equal(dense(index.points_), X)

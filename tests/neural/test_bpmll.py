@@ -150,6 +150,41 @@ def test_warm_start_keeps_the_sizes():
         learner.fit(X, Y[:, :3])
 
 
+@pytest.mark.parametrize("again", ["partial_fit", "warm fit", "cold fit"])
+def test_training_that_fails_changes_nothing(again):
+    X, Y = data()
+    wanted, learner = (
+        quick(warm_start=again == "warm fit").partial_fit(X, Y).partial_fit(X, Y) for _ in "ab"
+    )
+
+    def fail(record):
+        raise MemoryError(f"in epoch {record['epoch']}")
+
+    learner.set_params(callback=fail)
+    with pytest.raises(MemoryError, match="in epoch [13]$"):
+        getattr(learner, again.split()[-1])(X[:50] * 3, Y[:50])
+    learner.set_params(callback=None)
+    assert_array_equal(learner.decision_function(X), wanted.decision_function(X))
+    assert learner.loss_curve_ == wanted.loss_curve_ and learner.n_seen_ == wanted.n_seen_
+    # and it goes on as if nothing had happened
+    learner.partial_fit(X, Y), wanted.partial_fit(X, Y)
+    assert_array_equal(learner.decision_function(X), wanted.decision_function(X))
+
+
+def test_a_trained_network_keeps_its_activation_loss_and_threshold():
+    X, Y = data()
+    learner = quick().fit(X, Y)
+    scores = learner.decision_function(X)
+    learner.set_params(activation="relu", loss="cross-entropy", threshold=None)
+    assert_array_equal(learner.decision_function(X), scores)
+    assert not hasattr(learner, "predict_proba")
+    learner.fit(X, Y)
+    assert learner.threshold_ is None and hasattr(learner, "predict_proba")
+    scores = learner.predict_proba(X)
+    learner.set_params(loss="bpmll", threshold="linear")
+    assert_array_equal(learner.predict_proba(X), scores)
+
+
 def test_early_stopping_goes_back_to_the_best_epoch():
     X, Y = data(n=200)
     Y = np.where(np.random.default_rng(1).random(Y.shape) < 0.3, 1 - Y, Y)  # to be overfitted
@@ -234,6 +269,35 @@ def test_standardisation():
     )
     constant = np.column_stack([X, np.full(len(X), 7.0)])
     assert np.isfinite(quick().fit(constant, Y).decision_function(constant)).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_scale_of_features_does_not_matter_until_squares_overflow(form):
+    X, Y = data()
+    wanted = quick().fit(form(X), Y).decision_function(form(X))
+    for scale in (1e39, 1e-39, 1e140, 1e-140):  # beyond single precision
+        Z = form(X * scale)
+        assert_allclose(quick().fit(Z, Y).decision_function(Z), wanted, atol=1e-5)
+    Z = X.copy()
+    Z[7, 2] = 1e200
+    with pytest.raises(ValueError, match="feature 2 of X cannot be standardised: .* overflows"):
+        quick().fit(form(Z), Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_queries_far_away(form, dtype):
+    X, Y = data()
+    largest = np.finfo(dtype).max
+    far, too_far = (
+        np.vstack([X[:2], np.full((1, 5), v)]).astype(dtype) for v in (largest / 1e3, largest)
+    )
+    bounded = quick().fit(form(X.astype(dtype)), Y)
+    assert np.isfinite(bounded.decision_function(form(far))).all()
+    linear = quick(activation="identity", loss="cross-entropy")
+    linear.fit(form((X / 1e3).astype(dtype)), Y)
+    with pytest.raises(ValueError, match=f"scores of row 2 of X overflow in {dtype.__name__}"):
+        linear.decision_function(form(too_far))
 
 
 def test_threshold_shifts_the_scores_of_an_instance():

@@ -1,8 +1,8 @@
-"""The example of Demsar's paper."""
+"""The example of Demšar's paper."""
 
 import numpy as np
 
-# Demsar 2006, table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 datasets. The published
+# Demšar 2006, table 6: AUC of C4.5, C4.5+m, C4.5+cf, C4.5+m+cf on 14 datasets. The published
 # average ranks need the two 0.975 of "voting", equal as printed, to be ranks 2 and 3.
 NAMES = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 DEMSAR = np.array(

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from plurilabel.thresholds import (
     CardinalityCut,
+    ConstantCut,
     GlobalCut,
     LinearCut,
     SCut,
@@ -112,3 +113,12 @@ def test_never_empty(scores, data):
 def test_never_empty_shapes():
     with pytest.raises(ValueError, match=r"scores must have the shape of labels, \(1, 2\)"):
         never_empty([[0, 1]], [[0.1]])
+
+
+def test_masked_scores_are_refused():
+    masked = np.ma.array([[0.2, 0.9]], mask=[[True, False]])
+    cut = ConstantCut()
+    with pytest.raises(ValueError, match="scores must not have masked values, got 1"):
+        cut.fit(masked, [[1, 0]])
+    with pytest.raises(ValueError, match="scores must not have masked values, got 1"):
+        cut.fit(None, [[1, 0]]).predict(masked)

@@ -46,7 +46,7 @@ def test_batches_are_cut_by_themselves(problem, data):
     }
     got = abs(strategy.predict(scores[rows]).sum() - wanted)
     assert got == pytest.approx(min(differences.values()), abs=1e-12)
-    assert not hasattr(strategy, "cut_")
+    assert strategy.cut_ is None
     np.testing.assert_array_equal(
         strategy.fit(scores, Y).predict(scores), CardinalityCut().fit(scores, Y).predict(scores)
     )

@@ -97,6 +97,12 @@ def test_expected_f_memory_is_bounded_for_unlikely_labels():
     tracemalloc.stop()
 
 
+def test_a_huge_beta_wants_the_recall():
+    p = np.random.default_rng(0).random((20, 6))
+    for beta in (1e15, 1e200, 1.7e308):
+        assert ExpectedF(beta).fit(None, np.ones((1, 6))).predict(p).all()
+
+
 def test_expected_f_in_blocks_and_bad_input():
     rng = np.random.default_rng(0)
     p = rng.random((3000, 30)) * rng.random((3000, 1))

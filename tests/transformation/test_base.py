@@ -152,6 +152,37 @@ def test_scores_are_of_one_kind():
     assert hasattr(votes.set_params(voting="soft"), "decision_function")
 
 
+OTHERWISE = {
+    "inference": "monte-carlo",
+    "chain_method": "decision_function",
+    "order": [3, 2, 1, 0],
+    "passthrough": False,
+    "stack_method": "predict",
+    "final_estimator": RidgeClassifier(),
+    "n_children": 4,
+    "code": "random",
+    "sets": "all",
+    "pruning_threshold": 9,
+    "k": 3,
+}
+"""Parameters of ``fit``, as they were not in :func:`every_learner`."""
+
+
+@pytest.mark.parametrize("learner", every_learner(GaussianNB()), ids=repr)
+def test_a_fitted_learner_answers_with_the_parameters_of_fit(learner):
+    X, Y = positive()
+    learner.fit(X, Y)
+    method, wanted = learner._score_method(), learner._validated_scores(X)
+    sets = learner.predict(X)
+    others = {name: value for name, value in OTHERWISE.items() if hasattr(learner, name)}
+    if isinstance(learner, CalibratedLabelRanking):
+        others["voting"] = "soft"
+    learner.set_params(estimator=RidgeClassifier(), **others)
+    assert_array_equal(getattr(learner, method)(X), wanted)
+    assert_array_equal(learner.predict(X), sets)
+    assert hasattr(learner, "predict_proba") == (method == "predict_proba")
+
+
 def test_missing_values_go_to_base_estimators_that_take_them():
     X, Y = positive()
     X[::5, 1] = np.nan

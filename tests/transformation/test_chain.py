@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain as ScikitChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from plurilabel import datasets
+from plurilabel.thresholds import ThresholdClassifier, strategy_names
 from plurilabel.transformation import ClassifierChain
 from plurilabel.transformation._chain import _chain
 from tests.transformation import twins
@@ -62,6 +64,20 @@ def test_searches_agree_where_they_should():
         assert_array_equal(drawn.predict(X), drawn.predict_proba(X) > 0.5)
     joint = ClassifierChain(BASE, inference="monte-carlo", n_samples=500, random_state=0)
     assert (joint.fit(X, Y).predict(X) == exact.predict(X)).all(axis=1).mean() > 0.95
+
+
+@pytest.mark.parametrize("inference", ["exact", "beam", "monte-carlo"])
+def test_marginals_are_probabilities_and_can_be_cut(inference):
+    X = 3 * np.random.default_rng(0).normal(size=(200, 4))
+    Y = np.column_stack([X[:, :2] > 0, X[:, 0] + X[:, 1] > 0, np.ones(200)]).astype(int)
+    Y[0, 3] = 0  # nearly always there: the shares of the sets with it add up to more than one
+    base = LogisticRegression(C=1e4, max_iter=1000)
+    learner = ClassifierChain(base, inference=inference, random_state=0).fit(X, Y)
+    p = learner.predict_proba(X)
+    assert p.min() >= 0 and p.max() <= 1
+    for strategy in strategy_names():
+        wrapped = ThresholdClassifier(learner, strategy, cv="prefit").fit(X, Y)
+        assert wrapped.predict(X).shape == Y.shape
 
 
 @pytest.mark.parametrize("inference", ["exact", "monte-carlo"])

@@ -1,13 +1,18 @@
 """Label powerset against its twin."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC, LinearSVC
 
-from plurilabel.transformation import LabelPowerset
+from plurilabel.transformation import LabelPowerset, PrunedSets
 from plurilabel.transformation._label_powerset import distinct_sets
 from tests.transformation import twins
 from tests.transformation.data import BASE, made, problems
@@ -37,6 +42,47 @@ def test_label_powerset_margins_belong_to_the_best_set():
             wanted = row[sets[:, l] == 1].max() - row[sets[:, l] == 0].max()
             assert_allclose(margins[l], wanted)
     assert_array_equal(learner.predict(X), sets[values.argmax(axis=1)])
+
+
+class Fixed(ClassifierMixin, BaseEstimator):
+    """Decision values that were written down: a feature for each class."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, 1] - X[:, 0] if len(self.classes_) == 2 else X
+
+
+@pytest.mark.parametrize("learner", [LabelPowerset, PrunedSets])
+@pytest.mark.parametrize("sets", [[[0, 1], [1, 0]], [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]])
+def test_labels_of_the_first_best_set_are_above_the_cut(learner, sets):
+    queries = np.array(list(product([-1.0, 0.0, 2.0], repeat=len(sets))))  # with all kinds of ties
+    fitted = learner(Fixed()).fit(np.zeros((2 * len(sets), len(sets))), sets * 2)
+    wanted = np.array(sets)[queries.argmax(axis=1)]
+    assert_array_equal(fitted.predict(queries), wanted)
+    assert_array_equal(fitted.decision_function(queries) > 0, wanted)
+
+
+@pytest.mark.parametrize("base", [SVC(), SVC(kernel="linear"), LinearSVC(random_state=0)])
+def test_the_highest_score_decides(base):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(150, 3)), rng.integers(0, 2, size=(150, 3))
+    learner = LabelPowerset(base).fit(X, Y)
+    predicted = learner.predict(X)
+    assert_array_equal(learner.decision_function(X) > 0, predicted)
+    own = learner.estimator_.predict(X)
+    if isinstance(base, SVC):
+        assert (learner.sets_[own].toarray() != predicted).any()  # else the data shows nothing
+        own = learner.estimator_.set_params(break_ties=True).predict(X)
+    assert_array_equal(learner.sets_[own].toarray(), predicted)
+
+
+def test_as_many_sets_as_instances_are_no_reason_to_warn():
+    X, Y = made(30, 5, 9)
+    assert len(distinct_sets(Y)[0].indptr) > 20
+    assert LabelPowerset(KNeighborsClassifier(1)).fit(X, Y).score(X, Y) == 1
 
 
 @pytest.mark.parametrize("q", [5, 70])

@@ -11,6 +11,7 @@ from plurilabel.transformation import LabelPowerset, PrunedSets
 from plurilabel.transformation._label_powerset import distinct_sets
 from plurilabel.transformation._pruned_sets import prune
 from tests.transformation import twins
+from tests.transformation.bases import SureLine
 from tests.transformation.data import BASE, made, problems
 
 
@@ -30,6 +31,22 @@ def test_pruned_training_set(problem, threshold, strategy, limit):
         for i, c in zip(rows, classes)
     ]
     assert sorted(found, key=repr) == sorted(wanted, key=repr)
+
+
+@pytest.mark.parametrize("strategy", ["a", "b", None])
+def test_a_weight_counts_as_so_many_instances(strategy):
+    X, Y = made(60, 2, 4)
+    times = np.random.default_rng(0).integers(0, 4, size=60)
+    rows = np.repeat(np.arange(60), times)
+    learner = PrunedSets(SureLine(), pruning_threshold=6, reintroduce=strategy, limit=1)
+    weighed = clone(learner).fit(X, Y, sample_weight=times)
+    copied = clone(learner).fit(X[rows], Y[rows])
+    plain = clone(learner).fit(X, Y)
+    assert plain.sets_.shape != weighed.sets_.shape  # else the data shows nothing
+    assert_array_equal(weighed.sets_.toarray(), copied.sets_.toarray())
+    assert_allclose(weighed.predict_proba(X), copied.predict_proba(X), rtol=1e-6)
+    with pytest.raises(ValueError, match="n_samples=60, whose weights add up to 6$"):
+        clone(learner).fit(X, Y, sample_weight=np.full(60, 0.1))
 
 
 def test_pruned_sets_learn_the_pruned_training_set():

@@ -43,7 +43,9 @@ class AdaBoostMH(AdaBoost):
         Number of bins for a feature with more distinct values. None finds the best of all cuts;
         about 256 bins are twice as fast with many labels, and seldom worse.
     smoothing : float, default=None
-        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper.
+        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper. For
+        ``algorithm="discrete"``, which the paper does not smooth, to the weights of all right and
+        wrong answers of a rule.
     validation_fraction : float, default=None
         Fraction of the training set to hold out for early stopping; None: nothing is held out
         and all rounds are run.

@@ -13,11 +13,11 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
-from plurilabel.base import LabelMatrix, ScoringClassifier
+from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.boosting._bins import Bins
 from plurilabel.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
@@ -228,14 +228,7 @@ class BoostedClassifier(ScoringClassifier):
     # the door ------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+        return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -41,7 +42,8 @@ class LazyClassifier(ProbabilisticClassifier):
         Learns from the training graph: the same for the training instances, none of which is its
         own neighbour. Without this hook the graph is not searched.
 
-    Both find the training data in ``X_`` and ``Y_``, checked, dense or CSR. Search, growth
+    Both find the training data in ``X_`` and ``Y_``, checked, dense or CSR, and the parameters of
+    the fit in ``fitted_params_``. Search, growth
     (``partial_fit``) and shrinkage (``forget``) with the exact result of a fresh fit,
     ``predict_top`` and ``explain`` come with the base class.
 
@@ -54,7 +56,11 @@ class LazyClassifier(ProbabilisticClassifier):
     n_neighbors_ : int
         How many neighbours a query has.
     X_, Y_ : matrices of shape (n, d) and (n, q)
-        Training instances and labels.
+        Training instances and labels: copies, so that changing what was given to ``fit`` changes
+        no prediction.
+    fitted_params_ : dict
+        The parameters of ``fit``, but for those of the search. ``set_params`` takes effect at the
+        next ``fit``: until then predictions, ``partial_fit`` and ``forget`` use these.
 
     Examples
     --------
@@ -97,14 +103,21 @@ class LazyClassifier(ProbabilisticClassifier):
 
     def _n_searched(self) -> int:
         """How many neighbours each training instance has in the graph."""
-        return self.n_neighbors
+        return self.fitted_params_["n_neighbors"]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        search = ("metric", "index", "n_jobs")  # index_ has those
+        params = self.get_params(deep=False).items()
+        self.fitted_params_ = {name: value for name, value in params if name not in search}
         self._check_size(X.shape[0])
         self.n_neighbors_ = self._n_searched()
-        default = self.index is None
-        index = ExactIndex(self.metric, n_jobs=self.n_jobs) if default else clone(self.index)
-        self.index_, self.X_, self.Y_ = index.fit(X), X, Y
+        if self.index is None:  # an ExactIndex keeps a copy of the points: one is enough
+            self.index_ = ExactIndex(self.metric, n_jobs=self.n_jobs).fit(X)
+            self.X_ = X = self.index_.points_
+        else:
+            self.X_ = X = X.copy()
+            self.index_ = clone(self.index).fit(X)
+        self.Y_ = Y.copy()
         if self._learn is not None:
             self.graph_ = training_neighbors(self.index_, X, self.n_neighbors_)
             self._learn(*self.graph_)
@@ -218,7 +231,8 @@ class LazyClassifier(ProbabilisticClassifier):
     def _change_points(self, method: str, change: Any, X: Any) -> None:
         """Grow or shrink the index to points X by its own method, or fit a new one."""
         if hasattr(self.index_, method):
-            getattr(self.index_, method)(change)
+            # of a copy, so that the old index is still there if a later step fails
+            self.index_ = getattr(copy(self.index_), method)(change)
         else:
             self.index_ = clone(self.index_).fit(X)
         # An ExactIndex has made the same points: one copy of them is enough.

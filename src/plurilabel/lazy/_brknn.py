@@ -29,8 +29,8 @@ class BRkNN(CountingClassifier):
     variant : {None, "a", "b"}, default=None
         What is predicted. None: the labels that more than half of the neighbours have. "a": the
         same, or the label with the highest score if there are none. "b": the labels with the
-        highest scores, as many as the neighbours have on average (rounded). Between equal scores
-        the label that is more frequent in training comes first.
+        highest scores, as many as the neighbours have on average (halves are rounded up). Between
+        equal scores the label that is more frequent in training comes first.
     smoothing : float, default=0.5
         Votes for and against that are added to each label (s); 0 gives the plain share. It
         does not change predictions.
@@ -95,15 +95,17 @@ class BRkNN(CountingClassifier):
         classes of shape (n,) if they were 1-D.
         """
         check_is_fitted(self)
-        if self.variant is None or self.single_output_:
+        variant = self.fitted_params_["variant"]
+        if variant is None or self.single_output_:
             return super().predict(X)
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
         votes = sparse.csr_array(self._events(distances, neighbors))
         n, k = neighbors.shape
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)
-        if self.variant == "b":
-            size = np.rint(np.asarray(votes.sum(axis=1)) / k).astype(np.intp)
+        if variant == "b":
+            total = np.asarray(votes.sum(axis=1), dtype=np.intp)
+            size = (2 * total + k) // (2 * k)  # the mean, rounded half up
         else:
             size = np.maximum(np.bincount(row[votes.data > k / 2], minlength=n), 1)
         usual = np.argsort(-label_frequencies(self.Y_), kind="stable")

@@ -64,7 +64,7 @@ class DWMLkNN(CountingClassifier):
 
     References
     ----------
-    Z. Miao, Y. Zhang, Q. Wei, G. Wang. DW-ML-kNN: a dual weighted multi-label kNN algorithm.
+    D. Miao, Z. Zhang, Z. Wei, C. Wang. DW-ML-kNN: a dual weighted multi-label kNN algorithm.
 
     Examples
     --------
@@ -102,7 +102,8 @@ class DWMLkNN(CountingClassifier):
         self.n_jobs = n_jobs
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        K, s, Y = self.n_neighbors, self.smoothing, self.Y_
+        blend, reading = self.fitted_params_["blend"], self.fitted_params_["reading"]
+        K, s, Y = neighbors.shape[1], self.fitted_params_["smoothing"], self.Y_
         near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
         p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)  # equations 4 and 5
         p /= p.sum(axis=1, keepdims=True)
@@ -112,16 +113,14 @@ class DWMLkNN(CountingClassifier):
             delta = label_counts(neighbors[rows], Y)
             w = label_shares(p[rows], neighbors[rows], Y)  # equation 6
             v = _complement(w)
-            lacking, unseen = (v, 1.0) if self.reading == "table" else (w, 0.0)
+            lacking, unseen = (v, 1.0) if reading == "table" else (w, 0.0)
             c += tally(delta, Y[rows], K + 1, weights=(lacking, w), background=(unseen, 0.0))
             # K - delta neighbours lack the label: the same arrays, read from the other end.
             c_without += tally(delta, Y[rows], K + 1, weights=(v, v))[:, :, ::-1]
         self.prior_ = (s + label_frequencies(Y)) / (2 * s + Y.shape[0])
         self.likelihood_ = likelihoods(c, s)
         self.likelihood_without_ = likelihoods(c_without, s)
-        blended = (
-            self.blend * self.likelihood_ + (1 - self.blend) * self.likelihood_without_[:, :, ::-1]
-        )
+        blended = blend * self.likelihood_ + (1 - blend) * self.likelihood_without_[:, :, ::-1]
         self.table_ = posterior(self.prior_[:, None], *blended)  # equation 8
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -9,14 +10,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
+from sklearn.exceptions import ConvergenceWarning
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval
+from plurilabel._threads import one_blas_thread
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_counts, label_frequencies
+from plurilabel.lazy._logistic import Regressions
 
 
 class IBLRML(LazyClassifier):
@@ -32,11 +33,12 @@ class IBLRML(LazyClassifier):
     n_neighbors : int, default=10
         Neighbours that are counted.
     own_features : bool, default=False
-        Whether the regression also uses the instance's own features. They should be scaled.
+        Whether the regression also uses the instance's own features. They should be scaled, so
+        that the penalty and the search treat them alike; the optimum is found at any scale.
     C : float, default=1.0
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
-        Maximum number of iterations of its solver.
+        Maximum number of Newton steps; some ten are enough.
     metric, index, n_jobs :
         As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
@@ -47,11 +49,14 @@ class IBLRML(LazyClassifier):
         the labels. Zero for labels that all or no training instances have.
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
-        Iterations of the slowest of the regressions.
+        Steps of the slowest of the regressions.
 
     Notes
     -----
     Uses dense matrices (n, q), also for sparse labels.
+
+    The regressions are solved to within 1e-8 of the optimum of their objective,
+    ``C`` times the logistic loss plus half the squared weights.
 
     References
     ----------
@@ -103,19 +108,29 @@ class IBLRML(LazyClassifier):
         self.intercept_ = np.log((1 + have) / (1 + m - have))
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
-        regression = LogisticRegression(C=self.C, max_iter=self.max_iter)
-        with threadpool_limits(1, user_api="blas"):  # many small problems, not one large
-            models = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(clone(regression).fit)(F, dense(columns[:, [l]]).ravel()) for l in varying
+        C, max_iter = self.fitted_params_["C"], self.fitted_params_["max_iter"]
+        regressions = Regressions(F, C)
+        with one_blas_thread():  # many small problems, not one large
+            found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(regressions.solve)(dense(columns[:, [l]]).ravel(), max_iter)
+                for l in varying
             )
-        for l, model in zip(varying, models):
-            self.coef_[l], self.intercept_[l] = model.coef_[0], model.intercept_[0]
-        self.n_iter_ = max((int(model.n_iter_[0]) for model in models), default=0)
+        for l, one in zip(varying, found):
+            self.coef_[l], self.intercept_[l] = one.coef, one.intercept
+        self.n_iter_ = max((one.n_iter for one in found), default=0)
+        unsolved = sum(not one.converged for one in found)
+        if unsolved:
+            warnings.warn(
+                f"{unsolved} of the {len(found)} regressions of IBLRML did not reach their "
+                f"optimum in max_iter={max_iter} steps. Increase max_iter, or decrease C.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
     def _features(self, neighbors: Rows, X: Any) -> Any:
         # votes for minus votes against, (n, q)
-        F = 2.0 * dense(label_counts(neighbors, self.Y_)) - self.n_neighbors
-        if not self.own_features:
+        F = 2.0 * dense(label_counts(neighbors, self.Y_)) - self.n_neighbors_
+        if not self.fitted_params_["own_features"]:
             return F
         return sparse.hstack([F, X], format="csr") if sparse.issparse(X) else np.hstack([F, X])
 

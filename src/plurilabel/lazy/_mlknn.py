@@ -88,7 +88,7 @@ class MLkNN(CountingClassifier):
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         self.counts_ = self._count(distances, neighbors, self.Y_)
-        self._estimate(self.smoothing)
+        self._estimate(self.fitted_params_["smoothing"])
 
     def _count(self, distances: Floats, neighbors: Rows, Y: LabelMatrix) -> NDArray[np.int64]:
         """The arrays c' and c, (2, q, k + 1), of instances with these neighbours and labels."""
@@ -108,6 +108,7 @@ class MLkNN(CountingClassifier):
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
         """Only the rows whose neighbours are new move to other cells of the arrays."""
         old, graph = changed[: len(changed) - added], self.graph_
-        self.counts_ -= self._count(before[0][old], before[1][old], self.Y_[old])
-        self.counts_ += self._count(graph[0][changed], graph[1][changed], self.Y_[changed])
-        self._estimate(self.smoothing)
+        gone = self._count(before[0][old], before[1][old], self.Y_[old])
+        come = self._count(graph[0][changed], graph[1][changed], self.Y_[changed])
+        self.counts_ = self.counts_ - gone + come
+        self._estimate(self.fitted_params_["smoothing"])

@@ -17,8 +17,9 @@ class MLWkNN(MLkNN):
 
     Each of the k neighbours has the weight 1/d^2, and the weights of an instance are scaled to
     sum to k (step 8 of the paper). A label's event is then the weight of the neighbours that have
-    it, rounded to a whole number from 0 to k, instead of their plain number; priors, likelihoods
-    and posterior are those of :class:`MLkNN`. Neighbours at distance zero share all the weight.
+    it, rounded to a whole number from 0 to k (halves to even), instead of their plain number;
+    priors, likelihoods and posterior are those of :class:`MLkNN`. Neighbours at distance zero
+    share all the weight.
 
     The paper leaves open how the learned weight ratios of steps 9 and 10 enter the posterior.
     This interpretation learns from the training set, as those steps ask, how the weight of the
@@ -40,8 +41,8 @@ class MLWkNN(MLkNN):
 
     References
     ----------
-    Zheng W., Zhang H. Multi-label algorithm based on the correlation of local neighbours
-    (ML-WKNN). 2013.
+    X. Zheng, H. Zhang. Multiple label approach based on local correlation of neighbors (in
+    Chinese). 2013.
 
     Examples
     --------
@@ -54,12 +55,14 @@ class MLWkNN(MLkNN):
     """
 
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
-        k = self.n_neighbors
+        k = neighbors.shape[1]
         share = label_shares(_inverse_square(distances), neighbors, self.Y_)
         if not sparse.issparse(share):
             return _whole(k * share).astype(np.min_scalar_type(k))
         events = _whole(k * share.data).astype(np.int32)
-        return sparse.csr_array((events, share.indices, share.indptr), share.shape)
+        rounded = sparse.csr_array((events, share.indices, share.indptr), share.shape)
+        rounded.eliminate_zeros()  # a label of too little weight is one that no neighbour has
+        return rounded
 
 
 def _whole(weight: Floats) -> Floats:

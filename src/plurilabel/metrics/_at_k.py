@@ -16,8 +16,8 @@ from scipy import sparse
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics._inputs import (
     Terms,
+    check_count,
     check_scored,
-    check_top,
     check_true,
     mean_of_defined,
 )
@@ -303,6 +303,7 @@ def _top(
 ) -> Top:
     """The first k labels of what a user passes to a measure."""
     Y, S = check_scored(Y_true, scores)
-    check_top(k, Y.shape[1])
+    if check_count(k, "k") > Y.shape[1]:
+        raise ValueError(f"k must be at most the number of labels, {Y.shape[1]}, got {k}")
     worth = worth_of(propensities, Y.shape[1])
     return make_top(Y, rank(Y, S, k, worth.grade_of).top, worth)

@@ -18,6 +18,7 @@ from plurilabel.metrics._counts import COUNT_MEASURES, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
+    check_count,
     check_predicted,
     check_scored,
     check_top,
@@ -151,8 +152,8 @@ def evaluate(
     """
     if scores is None and labels is None:
         raise ValueError("evaluate needs scores, labels or both, got neither")
-    if bootstrap is not None and (isinstance(bootstrap, bool) or bootstrap < 1):
-        raise ValueError(f"bootstrap must be at least 1, the number of samples, got {bootstrap!r}")
+    if bootstrap is not None:
+        check_count(bootstrap, "bootstrap")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
     check_top(top)

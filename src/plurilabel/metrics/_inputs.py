@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -53,29 +54,32 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     S = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
-        if not S.has_canonical_format:
-            S = S.copy()
-            S.sum_duplicates()
     _check_same(Y_true, Y, scores, S, "scores")
     return Y, S
 
 
-def check_top(top: Sequence[int] | int, q: int | None = None) -> list[int]:
-    """The k of measures at k as a list of integers from 1 to q."""
-    ks = [top] if isinstance(top, int | np.integer) else list(top)
-    for k in ks:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"k must be an integer of at least 1, got {k!r}")
-        if q is not None and k > q:
-            raise ValueError(f"k must be at most the number of labels, {q}, got {k}")
-    return [int(k) for k in ks]
+def check_count(value: Any, name: str) -> int:
+    """A parameter that counts something: an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    return int(value)
+
+
+def check_top(top: Sequence[int] | int) -> list[int]:
+    """The values of k for measures at k."""
+    ks = top if isinstance(top, Iterable) else [top]
+    return [check_count(k, "k") for k in ks]
 
 
 def check_beta(beta: float) -> float:
-    """Weight of recall against precision: a positive number."""
-    if not np.isfinite(beta) or beta <= 0:
+    """Weight of recall against precision: a positive number.
+
+    From 1e15 on F is the recall, to the last digit: larger numbers are taken for that, and their
+    squares do not overflow.
+    """
+    if not isinstance(beta, Real) or not np.isfinite(beta) or beta <= 0:
         raise ValueError(f"beta must be a positive number, got {beta!r}")
-    return float(beta)
+    return min(float(beta), 1e15)
 
 
 def _refuse_labels(scores: Any) -> None:

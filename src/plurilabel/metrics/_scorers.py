@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from plurilabel.metrics._inputs import check_count
 from plurilabel.metrics._measures import get_measure
 
 
@@ -106,6 +107,8 @@ def score_matrix(
     >>> score_matrix([np.array([[0.1, 0.9]]), np.array([[1.0]])], classes=[[0, 1], [0]])
     array([[0.9, 0. ]])
     """
+    if n_labels is not None:
+        check_count(n_labels, "n_labels")
     if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:
         if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
             classes = [None] * len(output)  # the classifier does not say

@@ -12,13 +12,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._blocks import own
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel.base import AllOrNothing
 from plurilabel.neighbors._exact.certify import ranked
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._index import validate_points
 
 
-class ApproximateIndex(BaseEstimator):
+class ApproximateIndex(AllOrNothing, BaseEstimator):
     """Most of the nearest neighbours, in a small part of the time of a full search.
 
     Wraps `pynndescent <https://pynndescent.readthedocs.io>`_ (``pip install plurilabel[ann]``).
@@ -93,7 +95,7 @@ class ApproximateIndex(BaseEstimator):
             raise ImportError(
                 "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
             ) from error
-        self._points = self._formula().prepare(validate_points(self, X, reset=True))
+        self._points = self._formula().prepare(own(validate_points(self, X, reset=True), X))
         self.n_samples_fit_ = self._points.shape[0]
         if self.n_samples_fit_ <= self.n_candidates:
             raise ValueError(

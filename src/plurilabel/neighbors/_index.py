@@ -15,8 +15,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._blocks import rows_without, stack_rows
-from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._blocks import own, rows_without, stack_rows
+from plurilabel._compat import (
+    BOOLEAN_METRICS,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from plurilabel.base import AllOrNothing
 from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
@@ -28,7 +34,7 @@ def _has_features(index: ExactIndex) -> bool:
     return True
 
 
-class ExactIndex(BaseEstimator):
+class ExactIndex(AllOrNothing, BaseEstimator):
     """Nearest neighbours that are the same everywhere.
 
     Returns the true k nearest by distances in float64, equal distances in the order of the
@@ -43,7 +49,8 @@ class ExactIndex(BaseEstimator):
     metric : str or callable, default="euclidean"
         "euclidean", "cosine", "manhattan", "chebyshev" and "minkowski" are certified as above.
         Any other metric of :func:`sklearn.metrics.pairwise_distances` is taken as that
-        function computes it, with ties in the order of the index. "precomputed" takes distances
+        function computes it, with ties in the order of the index; those of sets ("jaccard",
+        "dice" and the like) take every value but 0 as present. "precomputed" takes distances
         in place of X: (n, n) in ``fit``, (m, n) in ``kneighbors``.
     p : float, default=2
         Power for "minkowski", at least 1.
@@ -62,16 +69,21 @@ class ExactIndex(BaseEstimator):
     n_samples_fit_ : int
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
-        The training points.
+        The training points: a copy, unless X had to be converted.
 
     Notes
     -----
-    Cosine distance is half the squared Euclidean distance of the rows scaled to length one. A
-    row of zeros has distance 1 from every row.
+    Cosine distance is half the squared Euclidean distance of the rows scaled to length one, for
+    values of any magnitude. A row of zeros has distance 1 from every row.
 
-    Memory beyond X: ``fit`` keeps a copy of X in float32 (float64 where float32 cannot tell
-    neighbours apart), ``kneighbors`` adds another one and some megabytes per thread, and about
-    ``20 * m * k`` bytes for m rows. Nothing has the size (m, n).
+    Some metrics are NaN where they are not defined: "correlation" of a row whose values are all
+    equal, "dice" of two rows of zeros, "nan_euclidean" of rows that share no known value. NaN is
+    farther than any distance. ``kneighbors`` raises an error for a row that has fewer defined
+    distances than the neighbours asked for.
+
+    Memory beyond X: ``fit`` keeps a copy of X, and one in float32 (float64 where float32 cannot
+    tell neighbours apart), ``kneighbors`` adds another one and some megabytes per thread, and
+    about ``20 * m * k`` bytes for m rows. Nothing has the size (m, n).
 
     Examples
     --------
@@ -131,7 +143,7 @@ class ExactIndex(BaseEstimator):
                 "X must be a square matrix of distances for metric='precomputed', "
                 f"got shape {points.shape}"
             )
-        return self._take(points)
+        return self._take(own(points, X))
 
     @available_if(_has_features)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -186,8 +198,17 @@ class ExactIndex(BaseEstimator):
             return choose_engine(self.algorithm, formula, formula.prepare(points))
         if self.metric == "precomputed":
             return AllPairs(None, points, lambda distances, _: distances)
-        more = self.metric_params or {}
-        return AllPairs(None, points, partial(pairwise_distances, metric=self.metric, **more))
+        table = partial(pairwise_distances, metric=self.metric, **(self.metric_params or {}))
+        if self.metric in BOOLEAN_METRICS:  # scikit-learn would convert as well, with a warning
+            return AllPairs(None, points, lambda A, B: table(A != 0, B != 0))
+        return AllPairs(None, points, table)
+
+    # Points and engine are replaced, never changed: a copy that grows leaves this index alone.
+
+    def __copy__(self) -> Self:
+        other = type(self)(**self.get_params(deep=False))
+        other.__dict__.update(self.__dict__)
+        return other
 
     # The engine is left out of pickles and model files, which keep parameters and points only. It
     # is built again on loading, not in ``kneighbors``: that may be called from several threads.
@@ -236,7 +257,20 @@ class ExactIndex(BaseEstimator):
         with threads(self.n_jobs) as run:
             search = self._engine.neighbors if Q is None else self._search
             distances, indices = search(Q, int(k), run)
+        if self._engine.formula is None:
+            self._check_defined(distances, "X" if X is not None else "the training points")
         return (distances, indices) if return_distance else indices
+
+    def _check_defined(self, distances: NDArray[np.float64], whose: str) -> None:
+        row = int(np.argmax(np.isnan(distances[:, -1])))
+        defined = int((~np.isnan(distances[row])).sum())
+        if defined < distances.shape[1]:
+            metric = getattr(self.metric, "__name__", self.metric)
+            raise ValueError(
+                f"metric {metric!r} is NaN between row {row} of {whose} and all but {defined} of "
+                f"the {self.n_samples_fit_} training instances: too few are left for "
+                f"n_neighbors={distances.shape[1]}"
+            )
 
     def _search(self, Q: Points, k: int, run: Run) -> Neighbors:
         if not isinstance(self.points_, np.ndarray):
@@ -257,7 +291,7 @@ class ExactIndex(BaseEstimator):
 
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
-    """Points as the searches need them: float, C order or CSR in canonical form."""
+    """Points as the searches need them: float, C order or canonical CSR with narrow indices."""
     checked = validate_data(
         index,
         X,
@@ -271,4 +305,8 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
         return checked
     points = sparse.csr_array(checked, copy=not checked.has_canonical_format)
     points.sum_duplicates()
+    # Wide indices are wider than they need be in most matrices, and scikit-learn refuses some.
+    narrow = sparse.get_index_dtype(maxval=max(*points.shape, points.nnz))
+    points.indices = points.indices.astype(narrow, copy=False)
+    points.indptr = points.indptr.astype(narrow, copy=False)
     return points

@@ -22,7 +22,8 @@ class NeighborsIndex(Protocol):
 
     Your own index derives from :class:`sklearn.base.BaseEstimator`, so that learners can clone
     it. Where it has ``partial_fit(X)`` and ``remove(indices)``, as :class:`ExactIndex` has,
-    learners that grow and shrink use them; otherwise they fit a new index.
+    learners that grow and shrink call them on a ``copy.copy`` of the index, so that the old one is
+    there if a later step fails; otherwise they fit a new index.
     """
 
     def fit(self, X: Any, y: Any = None) -> Any: ...

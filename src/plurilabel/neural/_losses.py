@@ -234,7 +234,8 @@ def asymmetric_loss(
 
     References
     ----------
-    T. Ridnik and others. Asymmetric loss for multi-label classification. ICCV 2021.
+    T. Ridnik, E. Ben-Baruch, N. Zamir, A. Noy, I. Friedman, M. Protter, L. Zelnik-Manor.
+    Asymmetric loss for multi-label classification. ICCV 2021.
 
     Examples
     --------

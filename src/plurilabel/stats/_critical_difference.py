@@ -1,4 +1,4 @@
-"""Demsar's critical-difference diagram: average ranks, and who does not differ."""
+"""Demšar's critical-difference diagram: average ranks, and who does not differ."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def plot_critical_difference(
 
     References
     ----------
-    J. Demsar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+    J. Demšar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
 
     Examples
     --------

@@ -151,7 +151,7 @@ def friedman(
         As for :func:`average_ranks`.
     correct_ties : bool, default=True
         Divide chi2 by ``1 - sum(t^3 - t) / (N k (k^2 - 1))``, where t runs over the sizes of the
-        groups of equal values, as SciPy does. Demsar's paper does not.
+        groups of equal values, as SciPy does. Demšar's paper does not.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def friedman(
 
     References
     ----------
-    J. Demsar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+    J. Demšar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006.
 
     R. L. Iman, J. M. Davenport. Approximations of the critical region of the Friedman statistic.
     Communications in Statistics 9, 1980.

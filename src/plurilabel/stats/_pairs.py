@@ -120,7 +120,7 @@ def wilcoxon(
 ) -> Comparisons:
     """Compare pairs of learners by Wilcoxon's signed-rank test, with Holm's correction.
 
-    The ranks of zero differences are split evenly between both signs, as Demsar does. The
+    The ranks of zero differences are split evenly between both signs, as Demšar does. The
     p-value is two-sided. Up to 200 datasets it is exact, which SciPy's is only without ties and
     zeros: all signs of the nonzero differences are equally likely. Beyond that, it is the normal
     approximation. Differences that agree to eleven digits of the largest value count as equal.

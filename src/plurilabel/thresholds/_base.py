@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import validate_parameter_constraints
-from plurilabel.base import LabelMatrix, check_labels
+from plurilabel.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
 
 Scores: TypeAlias = NDArray[np.floating]
 Sets: TypeAlias = NDArray[np.bool_]
@@ -31,7 +31,7 @@ Sets: TypeAlias = NDArray[np.bool_]
 BLOCK = 2**20  # entries handled at a time
 
 
-class ThresholdStrategy(BaseEstimator, ABC):
+class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
     """A way to turn scores into label sets. Subclasses write ``_fit`` and ``_sets``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -107,6 +107,7 @@ def check_dense_scores(scores: Any) -> Scores:
         raise ValueError(
             f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
         )
+    refuse_masked(scores, "scores")
     return check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
 
 

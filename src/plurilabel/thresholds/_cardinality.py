@@ -29,7 +29,7 @@ class CardinalityCut(ThresholdStrategy):
     Attributes
     ----------
     cut_ : float
-        Only with ``batch=False``.
+        None with ``batch=True``.
     cardinality_ : float
         Mean number of labels in Y.
 
@@ -62,11 +62,12 @@ class CardinalityCut(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         total = int(Y.sum(dtype=np.int64))
         self.cardinality_ = total / Y.shape[0]
+        self.cut_ = None
         if scores is not None and not self.batch:
             self.cut_ = cut_for_total(scores, total)
 
     def _sets(self, scores: Scores) -> Sets:
-        if self.batch:
+        if self.cut_ is None:
             return above(scores, cut_for_total(scores, self.cardinality_ * len(scores)))
         return above(scores, self.cut_)
 

@@ -76,7 +76,8 @@ class ExpectedF(ThresholdStrategy):
 
     def _sets(self, scores: Scores) -> Sets:
         check_probabilities(scores, "ExpectedF")
-        return highest(scores, _best_sizes(scores, self.beta, self.empty))
+        # from 1e15 on F is the recall, to the last digit; the square must not overflow
+        return highest(scores, _best_sizes(scores, min(float(self.beta), 1e15), self.empty))
 
 
 def _best_sizes(p: Scores, beta: float, empty: float) -> NDArray[np.intp]:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._threads import one_blas_thread
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 
@@ -64,7 +64,7 @@ class LinearCut(ThresholdStrategy):
         # QR by blocks of rows: R has the least squares problem of all rows seen so far. One
         # thread: the blocks are too small for more, which would only wait for each other.
         R = np.zeros((0, q + 2))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             for rows in row_blocks(n, q, BLOCK / 8):
                 f = scores[rows]
                 below = np.column_stack([f, np.ones(len(f)), s[rows]])

@@ -36,6 +36,8 @@ class MetaLabeler(ThresholdStrategy):
         None if all training sets have the same size.
     sizes_ : ndarray
         The distinct sizes of the training sets, ascending.
+    features_ : str
+        The ``features`` of ``fit``.
 
     References
     ----------
@@ -64,7 +66,7 @@ class MetaLabeler(ThresholdStrategy):
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         sizes = Y.sum(axis=1, dtype=np.int64)
         self.sizes_ = np.unique(sizes)
-        self.estimator_ = None
+        self.estimator_, self.features_ = None, self.features
         if len(self.sizes_) > 1:
             if self.estimator is None:
                 model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -81,6 +83,6 @@ class MetaLabeler(ThresholdStrategy):
         return highest(scores, np.clip(sizes, 0, q))
 
     def _features(self, scores: Scores) -> Scores:
-        if self.features == "scores":
+        if self.features_ == "scores":
             return scores
         return np.sort(scores, axis=1)[:, ::-1][:, : 2 * self.sizes_[-1]]

@@ -43,7 +43,7 @@ class PCut(ThresholdStrategy):
     shares_ : ndarray of shape (q,)
         Share of the training instances that have each label.
     cuts_ : ndarray of shape (q,)
-        Only with ``batch=False``.
+        None with ``batch=True``.
 
     References
     ----------
@@ -79,12 +79,13 @@ class PCut(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         n, q = Y.shape
         self.shares_ = Y.sum(axis=0, dtype=np.int64) / n
+        self.cuts_ = None
         if scores is not None and not self.batch:
             wanted = np.minimum(self.factor * self.shares_, 1.0) * n
             self.cuts_ = np.array([cut_for_total(scores[:, j], wanted[j]) for j in range(q)])
 
     def _sets(self, scores: Scores) -> Sets:
-        if not self.batch:
+        if self.cuts_ is not None:
             return above(scores, self.cuts_)
         m = len(scores)
         return highest(scores.T, np.minimum(round_half_up(self.factor * self.shares_ * m), m)).T

@@ -6,16 +6,20 @@ from abc import abstractmethod
 from numbers import Integral
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._compat import HasMethods, check_sample_weight
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel.base import (
+    LabelMatrix,
+    ProbabilisticClassifier,
+    ScoringClassifier,
+    validate_features,
+)
 from plurilabel.metrics import score_method
 
 ONE_MODEL: dict[str, list[Any]] = {
@@ -59,14 +63,24 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self
         """
         X, Y = self._validate_fit(X, y)
+        self.base_method_ = score_method(self.estimator)
         self._fit(X, Y, **self._routed(X, params))
         return self
+
+    def _fit_inside(self, *args: Any, **params: Any) -> Self:
+        self.base_method_ = score_method(self.estimator)
+        return super()._fit_inside(*args, **params)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
 
     def _score_method(self) -> str:
-        return score_method(self.estimator)
+        return self._base_method()
+
+    def _base_method(self) -> str:
+        """The method that the base estimator's scores come from: that of the fitted models."""
+        fitted = getattr(self, "base_method_", None)
+        return score_method(self.estimator) if fitted is None else fitted
 
     # the door -------------------------------------------------------------------------------
 
@@ -75,12 +89,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
         Missing values are accepted where the base estimator accepts them.
         """
-        return validate_data(
+        return validate_features(
             self,
             X,
             reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
         )

@@ -24,8 +24,9 @@ class HOMER(TransformationClassifier):
 
     The root holds all labels. A node's labels are divided into ``n_children`` parts of even
     size, of labels that occur together; the children are these parts, down to single labels.
-    A node is trained on the instances that have one of its labels, to predict which children
-    have one. An instance goes down to the predicted children, and the labels that it reaches are
+    A node learns which of its children have a label of the instance: the root from all instances,
+    those without labels included, and the others from the instances that have one of their
+    labels. An instance goes down to the predicted children, and the labels that it reaches are
     its labels. Each model is small and balanced, and few are asked.
 
     Parameters

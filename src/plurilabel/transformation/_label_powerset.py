@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +17,9 @@ from plurilabel._compat import StrOptions
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
 from plurilabel.transformation._models import Params, constant_score
+
+TIED = float(np.finfo(np.float64).tiny)
+"""Decision value of a label that is in the first of the best sets but not in all of them."""
 
 
 class LabelPowerset(TransformationClassifier):
@@ -42,7 +48,15 @@ class LabelPowerset(TransformationClassifier):
     -----
     The probability of a label is the sum of those of the sets with it. With ``decide="joint"``
     the predicted set need not be the labels with probabilities above 0.5. The decision value of a
-    label is the best decision value of a set with it, less the best of a set without it.
+    label is the best decision value of a set with it, less the best of a set without it; it is
+    positive for the labels of the predicted set, and only for those.
+
+    The predicted set is the one with the highest score, of equal ones the first in ``sets_``. The
+    base estimator's own ``predict`` is not asked, and may differ: that of ``SVC`` counts the votes
+    of pairs of classes and takes the first class in a tie, which its scores would break (with
+    ``break_ties=True`` it is the same as here). With a linear SVC that concerns 30 of the 202 test
+    instances of emotions and 43 of the 1196 of scene, standardised; subset accuracy is 0.297 and
+    0.651 by scores, 0.277 and 0.648 by votes.
 
     References
     ----------
@@ -83,7 +97,8 @@ class LabelPowerset(TransformationClassifier):
     ) -> None:
         self.sets_ = sets
         several = sets.shape[0] > 1
-        self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
+        with _many_classes(sets.shape[0], len(classes)):
+            self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
 
     def _set_scores(self, X: Any) -> NDArray[np.floating]:
         """Score of each label set, shape (n, c)."""
@@ -107,12 +122,28 @@ class LabelPowerset(TransformationClassifier):
         if self._score_method() == "predict_proba":
             # the class probabilities add up to one only up to rounding
             return np.clip(scores @ self.sets_.astype(scores.dtype), 0.0, 1.0)
-        return set_margins(scores, self.sets_, self.n_samples_fit_)
+        margins = set_margins(scores, self.sets_, self.n_samples_fit_)
+        tied = np.flatnonzero((margins == 0).any(axis=1))
+        if len(tied):  # the labels of the first of the best sets are above the cut, if only just
+            has = self.sets_[scores[tied].argmax(axis=1)].toarray() == 1
+            margins[tied] = np.where(has & (margins[tied] == 0), TIED, margins[tied])
+        return margins
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.decide == "marginal":
             return super()._predict(X)
         return self.sets_[self._set_scores(X).argmax(axis=1)].toarray() == 1
+
+
+@contextmanager
+def _many_classes(c: int, n: int) -> Iterator[None]:
+    """No warning of scikit-learn's that c classes of n instances may be a regression problem."""
+    if 2 * c <= n:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        yield
 
 
 def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:

@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel.base import CUTS, LabelMatrix, check_labels
-from plurilabel.metrics import score_method
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_powerset import distinct_sets, set_margins
 from plurilabel.transformation._models import (
@@ -189,7 +188,7 @@ class OutputCodes(TransformationClassifier):
         return set_margins(bits @ (2.0 * words.T - 1.0), self.sets_, self.n_samples_fit_)
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
-        method = score_method(self.estimator)
+        method = self._base_method()
         scores = score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
         if self.decoding == "hard":
             return np.where(scores > CUTS[method], 1.0, -1.0)

@@ -57,6 +57,10 @@ class PrunedSets(LabelPowerset):
     An instance that comes back with several subsets is in the training set several times, with
     the same sample weight each.
 
+    With ``sample_weight``, a label set is seen as often as its instances weigh together, so that a
+    weight of 2 counts as two instances and one of 0 as none. ``pruning_threshold`` is on that
+    scale: weights that are normalised to a small sum prune everything, which is an error.
+
     References
     ----------
     J. Read, B. Pfahringer, G. Holmes. Multi-label classification using ensembles of pruned sets.
@@ -100,7 +104,12 @@ class PrunedSets(LabelPowerset):
         n = self.n_samples_fit_ = X.shape[0]
         sets, classes = distinct_sets(Y)
         rows, sets, classes = prune(
-            sets, classes, self.pruning_threshold, self.reintroduce, self.limit
+            sets,
+            classes,
+            self.pruning_threshold,
+            self.reintroduce,
+            self.limit,
+            weights=params.get("sample_weight"),
         )
         if not np.array_equal(rows, np.arange(n)):
             X, params = X[rows], rows_of_params(X, params, rows)
@@ -113,14 +122,15 @@ def prune(
     threshold: int,
     reintroduce: str | None,
     limit: int,
+    weights: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.intp], sparse.csr_array, NDArray[np.intp]]:
     """Rows, sets and classes of a training set without the sets seen ``threshold`` times or less.
 
     An instance of a rare set comes back once for each frequent subset of its set: with strategy
     "a" for the ``limit`` best ones, largest first, then most frequent; with "b" for all that have
-    more than ``limit`` labels.
+    more than ``limit`` labels. With weights, a set is seen as often as its instances weigh.
     """
-    counts = np.bincount(classes, minlength=sets.shape[0])
+    counts = np.bincount(classes, weights, minlength=sets.shape[0])
     frequent = np.flatnonzero(counts > threshold)
     if len(frequent) == len(counts):
         return np.arange(len(classes)), sets, classes
@@ -128,6 +138,7 @@ def prune(
         raise ValueError(
             f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
             f"seen more than {threshold} times in n_samples={len(classes)}"
+            + ("" if weights is None else f", whose weights add up to {weights.sum():g}")
         )
     size = np.diff(sets.indptr)
     new = np.full(sets.shape[0], -1)

@@ -47,6 +47,8 @@ class StackedRelevance(TransformationClassifier):
     ----------
     estimators_, final_estimators_ : lists of q fitted models
         The first and the second layer.
+    stack_method_, passthrough_ : str, bool
+        The parameters of ``fit``.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -107,7 +109,9 @@ class StackedRelevance(TransformationClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         jobs, verbose = self.n_jobs, self.verbose
-        method = score_method(self.estimator)
+        method = self._base_method()
+        self.final_method_ = score_method(self._final())
+        self.stack_method_, self.passthrough_ = self.stack_method, self.passthrough
         self.estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
         if self.cv is None:
             first = score_each(self.estimators_, X, method, n_jobs=jobs)
@@ -119,21 +123,22 @@ class StackedRelevance(TransformationClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         jobs = self.n_jobs
-        first = score_each(self.estimators_, X, score_method(self.estimator), n_jobs=jobs)
+        first = score_each(self.estimators_, X, self._base_method(), n_jobs=jobs)
         inputs = self._inputs(X, first)
         return score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
 
     def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
         """What the second layer sees, given the first layer's scores (n, q)."""
-        if self.stack_method == "predict":
-            first = (first > CUTS[score_method(self.estimator)]).astype(np.float64)
-        return with_columns(X, first) if self.passthrough else first
+        if self.stack_method_ == "predict":
+            first = (first > CUTS[self._base_method()]).astype(np.float64)
+        return with_columns(X, first) if self.passthrough_ else first
 
     def _final(self) -> Any:
         return self.estimator if self.final_estimator is None else self.final_estimator
 
     def _score_method(self) -> str:
-        return score_method(self._final())
+        fitted = getattr(self, "final_method_", None)
+        return score_method(self._final()) if fitted is None else fitted
 
     def _splits(self, X: Any, Y: LabelMatrix) -> list[Any]:
         n = Y.shape[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml._sets import LabelSets, psi
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 
 AUTO_ALL = 15
 """The largest number of labels for which ``label_sets="auto"`` considers all sets."""
@@ -143,9 +144,7 @@ class CML(ProbabilisticClassifier):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # one memory order: data frames and arrays then give the same sums, bit for bit
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, order="C"
-        )
+        return validate_features(self, X, reset=reset, dtype=np.float64, order="C")
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from instances and their label sets.
@@ -178,8 +177,7 @@ class CML(ProbabilisticClassifier):
             "maxfun": 20 * self.max_iter,
         }
         # thousands of small products: with several threads, waiting costs more than it saves
-        threads = 1 if loss.work() < SMALL else None
-        with threadpool_limits(limits=threads, user_api="blas"):
+        with one_blas_thread() if loss.work() < SMALL else nullcontext():
             found = minimize(loss, loss.start(), jac=True, method="L-BFGS-B", options=options)
         self.n_iter_ = int(found.nit)
         self.objective_ = float(found.fun * loss.n)
@@ -191,7 +189,7 @@ class CML(ProbabilisticClassifier):
                 f"gradient of {steepest:.1e}, above tol={self.tol:g}. Increase max_iter, or "
                 "decrease C.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         W, self.intercept_, self.label_interaction_ = loss.potentials(found.x)
         self.coef_ = np.ascontiguousarray(W.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
-from plurilabel.base import LabelMatrix, ScoringClassifier
+from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.thresholds import LinearCut
 
 
@@ -192,7 +193,7 @@ class RankSVM(ScoringClassifier):
         if len(rows):
             some = X[rows][:, rows] if self.kernel == "precomputed" else X[rows]
             # half of the time is spent elsewhere, and small products are too short for threads
-            with threadpool_limits(1 if len(rows) < 2000 else None, user_api="blas"):
+            with one_blas_thread() if len(rows) < 2000 else nullcontext():
                 K = gram(some, self.kernel, self._params, self._cache_bytes())
                 c = self.C / n_pairs[rows]
                 found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
@@ -205,7 +206,7 @@ class RankSVM(ScoringClassifier):
                     f"{found.gap:.1e}, above tol={self.tol:g}. Increase max_iter, scale the "
                     "features, or lower C",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
         kept = beta.any(axis=1)
         self.support_, self.dual_coef_, self.intercept_ = rows[kept], beta[kept], b
@@ -268,7 +269,7 @@ class RankSVM(ScoringClassifier):
         given = self.kernel == "precomputed"
         form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
         # one precision and one memory layout: the same numbers must give the same result
-        X = validate_data(self, X, reset=reset, **form)
+        X = validate_features(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(

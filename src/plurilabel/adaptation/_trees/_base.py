@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.special import entr
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions, constraints_of
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 
 BLOCK = 2**17
 """Numbers in a block of the answer: small enough to stay in the cache over all trees."""
@@ -113,15 +113,13 @@ class TreeClassifier(ProbabilisticClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         # values beyond float32 become infinite, and the check names them: no second warning
         with np.errstate(over="ignore"):
-            X = validate_data(
+            return validate_features(
                 self,
                 X,
                 reset=reset,
-                accept_sparse="csr",
                 dtype=np.float32,
                 ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
             )
-        return _with_short_indices(X) if sparse.issparse(X) else X
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -141,7 +139,7 @@ class TreeClassifier(ProbabilisticClassifier):
         grown = [tree.tree_ for tree in self._trees() if tree.tree_.node_count > 1]
         shares = np.zeros((self.n_labels_, self.n_features_in_))
         for tree in grown:
-            decrease = impurity_decrease(tree, self._frequencies(tree), self.criterion)
+            decrease = impurity_decrease(tree, self._frequencies(tree), self.estimator_.criterion)
             shares += decrease / (decrease.sum() * len(grown))
         return shares
 
@@ -172,11 +170,3 @@ def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDAr
         shape=(len(inner), tree.n_features),
     )
     return np.asarray((split_on.T @ decrease).T)
-
-
-def _with_short_indices(X: sparse.csr_array) -> sparse.csr_array:
-    """The same matrix with the 32-bit indices that the engine expects, where they suffice."""
-    if X.indices.dtype == X.indptr.dtype == np.intc or max(X.nnz, *X.shape) > 2**31 - 1:
-        return X
-    parts = (X.data, X.indices.astype(np.intc), X.indptr.astype(np.intc))
-    return sparse.csr_array(parts, shape=X.shape)

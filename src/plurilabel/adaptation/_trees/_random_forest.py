@@ -206,7 +206,7 @@ min_impurity_decrease, ccp_alpha, random_state :
                 f"{np.sum(~known)} of {n} training instances are in the sample of every "
                 "tree and have no out-of-bag scores. Increase n_estimators.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         right = ((self.oob_decision_[known] > self._cut) == Y[known]).all(axis=1)
         self.oob_score_ = float(right.mean()) if known.any() else float("nan")

@@ -93,7 +93,8 @@ class MLkNNCV(MLkNN):
         self.n_jobs = n_jobs
 
     def _n_searched(self) -> int:
-        return max(self.n_neighbors) + (self.leave_out == "instance")
+        given = self.fitted_params_
+        return max(given["n_neighbors"]) + (given["leave_out"] == "instance")
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         _check_values("n_neighbors", self.n_neighbors, Integral, 1)
@@ -101,14 +102,15 @@ class MLkNNCV(MLkNN):
         super()._fit(X, Y)
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        ks, smoothings = np.array(self.n_neighbors), list(self.smoothing)
-        measure, Y = get_measure(self.scoring), dense(self.Y_)
+        given = self.fitted_params_
+        ks, smoothings = np.array(given["n_neighbors"]), list(given["smoothing"])
+        measure, Y = get_measure(given["scoring"]), dense(self.Y_)
         cut = None if measure.kind == "scores" else self._cut
-        replace = self.leave_out == "instance"
+        replace = given["leave_out"] == "instance"
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
         for k, left_out in leave_one_out(neighbors, Y, set(ks.tolist()), replace=replace):
             for column, s in enumerate(smoothings):
-                if self.scoring == "hamming_loss":
+                if given["scoring"] == "hamming_loss":
                     value = left_out.hamming_loss(s, self._cut)
                 else:
                     value = measure.function(Y, left_out.scores(s, cut))

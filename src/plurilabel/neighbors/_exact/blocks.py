@@ -158,6 +158,11 @@ class Frame:
         return sparse.csr_array(sparse.hstack([x, sparse.csr_array(last)], format="csr"))
 
 
+_LARGEST = 500
+"""Largest exponent of a scale. Values below 2**-500 vanish when squared, at least in part: the
+canonical distance does not tell them apart either, and a larger scale could overflow."""
+
+
 class Rounded(Frame):
     """For any finite points: products are lower bounds.
 
@@ -188,9 +193,9 @@ class Rounded(Frame):
 
     def scaled_to(self, Q: Points) -> Rounded:
         """In float64, and with room for these points as well."""
-        exponent = float(np.frexp(self._reach(Q))[1])
+        exponent = int(np.frexp(self._reach(Q))[1])
         return replace(
-            self, scale=min(self.scale, 2.0 ** min(-exponent, 1023.0)), dtype=np.float64
+            self, scale=min(self.scale, 2.0 ** min(-exponent, _LARGEST)), dtype=np.float64
         )
 
     def is_far(self, Q: Points) -> bool:

@@ -12,15 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
+from plurilabel._threads import one_blas_thread
 from plurilabel.neighbors._exact.distance import Floats, Formula, Integers, Neighbors, Points
 
 Run: TypeAlias = Callable[..., list]
@@ -28,10 +27,6 @@ Run: TypeAlias = Callable[..., list]
 
 Candidates: TypeAlias = tuple[NDArray[np.int64], Floats]
 Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-# Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
-_pools = cache(ThreadpoolController)
 
 
 @contextmanager
@@ -42,12 +37,8 @@ def threads(n_jobs: int | None) -> Iterator[Run]:
     BLAS would use. That follows the limits that joblib sets in its workers and that a user sets
     with ``threadpoolctl``.
     """
-    pools = _pools()
-    if n_jobs is None:
-        n_threads = max((pool["num_threads"] for pool in pools.info()), default=1)
-    else:
-        n_threads = joblib.effective_n_jobs(n_jobs)
-    with pools.limit(limits=1, user_api="blas"):
+    with one_blas_thread() as usual:
+        n_threads = usual if n_jobs is None else joblib.effective_n_jobs(n_jobs)
         if n_threads == 1:
             yield lambda work, tasks: [work(task) for task in tasks]
             return

@@ -71,6 +71,8 @@ class Formula:
 
         Raises an error for values so large that distances would overflow.
         """
+        if self.cosine:
+            return _unit_rows(X)
         limit = 1e300 if np.isinf(self.p) else 10.0 ** (300 / max(self.p, 2.0))
         values = X if isinstance(X, np.ndarray) else X.data
         largest = float(max(np.max(values, initial=0), -np.min(values, initial=0)))
@@ -79,20 +81,7 @@ class Formula:
                 f"X must hold values up to {limit:g} in magnitude, so that distances "
                 f"are finite, got {largest:g}"
             )
-        if not self.cosine:
-            return X
-        norms = np.sqrt(row_sums(X, 2.0))
-        zero = norms == 0
-        scale = np.where(zero, 1.0, norms)
-        # The last column marks rows of zeros. It puts them at distance 1 from all others also
-        # for the engines, which compute Euclidean distances only.
-        if isinstance(X, np.ndarray):
-            return np.hstack([X / scale[:, None], zero[:, None]])
-        data = X.data / np.repeat(scale, np.diff(X.indptr))
-        unit = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
-        return sparse.csr_array(
-            sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
-        )
+        return X
 
     def zero_means_equal(self, X: Points) -> bool:
         """Whether points at distance 0 are equal, because no difference underflows to zero.
@@ -148,6 +137,44 @@ class Formula:
         return _is_zero(X, np.arange(X.shape[0]))
 
 
+def _unit_rows(X: Points) -> Points:
+    """Rows scaled to length one, and a last column that marks rows of zeros.
+
+    The mark puts rows of zeros at distance 1 from all others also for the engines, which compute
+    Euclidean distances only.
+    """
+    X = _tame(X)
+    norms = np.sqrt(row_sums(X, 2.0))
+    zero = norms == 0
+    scale = np.where(zero, 1.0, norms)
+    if isinstance(X, np.ndarray):
+        return np.hstack([X / scale[:, None], zero[:, None]])
+    data = X.data / np.repeat(scale, np.diff(X.indptr))
+    unit = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    return sparse.csr_array(
+        sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
+    )
+
+
+def _tame(X: Points) -> Points:
+    """Rows whose squares could overflow or vanish, scaled by a power of two; others as they are.
+
+    That changes no direction: the cosine distance is right at any magnitude.
+    """
+    if isinstance(X, np.ndarray):
+        largest = np.maximum(X.max(axis=1, initial=0), -X.min(axis=1, initial=0))
+    else:
+        largest = row_sums(X, np.inf)
+    exponent = np.frexp(largest)[1]
+    exponent[np.abs(exponent) <= 400] = 0  # 2.0 ** 400 may be squared and added
+    if not exponent.any():
+        return X
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X, -exponent[:, None])
+    data = np.ldexp(X.data, -np.repeat(exponent, np.diff(X.indptr)))
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+
+
 def row_sums(X: Points, p: float) -> Floats:
     """Sum of ``abs(value) ** p`` over each row, added from the first column to the last.
 
@@ -157,7 +184,8 @@ def row_sums(X: Points, p: float) -> Floats:
         # Contiguous columns, added to the total one after the other. Plain ``sum`` along a row
         # adds in pairs, and so does ``reduce`` if there is only one row.
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        powers = _powers(columns, p, out=None if columns.base is X else columns)
+        # A single row, or Fortran order, needs no copy: these are the caller's own numbers.
+        powers = _powers(columns, p, out=None if np.may_share_memory(columns, X) else columns)
         if np.isinf(p):
             return powers.max(axis=0, initial=0.0)
         if X.shape[0] == 1:

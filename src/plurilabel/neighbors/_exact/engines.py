@@ -131,7 +131,7 @@ class AllPairs(Engine):
     """All distances, block by block, from a function of two matrices of points.
 
     That is scikit-learn's or the user's; or the formula's own, for metrics on CSR that no other
-    engine supports.
+    engine supports. NaN is farther than any distance.
     """
 
     def __init__(self, formula: Formula | None, X: Points, table: Callable[[Points, Points], Any]):
@@ -146,10 +146,10 @@ class AllPairs(Engine):
             D = np.array(self.table(asked[part], self.X), dtype=np.float64)
             own = np.arange(m)[part]
             if Q is None:
-                D[np.arange(len(D)), own] = np.inf
-            last = np.partition(D, k - 1, axis=1)[:, k - 1]
-            row, index = np.nonzero(last[:, None] >= D)
-            if Q is None:  # other distances may be infinite, too
+                D[np.arange(len(D)), own] = np.nan
+            last = np.partition(D, k - 1, axis=1)[:, [k - 1]]
+            row, index = np.nonzero((last >= D) | np.isnan(last))
+            if Q is None:  # other distances may be NaN, too
                 other = index != own[row]
                 row, index = row[other], index[other]
             distances[part], indices[part] = first_of_each(row, index, D[row, index], len(D), k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, Self
@@ -38,6 +39,8 @@ LAST = {"bpmll": "tanh", "squared": "tanh", "cross-entropy": "identity", "asymme
 
 
 def _gives_probabilities(learner: BPMLL) -> bool:
+    if hasattr(learner, "coefs_"):
+        return learner.trained_loss_ == "cross-entropy" and learner.threshold_ is None
     return learner.loss == "cross-entropy" and learner.threshold is None
 
 
@@ -114,7 +117,9 @@ class BPMLL(ScoringClassifier):
         Weights (inputs, outputs) and biases of each layer, float32.
     scaler_ : StandardScaler
         Means and deviations of the features.
-    threshold_ : LinearCut
+    activation_, trained_loss_ : str
+        The ``activation`` and the ``loss`` that the network was trained with.
+    threshold_ : LinearCut or None
         The fitted threshold function, if there is one.
     loss_curve_ : list of float
         Mean error of the instances during each epoch.
@@ -157,6 +162,10 @@ class BPMLL(ScoringClassifier):
     So the pairwise error is better than the squared one, as published, if both networks are
     regularised alike; with its own weight decay the squared error is as good.
 
+    Features are standardised, so that their scale does not matter, within the range of numbers
+    whose squares can be represented: beyond 1e150 there is an error, and a feature that varies by
+    less than 1e-150 is taken for a constant.
+
     A subclass may override the steps of the training loop: ``_make_network``,
     ``_make_optimizer``, ``_loss`` and ``_step``.
 
@@ -196,6 +205,8 @@ class BPMLL(ScoringClassifier):
         "device": [str],
         "random_state": ["random_state"],
     }
+
+    _recent: list[tuple[Any, LabelMatrix]]  # scores and labels of the latest rows
 
     def __init__(
         self,
@@ -274,20 +285,24 @@ class BPMLL(ScoringClassifier):
         """
         if hasattr(self, "coefs_"):
             X, Y = self._validate_more(X, y)
+            self._continue()
         else:
             X, Y = self._validate_fit(X, y, classes)
             self._start(X.shape[1])
         self._see(X, Y)
         self._train(X, Y, 1, keep_optimizer=True)
+        self.threshold_ = None
         if self.threshold is not None:
             f, Y = map(stack_rows, zip(*self._recent, (self._outputs(X), Y)))
             self.threshold_ = LinearCut().fit(f, Y)
             last = max(1000, 5 * self.n_labels_)
-            self._recent[:] = [(f[-last:], Y[-last:])]
+            self._recent = [(f[-last:], Y[-last:])]
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        if not (self.warm_start and hasattr(self, "coefs_")):
+        if self.warm_start and hasattr(self, "coefs_"):
+            self._continue()
+        else:
             self._start(X.shape[1])
         sizes = (self.coefs_[0].shape[0], self.coefs_[-1].shape[1])
         if sizes != (X.shape[1], self.n_labels_):
@@ -298,6 +313,7 @@ class BPMLL(ScoringClassifier):
         self._see(X, Y)
         held_out = self._hold_out(Y) if self.early_stopping else None
         self._train(X, Y, self.max_iter, held_out=held_out, keep_optimizer=self.warm_start)
+        self.threshold_ = None
         if self.threshold is not None:
             n, most = X.shape[0], max(1, MOST_SCORES // self.n_labels_)
             rows = self._rng.permutation(n)[:most] if n > most else slice(None)
@@ -357,11 +373,24 @@ class BPMLL(ScoringClassifier):
         self.validation_curve_: list[float] = []
         self.n_iter_ = 0
         self._optimizer_state: dict[int, dict[str, Any]] = {}
-        self._recent: list[tuple[Any, LabelMatrix]] = []  # scores and labels of the latest rows
+        self._recent = []
+
+    def _continue(self) -> None:
+        """Copy what training changes in place, so that training that fails changes nothing."""
+        self.scaler_ = deepcopy(self.scaler_)
+        self.loss_curve_, self.validation_curve_ = [*self.loss_curve_], [*self.validation_curve_]
+        if isinstance(self.random_state, Integral):  # else it is not the learner's own
+            self._rng = deepcopy(self._rng)
 
     def _see(self, X: Any, Y: LabelMatrix) -> None:
         """Update the means and deviations of the features, and the label counts."""
-        self.scaler_.partial_fit(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+            self.scaler_.partial_fit(X)
+        if len(wrong := np.flatnonzero(~np.isfinite(self.scaler_.var_))):
+            raise ValueError(
+                f"feature {wrong[0]} of X cannot be standardised: its values are so large that "
+                "their variance overflows; divide it by a constant first"
+            )
         self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
         self.n_seen_ += X.shape[0]
 
@@ -411,6 +440,7 @@ class BPMLL(ScoringClassifier):
                 break
         if held_out is None:
             self.coefs_, self.intercepts_ = from_module(network)
+        self.activation_, self.trained_loss_ = self.activation, self.loss
         self._optimizer_state = state_of(optimizer) if keep_optimizer else {}
 
     def _finite(self, error: Any) -> float:
@@ -445,7 +475,7 @@ class BPMLL(ScoringClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         scores = self._outputs(X)
-        if self.threshold is not None:
+        if self.threshold_ is not None:
             scores -= self.threshold_.cuts(scores)[:, np.newaxis]
         never, always = self.label_counts_ == 0, self.label_counts_ == self.n_seen_
         scores[:, never] = np.minimum(scores[:, never], -1.0)
@@ -456,14 +486,21 @@ class BPMLL(ScoringClassifier):
         """c(x) for the rows of X, which are standardised first; in the precision of X."""
         mean, scale, dtype = self.scaler_.mean_, self.scaler_.scale_, X.dtype
         (V, *W), (theta, *gamma) = self.coefs_, self.intercepts_
-        if sparse.issparse(X):  # stays sparse: the first layer standardises
-            V = V / scale[:, None]
-            h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)
-        else:
-            h = ((X - mean) / scale).astype(dtype, copy=False) @ V.astype(dtype) + theta
-        for W_l, gamma_l in zip(W, gamma):
-            h = ACTIVATIONS[self.activation](h) @ W_l.astype(dtype) + gamma_l
-        return ACTIVATIONS[LAST[self.loss]](h)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+            if sparse.issparse(X):  # stays sparse: the first layer standardises
+                V = V / scale[:, None]
+                h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)
+            else:
+                h = ((X - mean) / scale).astype(dtype, copy=False) @ V.astype(dtype) + theta
+            for W_l, gamma_l in zip(W, gamma):
+                h = ACTIVATIONS[self.activation_](h) @ W_l.astype(dtype) + gamma_l
+            c = ACTIVATIONS[LAST[self.trained_loss_]](h)
+        if len(wrong := np.flatnonzero(~np.isfinite(c).all(axis=1))):
+            raise ValueError(
+                f"the scores of row {wrong[0]} of X overflow in {np.dtype(dtype).name}: its "
+                "values are too far from those of the training set"
+            )
+        return c
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = super()._validate_X(X, reset=reset)

@@ -93,6 +93,8 @@ class ClassifierChain(TransformationClassifier):
     order_ : ndarray of shape (q,)
     chain_method_ : str
         The method asked.
+    inference_ : str
+        The ``inference`` of ``fit``.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -181,6 +183,7 @@ class ClassifierChain(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.chain_method_ = _first_method(self.estimator, self.chain_method)
         self._check_inference(q)
+        self.inference_ = self.inference
         self.order_ = _check_order(self.order, q, rng)
         if self.inference == "monte-carlo":
             self.uniforms_ = rng.uniform(size=(self.n_samples, q))
@@ -206,7 +209,7 @@ class ClassifierChain(TransformationClassifier):
         return self._passed_on(scores.ravel())
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        if self.inference != "greedy":
+        if self.inference_ != "greedy":
             return self._search(X)[1]
         method, asked = self._score_method(), self._asked()
         q = len(self.estimators_)
@@ -234,18 +237,18 @@ class ClassifierChain(TransformationClassifier):
         return scores
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.inference == "greedy" or self.decide == "marginal":
+        if self.inference_ == "greedy" or self.decide == "marginal":
             return super()._predict(X)
         return self._search(X)[0]
 
     def _search(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The most probable sets and the marginals (n, q) that the search finds."""
         q = len(self.estimators_)
-        width = {"exact": 2**q, "beam": self.beam_width}.get(self.inference, self.n_samples)
+        width = {"exact": 2**q, "beam": self.beam_width}.get(self.inference_, self.n_samples)
         found = []
         # block by block: all sets of all instances would not fit
         for rows in row_blocks(X.shape[0], width * (X.shape[1] + q), AT_ONCE):
-            if self.inference == "monte-carlo":
+            if self.inference_ == "monte-carlo":
                 found.append(sample_sets(self.estimators_, X[rows], self.uniforms_))
             else:
                 found.append(beam_search(self.estimators_, X[rows], width))

@@ -33,7 +33,8 @@ def beam_search(models: list[Any], X: Any, width: int) -> Found:
         log_p = np.take_along_axis(both, best, axis=1)
     share = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
-    return sets[:, 0], np.einsum("nb,nbq->nq", share, sets.astype(np.float64))
+    marginals = np.einsum("nb,nbq->nq", share, sets.astype(np.float64))
+    return sets[:, 0], np.minimum(marginals, 1.0)  # the shares add up to one only up to rounding
 
 
 def sample_sets(models: list[Any], X: Any, uniforms: NDArray[np.float64]) -> Found:

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from plurilabel._compat import StrOptions, rows_of_params
 from plurilabel.base import CUTS, LabelMatrix
-from plurilabel.metrics import score_method
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_ranking._quick_voting import quick_sets
 from plurilabel.transformation._models import (
@@ -55,6 +54,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         The labels j < k of each pair.
     relevance_estimators_ : list of q fitted models
         Of each label and the virtual one.
+    voting_ : str
+        The ``voting`` of ``fit``.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -141,7 +142,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         return self.n_labels_ + self._quick(X)[1]
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        if self.voting == "soft" and score_method(self.estimator) != "predict_proba":
+        self.voting_ = self.voting
+        if self.voting_ == "soft" and self._base_method() != "predict_proba":
             raise ValueError(
                 "voting='soft' needs an estimator with predict_proba, "
                 f"got {type(self.estimator).__name__}"
@@ -168,7 +170,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return votes[:, :-1] - votes[:, -1:]
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.quick and self.voting == "hard":
+        if self.quick and self.voting_ == "hard":
             return self._quick(X)[0]
         return super()._predict(X)
 
@@ -193,7 +195,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return quick_sets(self._relevance_votes(X), ask)
 
     def _relevance_votes(self, X: Any) -> NDArray[np.float64]:
-        method = score_method(self.estimator)
+        method = self._base_method()
         scores = score_each(self.relevance_estimators_, X, method, n_jobs=self.n_jobs)
         return self._as_votes(scores, method)
 
@@ -201,9 +203,9 @@ class CalibratedLabelRanking(TransformationClassifier):
         """The share of the vote that the first label of the pair gets."""
         if model is None:
             return np.full(X.shape[0], 0.5)
-        method = score_method(self.estimator)
+        method = self._base_method()
         return self._as_votes(binary_scores(model, X, method), method)
 
     def _as_votes(self, scores: NDArray[np.floating], method: str) -> NDArray[np.float64]:
-        votes = scores if self.voting == "soft" else scores > CUTS[method]
+        votes = scores if self.voting_ == "soft" else scores > CUTS[method]
         return votes.astype(np.float64)
