@@ -53,6 +53,7 @@ DEPENDS_ON_ROW_ORDER = {
     "MLRandomForest(n_estimators=10)": "samples are drawn by row number",
     "AdaBoostMH(n_estimators=20, validation_fraction": "what is held out is drawn by row number",
     "BPMLL": "batches are drawn by row number",
+    "INSDIF": "the first medoids are drawn by row number",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",

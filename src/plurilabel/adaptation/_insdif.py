@@ -178,23 +178,23 @@ def hausdorff(bags: _Bags, others: _Bags) -> Floats:
     ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
     """
     apart, q = bags.apart, bags.products.shape[1]
-    square = _squared_distances(bags.X, others.X)
+    norms = _norms(bags.X)[:, None] + _norms(others.X)
+    square = norms - 2 * dense(bags.X @ others.X.T)
     a = 2 * (bags.products.T[:, :, None] - others.products.T[:, None, :])  # (q, n, m)
     most = np.full(square.shape, -np.inf)
     for l in range(q):
         there = np.minimum.reduce([apart[l, m] + a[m] for m in range(q)]) - a[l]
         back = np.minimum.reduce([apart[l, m] - a[m] for m in range(q)]) + a[l]
         np.maximum(most, np.maximum(there, back), out=most)
-    return np.sqrt(np.maximum(square + most, 0.0))
+    square += most
+    # what is left of a difference of rounded numbers is 0, and not its root
+    return np.sqrt(np.where(square > 1e-14 * (norms + _norms(bags.prototypes).max()), square, 0.0))
 
 
-def _squared_distances(X: Any, Z: Any) -> Floats:
-    """||x - z||^2 of each row of X and of Z."""
-    norms = [
-        np.asarray((A.multiply(A) if sparse.issparse(A) else A * A).sum(axis=1)) for A in (X, Z)
-    ]
-    product = dense(X @ Z.T)
-    return np.asarray(norms[0][:, None] + norms[1] - 2 * product, dtype=np.float64)
+def _norms(X: Any) -> Floats:
+    """Squared length of each row."""
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
 def k_medoids(

@@ -45,6 +45,16 @@ def label_shares(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
     return shares
 
 
+def nearness(distances: Floats, power: float) -> Floats:
+    """Weights ``1 / d**power`` that sum to one per row; zero distances share all the weight."""
+    if power == 0:
+        return np.full(distances.shape, 1 / distances.shape[1])
+    nearest = distances.min(axis=1, keepdims=True)
+    safe = np.where(distances > 0, distances, 1.0)
+    relative = np.where(nearest > 0, (nearest / safe) ** power, distances == 0)
+    return relative / relative.sum(axis=1, keepdims=True)
+
+
 def _sparse_sums(values: NDArray[Any], neighbors: Rows, Y: sparse.csr_array) -> sparse.csr_array:
     """The graph, with a value for each neighbour, times the labels."""
     n, k = neighbors.shape

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel.lazy._base import Floats, Rows
-from plurilabel.lazy._counts import label_shares
+from plurilabel.lazy._counts import label_shares, nearness
 from plurilabel.lazy._mlknn import MLkNN
 
 
@@ -56,7 +56,7 @@ class MLWkNN(MLkNN):
 
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
         k = neighbors.shape[1]
-        share = label_shares(_inverse_square(distances), neighbors, self.Y_)
+        share = label_shares(nearness(distances, 2), neighbors, self.Y_)
         if not sparse.issparse(share):
             return _whole(k * share).astype(np.min_scalar_type(k))
         events = _whole(k * share.data).astype(np.int32)
@@ -68,11 +68,3 @@ class MLWkNN(MLkNN):
 def _whole(weight: Floats) -> Floats:
     """Rounded to whole numbers, halves to even; the last bits of a sum do not matter."""
     return np.rint(np.round(weight, 9))
-
-
-def _inverse_square(distances: Floats) -> Floats:
-    """Weights 1/d^2 scaled to sum to one per row; zero distances share all the weight."""
-    nearest = distances.min(axis=1, keepdims=True)
-    safe = np.where(distances > 0, distances, 1.0)
-    relative = np.where(nearest > 0, (nearest / safe) ** 2, distances == 0)
-    return relative / relative.sum(axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.lazy._counts import label_shares
+from plurilabel.lazy._counts import label_shares, nearness
 
 CELLS = 1 << 18
 """Features of pairs of an instance and a label that are worked on at a time."""
@@ -118,7 +118,6 @@ class MrkNN(LazyClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         super()._fit(X, Y)
         self._check_features("fit")  # centers are means of features
-        self.power_ = self.power
         self._soften()
 
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
@@ -155,14 +154,16 @@ class MrkNN(LazyClassifier):
         return self
 
     def _soften(self) -> None:
+        m, max_iter, tol = (self.fitted_params_[k] for k in ("fuzziness", "max_iter", "tol"))
         relevance, self.centers_, self.n_iter_ = soft_relevance(
-            self.X_, self.Y_, self.fuzziness, max_iter=self.max_iter, tol=self.tol
+            self.X_, self.Y_, m, max_iter=max_iter, tol=tol
         )
         self.relevance_ = relevance if self.sparse_output_ else relevance.toarray()
 
     def _shares(self, distances: Floats, neighbors: Rows) -> Any:
         """Scores (n, q), CSR for sparse labels."""
-        return label_shares(nearness(distances, self.power_), neighbors, self.relevance_)
+        weights = nearness(distances, self.fitted_params_["power"])
+        return label_shares(weights, neighbors, self.relevance_)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X
@@ -170,16 +171,6 @@ class MrkNN(LazyClassifier):
 
     def _predict(self, X: Any) -> Any:
         return self._shares(*self._neighbors(X)) > self._cut  # labels without a vote are below it
-
-
-def nearness(distances: Floats, power: float) -> Floats:
-    """Weights ``1 / d**power`` that sum to one per row; zero distances share all the weight."""
-    nearest = distances.min(axis=1, keepdims=True)
-    safe = np.where(distances > 0, distances, 1.0)
-    relative = np.where(nearest > 0, (nearest / safe) ** power, distances == 0)
-    if power == 0:
-        relative = np.ones_like(distances)
-    return relative / relative.sum(axis=1, keepdims=True)
 
 
 def soft_relevance(
