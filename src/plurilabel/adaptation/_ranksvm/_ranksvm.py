@@ -17,10 +17,14 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._limits import check_size
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.thresholds import LinearCut
+
+BYTES = 150
+"""Memory of the solver for each entry of beta (n, q): about twenty arrays."""
 
 
 class RankSVM(ScoringClassifier):
@@ -95,7 +99,8 @@ class RankSVM(ScoringClassifier):
     onto their set takes one sort, so that no list of pairs is kept and q may be large. Proximal
     steps are solved by Newton's method; one step inside costs a product K V with V (n, q), so that
     time grows with n^2 q, and with C. With a linear kernel, X (X' V) takes its place: no kernel
-    matrix is formed, and sparse X is not made dense. Sparse labels are made dense, as beta is.
+    matrix is formed, and sparse X is not made dense. Sparse labels are made dense, as beta
+    is: 150 n q bytes, and a fit that needs more than 4 GB is refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
     the paper's primal problem leaves it out.
@@ -184,6 +189,9 @@ class RankSVM(ScoringClassifier):
         return self._f_and_threshold(self._validate_X(X, reset=False))[0]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        n, q = Y.shape
+        sizes, instead = f"{n:,} instances and {q:,} labels", "BinaryRelevance(LinearSVC())"
+        check_size(self, sizes, memory=BYTES * n * q, instead=instead)
         Y = dense(Y).astype(bool)
         self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
         self._params = self._kernel_params(X)
