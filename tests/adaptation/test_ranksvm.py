@@ -1,22 +1,26 @@
 """Rank-SVM against quadratic programmes over all pairs, and against Yeast's table."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.optimize import lsq_linear, minimize
+from scipy.optimize import linprog, lsq_linear, minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from plurilabel.adaptation import RankSVM
+from plurilabel.adaptation._ranksvm import _solver
 from plurilabel.adaptation._ranksvm._hinge import pairwise_hinge, project
 from plurilabel.adaptation._ranksvm._kernel import BlockGram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import balance
 from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.compare import compare
+from plurilabel.datasets import load
 from plurilabel.metrics import ranking_loss
 from plurilabel.papers import load_paper
 from plurilabel.thresholds import LinearCut
@@ -178,14 +182,9 @@ def test_objective_of_a_small_programme(kernel, C):
     assert not np.isin([0, 1], learner.support_).any()
 
 
-@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_scores_of_a_general_solver(kernel, C):
+def general_solver(H, upper, sums):
+    """The dual programme by a general QP solver: its solution."""
     clarabel = pytest.importorskip("clarabel", reason="the general QP solver is in the test extra")
-    X, Y = problem(60, 3, 5, seed=int(10 * C))
-    make, params = KERNELS[kernel]
-    K = make(X, X)
-    A, H, upper, sums = dual_programme(K, Y, C)
     n_pairs = len(upper)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -199,7 +198,17 @@ def test_scores_of_a_general_solver(kernel, C):
         [clarabel.ZeroConeT(len(sums) - 1), clarabel.NonnegativeConeT(2 * n_pairs)],
         settings,
     )
-    solved = solver.solve()
+    return solver.solve()
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_scores_of_a_general_solver(kernel, C):
+    X, Y = problem(60, 3, 5, seed=int(10 * C))
+    make, params = KERNELS[kernel]
+    K = make(X, X)
+    A, H, upper, sums = dual_programme(K, Y, C)
+    solved = general_solver(H, upper, sums)
     b = np.r_[np.array(solved.z)[: len(sums) - 1], 0.0]  # multipliers of the sums
     learner = RankSVM(kernel=kernel, C=C, threshold=None, tol=1e-9, **params)
     learner.fit(X, Y.astype(int))
@@ -212,6 +221,84 @@ def test_scores_of_a_general_solver(kernel, C):
     beta[learner.support_] = learner.dual_coef_
     with_theirs = primal(K, Y, C, beta, b)  # biases need not be unique, their objective is
     assert_allclose(with_theirs, learner.objective_, rtol=1e-4)
+
+
+def least_loss(A, X, upper):
+    """The linear programme that is left if weights cost nothing."""
+    n = len(X)
+    q = len(A) // n
+    features = np.kron(np.column_stack([X, np.ones(n)]), np.eye(q))  # (n q, (d + 1) q)
+    margins = A.T @ features
+    n_pairs, n_weights = margins.shape
+    solved = linprog(
+        np.r_[np.zeros(n_weights), upper],
+        A_ub=np.column_stack([-margins, -np.eye(n_pairs)]),
+        b_ub=-np.ones(n_pairs),
+        bounds=[(None, None)] * n_weights + [(0, None)] * n_pairs,
+    )
+    assert solved.success
+    return solved.fun
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("kernel", ["linear", "precomputed"])
+def test_optimum_at_any_scale(kernel, scale, C):
+    X, Y = problem(60, 3, 4, seed=1)
+    given = scale * X if kernel == "linear" else scale**2 * (X @ X.T)
+    learner = RankSVM(kernel=kernel, C=C, threshold=None).fit(given, Y.astype(int))
+    # scale K and divide C: the optimum is divided. So all is one family, in C scale^2
+    size, K = C * scale**2, X @ X.T
+    A, H, upper, sums = dual_programme(K, Y, 1.0)
+    if size < 1e6:
+        solved = general_solver(size * H, upper, sums)  # alpha / C, objective / C
+        assert str(solved.status) in ("Solved", "AlmostSolved")
+        assert_allclose(learner.objective_, -C * solved.obj_val, rtol=1e-5)
+    else:  # nothing but the loss
+        assert_allclose(learner.objective_, C * least_loss(A, X, upper), rtol=1e-4)
+    assert -1e-12 <= learner.dual_gap_ <= 1e-6
+    beta = np.zeros(Y.shape)
+    beta[learner.support_] = learner.dual_coef_
+    value = primal(scale**2 * K, Y, C, beta, learner.intercept_)
+    assert_allclose(value, learner.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1])
+def test_proximal_steps_reach_the_same_optimum(C, monkeypatch):
+    X, Y = problem(30, 3, 4, seed=2)
+    wanted = RankSVM(C=C).fit(X, Y.astype(int))
+    monkeypatch.setattr(_solver, "FEW_WEIGHTS", 0)
+    found = RankSVM(C=C).fit(X, Y.astype(int))
+    assert_allclose(found.objective_, wanted.objective_, rtol=2e-6)
+    assert max(found.dual_gap_, wanted.dual_gap_) <= 1e-6
+
+
+def test_a_shift_of_the_features_moves_the_biases_only():
+    X, Y = problem(60, 3, 4, seed=2)
+    wanted = RankSVM(threshold=None).fit(X, Y.astype(int))
+    found = RankSVM(threshold=None).fit(X + 1e6, Y.astype(int))
+    assert_allclose(found.objective_, wanted.objective_, rtol=2e-6)
+    assert_allclose(found.decision_function(X + 1e6), wanted.decision_function(X), atol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning:numpy", "ignore:RankSVM stopped")
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("scale", [1e-308, 1e-160, 1e-100, 1e100, 1e200, 1e308])
+def test_extreme_features(kernel, scale):
+    X, Y = problem(30, 2, 3, seed=3)
+    X = np.clip(X, -1, 1)
+    fits = scale < 1e200 and (kernel == "linear" or scale != 1e-160)
+    if not fits:
+        with pytest.raises(ValueError, match="scale the features"):
+            RankSVM(kernel=kernel).fit(scale * X, Y.astype(int))
+        return
+    learner = RankSVM(kernel=kernel).fit(scale * X, Y.astype(int))
+    assert np.isfinite(learner.decision_function(scale * X)).all()
+    if scale < 1:  # which a linear kernel cannot see
+        assert learner.dual_gap_ <= 1e-6
+    elif kernel == "linear":  # all that counts is the loss
+        A, _, upper, _ = dual_programme(X @ X.T, Y, 1.0)
+        assert_allclose(learner.objective_, least_loss(A, X, upper), rtol=1e-4)
 
 
 def test_two_classes_are_a_support_vector_machine():
@@ -228,7 +315,7 @@ def test_gap_bounds_the_distance_to_the_optimum():
     X, Y = problem(80, 4, 5, seed=3)
     best = RankSVM(C=3.0, tol=1e-10).fit(X, Y.astype(int)).objective_
     for steps in (1, 3, 5):
-        with pytest.warns(ConvergenceWarning, match=f"max_iter={steps} steps with a duality gap"):
+        with pytest.warns(ConvergenceWarning, match=f"after {steps} steps with a duality gap"):
             learner = RankSVM(C=3.0, tol=0.0, max_iter=steps).fit(X, Y.astype(int))
         assert learner.n_iter_ == steps
         excess = (learner.objective_ - best) / learner.objective_
@@ -331,6 +418,29 @@ def test_labels_that_biases_alone_can_rank():
     assert learner.intercept_[0] - learner.intercept_[1] >= 1 - 1e-8
 
 
+def test_biases_are_levels_of_the_order():
+    # a before b and c, b and c before d: the longest way counts, whatever the scale
+    Y = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
+    for scale in (1e-6, 1.0, 1e6):
+        learner = RankSVM(threshold=None).fit(scale * np.eye(3), Y)
+        assert_array_equal(learner.dual_coef_.ravel(), [])
+        assert learner.objective_ == learner.dual_gap_ == 0
+        varying = learner.decision_function(np.zeros((1, 3)))[0, 1:3]
+        assert varying[0] - varying[1] >= 1
+
+
+def test_the_advice_of_the_warning_helps():
+    X, Y = problem(80, 4, 5, seed=3)
+    with pytest.warns(ConvergenceWarning, match="Increase max_iter, lower C, or scale"):
+        worse = RankSVM(C=1e4, max_iter=8).fit(X, Y.astype(int))
+    for params, factor in (({"C": 1e4}, 1), ({"C": 1e2}, 1), ({"C": 1e4}, 0.1)):
+        steps = 100 if params["C"] == 1e4 and factor == 1 else 8
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            learner = RankSVM(**params, max_iter=steps).fit(factor * X, Y.astype(int))
+        assert learner.dual_gap_ < worse.dual_gap_
+
+
 def test_one_instance_and_one_feature_of_zeros():
     learner = RankSVM().fit([[1.0, 2.0]], [[1, 0]])
     assert_array_equal(learner.predict([[5.0, 5.0]]), [[1, 0]])
@@ -358,6 +468,14 @@ def test_bad_input(params, X, message):
 
 
 # real data -----------------------------------------------------------------------------------
+
+
+def test_emotions_as_in_the_file(data_folder):
+    """Features of very different size and far from zero; nothing is scaled."""
+    X, _, Y, _ = load("emotions").holdout()
+    learner = RankSVM().fit(X, Y)
+    assert learner.dual_gap_ <= 1e-6
+    assert_allclose(learner.objective_, 117.2929, rtol=1e-5)
 
 
 def test_yeast_as_published(data_folder):

@@ -74,3 +74,16 @@ def test_linear_in_blocks(monkeypatch):
     parts = LinearCut().fit(scores, Y)
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
     assert parts.intercept_ == pytest.approx(whole.intercept_)
+
+
+def test_many_labels_give_the_same_cut(monkeypatch):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(80, 9))
+    scores[:, 8] = scores[:, 0]  # of deficient rank: the solution of least norm
+    Y = (scores + rng.normal(size=scores.shape) > 0.5).astype(int)
+    wanted = LinearCut().fit(scores, Y)
+    monkeypatch.setattr(linear_module, "MANY", 1)
+    monkeypatch.setattr(linear_module, "BLOCK", 8)  # as many rows as labels at a time, not one
+    found = LinearCut().fit(scores, Y)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-10)
+    np.testing.assert_allclose(found.intercept_, wanted.intercept_, atol=1e-10)

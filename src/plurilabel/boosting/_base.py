@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.boosting._bins import Bins
 from plurilabel.boosting._rules import Columns, Floats
@@ -81,6 +82,10 @@ class BoostedClassifier(ScoringClassifier):
     # fit -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        n, q = Y.shape
+        sizes = f"{n:,} instances and {q:,} labels"
+        instead = "BinaryRelevance, or HOMER around this learner"
+        check_size(self, sizes, memory=48.0 * n * q, instead=instead)
         measure = get_measure(self.scoring or self._measure)
         held = None
         if self.validation_fraction is not None:

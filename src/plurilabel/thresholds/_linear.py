@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
 from plurilabel._threads import one_blas_thread
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
+
+MANY = 1000
+"""Labels from which on the least squares problem is large."""
 
 
 class LinearCut(ThresholdStrategy):
@@ -61,15 +66,21 @@ class LinearCut(ThresholdStrategy):
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
         n, q = scores.shape
         s = best_cuts(scores, Y, self.margin)
-        # QR by blocks of rows: R has the least squares problem of all rows seen so far. One
-        # thread: the blocks are too small for more, which would only wait for each other.
+        # QR by blocks of rows: R has the least squares problem of all rows seen so far. A block
+        # has at least as many rows as R, or the work would be on R. One thread: most blocks are
+        # too small for more, which would only wait for each other.
         R = np.zeros((0, q + 2))
-        with one_blas_thread():
-            for rows in row_blocks(n, q, BLOCK / 8):
+        with one_blas_thread() if q < MANY else nullcontext():
+            for rows in row_blocks(n, q, max(BLOCK / 8, q * q)):
                 f = scores[rows]
                 below = np.column_stack([f, np.ones(len(f)), s[rows]])
                 R = np.asarray(np.linalg.qr(np.vstack([R, below]), mode="r"))
-        solution = np.linalg.lstsq(R[:, :-1], R[:, -1])[0]
+        if q < MANY:
+            solution = np.linalg.lstsq(R[:, :-1], R[:, -1])[0]
+        else:  # the same by an orthogonal decomposition, much faster than one in singular values
+            rounding = q * np.finfo(float).eps
+            A, s = R[:, :-1], R[:, -1]
+            solution = linalg.lstsq(A, s, cond=rounding, lapack_driver="gelsy")[0]
         self.coef_, self.intercept_ = solution[:q], float(solution[q])
 
     def cuts(self, scores: Scores) -> Scores:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
+from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
 from plurilabel.transformation._models import Params, constant_score
@@ -46,6 +47,9 @@ class LabelPowerset(TransformationClassifier):
 
     Notes
     -----
+    A model of c classes, with weights (c, d) and targets or scores (n, c), needs about 8 c (n + d)
+    bytes; a fit that needs more than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
+
     The probability of a label is the sum of those of the sets with it. With ``decide="joint"``
     the predicted set need not be the labels with probabilities above 0.5. The decision value of a
     label is the best decision value of a set with it, less the best of a set without it; it is
@@ -95,6 +99,10 @@ class LabelPowerset(TransformationClassifier):
     def _fit_classes(
         self, X: Any, sets: sparse.csr_array, classes: NDArray[np.intp], params: Params
     ) -> None:
+        c, (n, d) = sets.shape[0], X.shape
+        instead = "PrunedSets with a higher pruning_threshold, HOMER, or BinaryRelevance"
+        # the weights of a linear model, and its targets or scores; trees have as much in leaves
+        check_size(self, f"{c:,} label sets", memory=8.0 * c * (n + d), instead=instead)
         self.sets_ = sets
         several = sets.shape[0] > 1
         with _many_classes(sets.shape[0], len(classes)):
@@ -176,12 +184,19 @@ def set_margins(
     """
     members = sparse.csc_array(sets)
     c, q = members.shape
+    top = scores.max(axis=1)
+    in_best = sparse.csc_array(sparse.csr_array(sets)[scores.argmax(axis=1)])  # (n, q)
     margins = np.empty((len(scores), q))
     for l in range(q):
-        has = np.zeros(c, dtype=bool)
-        has[members.indices[members.indptr[l] : members.indptr[l + 1]]] = True
-        if has.all() or not has.any():
-            margins[:, l] = constant_score(bool(has.all()), n, "decision_function")
-        else:
-            margins[:, l] = scores[:, has].max(axis=1) - scores[:, ~has].max(axis=1)
+        has = members.indices[members.indptr[l] : members.indptr[l + 1]]
+        if len(has) in (0, c):
+            margins[:, l] = constant_score(len(has) > 0, n, "decision_function")
+            continue
+        # a set without l is the best of all, except where the best of all has l
+        without = top.copy()
+        rows = in_best.indices[in_best.indptr[l] : in_best.indptr[l + 1]]
+        lacks = np.ones(c, dtype=bool)
+        lacks[has] = False
+        without[rows] = scores[np.ix_(rows, lacks)].max(axis=1)
+        margins[:, l] = scores[:, has].max(axis=1) - without
     return margins

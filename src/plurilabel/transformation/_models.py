@@ -30,6 +30,9 @@ from plurilabel.metrics import score_matrix
 Params: TypeAlias = Mapping[str, Any]
 """What goes to the base estimator's ``fit`` beside X and y."""
 
+LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
+"""Classifiers of scikit-learn with weights (classes, d)."""
+
 ENTRIES = 2**23
 """Weights of linear models put side by side at once: 64 megabytes."""
 
@@ -88,8 +91,7 @@ def is_linear(model: Any, method: str) -> bool:
         # until scikit-learn 1.7 this made other probabilities of two classes
         known = getattr(model, "multi_class", "auto") != "multinomial"
     else:
-        others = (LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
-        known = method == "decision_function" and type(model) in others
+        known = method == "decision_function" and type(model) in LINEAR
     return known and (model.coef_.ndim == 1 or len(model.coef_) == 1)
 
 

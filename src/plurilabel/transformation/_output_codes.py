@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -21,6 +22,9 @@ from plurilabel.transformation._models import (
     score_each,
     seeded,
 )
+
+ENTRIES = 2**24
+"""Scores of bits, and of label sets, in memory at once: 128 megabytes."""
 
 MOST_LABELS = 15
 """With more labels the search through all 2^q label sets is refused."""
@@ -74,6 +78,9 @@ class OutputCodes(TransformationClassifier):
     the bit of the code word. ``decision_function`` is, for each label, the best fit of a set with
     it less the best fit of a set without it: positive for the labels of the best set. Where sets
     fit equally well, only labels that they all have are predicted.
+
+    Memory holds the models, 3 q of them by default, the code in q m bytes, and blocks: neither the
+    code words of all candidates nor the fits of all instances are kept.
 
     A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
     data a base estimator would give the same answer again. Log-odds are bounded by
@@ -138,10 +145,12 @@ class OutputCodes(TransformationClassifier):
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
         self.n_samples_fit_ = n
-        first = np.unique(self.code_, axis=1, return_index=True)[1]  # where each bit occurs first
+        # where each bit occurs first
+        first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
 
         def fit(bit: int, seed: int) -> Any:
-            y = np.asarray(Y @ self.code_[:, bit]).ravel() % 2
+            # int8 may overflow, but keeps the parity
+            y = (np.asarray(Y @ self.code_[:, bit]).ravel() % 2).astype(np.int64)
             model = seeded(self.estimator, seed)
             if bit in first:
                 return fit_binary(model, X, y, params)
@@ -151,18 +160,18 @@ class OutputCodes(TransformationClassifier):
         jobs = enumerate(draw_seeds(rng, self.code_.shape[1]))
         self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
 
-    def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int64]:
+    def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int8]:
         if not isinstance(self.code, str):
             return _check_code(self.code, q)
         m = 3 * q if self.n_bits is None else self.n_bits
         if m < q:
             raise ValueError(f"n_bits must be at least the number of labels, {q}, got {m}")
         if self.code == "repetition":
-            return np.tile(np.eye(q, dtype=np.int64), -(-m // q))
-        parities = np.zeros((q, m - q), dtype=np.int64)
+            return np.tile(np.eye(q, dtype=np.int8), -(-m // q))
+        parities = np.zeros((q, m - q), dtype=np.int8)
         for bit in range(m - q):
             parities[rng.permutation(q)[: self.weight], bit] = 1
-        return np.hstack([np.eye(q, dtype=np.int64), parities])
+        return np.hstack([np.eye(q, dtype=np.int8), parities])
 
     def _candidates(self, Y: LabelMatrix) -> sparse.csr_array | None:
         q = Y.shape[1]
@@ -181,11 +190,18 @@ class OutputCodes(TransformationClassifier):
         return "decision_function"
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        bits = self._bit_scores(X)  # (n, m), positive for 1
         if self.sets_ is None:
-            return 2 * bits @ self.code_.T
-        words = np.asarray(self.sets_ @ self.code_) % 2  # (c, m)
-        return set_margins(bits @ (2.0 * words.T - 1.0), self.sets_, self.n_samples_fit_)
+            return 2 * self._bit_scores(X) @ self.code_.T
+        c, m = self.sets_.shape[0], self.code_.shape[1]
+        scores = np.empty((X.shape[0], self.n_labels_))
+        for rows in row_blocks(X.shape[0], c + m, ENTRIES):
+            bits = self._bit_scores(X[rows])  # (n, m), positive for 1
+            fit = np.empty((len(bits), c))
+            for some in row_blocks(c, m, ENTRIES):
+                words = np.asarray(self.sets_[some] @ self.code_) % 2
+                fit[:, some] = bits @ (2.0 * words.T - 1.0)
+            scores[rows] = set_margins(fit, self.sets_, self.n_samples_fit_)
+        return scores
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()
@@ -199,11 +215,11 @@ class OutputCodes(TransformationClassifier):
         return np.log(p / (1 - p))
 
 
-def _check_code(code: Any, q: int) -> NDArray[np.int64]:
+def _check_code(code: Any, q: int) -> NDArray[np.int8]:
     G = check_labels(code, name="code")
     if G.shape[0] != q:
         raise ValueError(f"code must have a row for each of the {q} labels, got shape {G.shape}")
     if not G.any(axis=1).all():
         unused = int(np.flatnonzero(~G.any(axis=1))[0])
         raise ValueError(f"code must have each label in at least one bit, but {unused} is in none")
-    return G.astype(np.int64)
+    return dense(G)

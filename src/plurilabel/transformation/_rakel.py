@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS
 from plurilabel.transformation._ensemble import VotingClassifier
-from plurilabel.transformation._models import draw_seeds, in_parallel, seeded
+from plurilabel.transformation._label_powerset import distinct_sets
+from plurilabel.transformation._models import LINEAR, draw_seeds, in_parallel, seeded
 from plurilabel.transformation._partition import partition_labels
 from plurilabel.transformation._pruned_sets import PrunedSets
 
@@ -67,6 +69,9 @@ class RAkEL(VotingClassifier):
     Vote shares can be exactly 0 or 1, and with few models they leave many ties, which count
     against a ranking: on the yeast hold-out with logistic regression the ranking loss is 0.320
     with "hard" votes and 0.185 with "soft" ones, the Hamming loss 0.216 and 0.211.
+
+    Linear models need 8 d bytes for each class of each labelset; a fit that needs more than 4 GB
+    is refused (see :doc:`/guides/large-label-spaces`).
 
     The paper leaves a label in no labelset without a vote; with 2 q sets of 3 labels that happens
     to about one label in 400.
@@ -135,8 +140,23 @@ class RAkEL(VotingClassifier):
 
         rng = check_random_state(self.random_state)
         self.labelsets_ = self._draw_labelsets(Y, rng)
+        self._check_size(X, Y)
         jobs = zip(self.labelsets_, draw_seeds(rng, len(self.labelsets_)))
         self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+
+    def _check_size(self, X: Any, Y: LabelMatrix) -> None:
+        """Estimate the weights of linear models, from the label sets of the first labelsets."""
+        m = len(self.labelsets_)
+        some = self.labelsets_[:20]
+        classes = np.mean([distinct_sets(Y[:, labels])[0].shape[0] for labels in some])
+        known = isinstance(self.estimator, LINEAR)
+        check_size(
+            self,
+            f"{m:,} labelsets",
+            models=m,
+            memory=8.0 * m * classes * X.shape[1] if known else 0.0,
+            instead="overlapping=False, a smaller n_estimators, or BinaryRelevance",
+        )
 
     def _draw_labelsets(
         self, Y: LabelMatrix, rng: np.random.RandomState

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import StrOptions
+from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import (
+    LINEAR,
     fit_each,
     out_of_fold,
     score_each,
@@ -53,6 +55,10 @@ class StackedRelevance(TransformationClassifier):
 
     Notes
     -----
+    The second layer sees the first one's scores, a dense (n, q): with their copy beside X, 24 n q
+    bytes, and linear models have 8 q (2 d + q) more. A fit that needs more than 4 GB is refused
+    (see :doc:`/guides/large-label-spaces`).
+
     The scores are those of the second layer: probabilities if its estimator gives them.
 
     The paper's second layer is trained on the output of the first for its own training data, on
@@ -108,6 +114,15 @@ class StackedRelevance(TransformationClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        (n, q), d = Y.shape, X.shape[1]
+        linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, LINEAR) else 0.0
+        check_size(
+            self,
+            f"{n:,} instances and {q:,} labels",
+            memory=24.0 * n * q + linear,
+            models=2 * q,
+            instead="ClassifierChain or BinaryRelevance",
+        )
         jobs, verbose = self.n_jobs, self.verbose
         method = self._base_method()
         self.final_method_ = score_method(self._final())

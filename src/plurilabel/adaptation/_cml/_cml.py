@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml._sets import LabelSets, psi
@@ -96,7 +97,8 @@ class CML(ProbabilisticClassifier):
     2**(q/2) exponentials and 2**q multiplications inside a matrix product for ``"all"``; as many
     exponentials as there are sets for ``"seen"``. The solver does not need scaled features, but
     the prior treats all features alike. X stays sparse; Y is made dense, as the marginals (n, q)
-    are.
+    are. The solver keeps 25 vectors of all d q + q (q - 1) / 2 parameters: a fit that needs more
+    than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
 
     References
     ----------
@@ -165,6 +167,14 @@ class CML(ProbabilisticClassifier):
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+        (n, q), d = Y.shape, X.shape[1]
+        # L-BFGS keeps some 25 vectors of all parameters; marginals and their gradient are (n, q)
+        check_size(
+            self,
+            f"{q:,} labels and {d:,} features",
+            memory=8.0 * (25 * (d * q + q * q / 2) + 4 * n * q),
+            instead="BinaryRelevance(LogisticRegression()) or ClassifierChain",
+        )
         weights = check_sample_weight(sample_weight, X)
         Y = dense(Y)
         sets = self._possible_sets(Y[weights > 0])

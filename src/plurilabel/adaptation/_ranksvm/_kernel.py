@@ -10,17 +10,27 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import safe_sparse_dot
 
-from plurilabel._blocks import row_blocks
+from plurilabel._blocks import dense, row_blocks
 
 Floats = NDArray[np.float64]
+
+NOT_PSD = "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
+TOO_LARGE = (
+    "X is too large for kernel={!r}, whose values overflow: scale the features, for example with "
+    "StandardScaler"
+)
 
 
 class Gram(Protocol):
     """The kernel matrix of the training instances."""
 
     diagonal: Floats
+    rank: int  # at most
 
     def __matmul__(self, V: Floats) -> Floats: ...
+
+    def root(self) -> Floats:
+        """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
 
 
 class LinearGram:
@@ -28,10 +38,20 @@ class LinearGram:
 
     def __init__(self, X: Any):
         self.X = X
-        self.diagonal = np.asarray((X * X).sum(axis=1), dtype=np.float64).ravel()
+        with np.errstate(over="ignore"):
+            squares = X * X
+        self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        if not np.isfinite(self.diagonal).all():
+            raise ValueError(TOO_LARGE.format("linear"))
+        self.rank = min(X.shape)
 
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
+
+    def root(self) -> Floats:
+        if self.X.shape[1] == self.rank:
+            return dense(self.X)
+        return _square_root(dense(self.X @ self.X.T))
 
 
 class BlockGram:
@@ -48,7 +68,7 @@ class BlockGram:
 
     def __init__(self, X: Any, kernel: Any, limit: float):
         n = X.shape[0]
-        self.X, self.kernel = X, kernel
+        self.X, self.kernel, self.rank = X, kernel, n
         if 8.0 * n * n <= limit:
             whole = kernel(X, X)
             self.rows, self.kept = [slice(0, n)], [whole]
@@ -73,6 +93,18 @@ class BlockGram:
             product[rows] = block @ V
         return product
 
+    def root(self) -> Floats:
+        return _square_root(self @ np.eye(self.rank))
+
+
+def _square_root(K: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(K)
+    if values[0] < -1e-6 * values[-1]:
+        raise ValueError(NOT_PSD)
+    # what rounding leaves of a zero
+    kept = values > len(K) * np.finfo(float).eps * values.max()
+    return vectors[:, kept] * np.sqrt(values[kept])
+
 
 def gram(X: Any, kernel: Any, params: dict[str, float], limit: float) -> Gram:
     """The kernel matrix of the rows of X in the form that suits it; ``limit`` is in bytes."""
@@ -95,4 +127,8 @@ def kernel_matrix(A: Any, B: Any, kernel: Any, params: dict[str, float]) -> Floa
         if not np.isfinite(K).all():
             raise ValueError("kernel must return finite values, got NaN or infinity")
         return K
-    return np.asarray(pairwise_kernels(A, B, metric=kernel, **params), dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = np.asarray(pairwise_kernels(A, B, metric=kernel, **params), dtype=np.float64)
+    if not np.isfinite(K).all():
+        raise ValueError(TOO_LARGE.format(kernel))
+    return K

@@ -1,9 +1,14 @@
-"""The quadratic program of Rank-SVM: proximal steps, each solved by Newton's method.
+"""The quadratic program of Rank-SVM, and a certificate of its solution.
 
 With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_hinge``:
 
     primal  min_{beta, b}  sum_l beta_l' K beta_l / 2 + sum_i h_i(z_i),   z = K beta + 1 b'
     dual    max_beta       <Y, beta> - sum_l beta_l' K beta_l / 2,   beta_i in Z_i,  1' beta = 0
+
+Any beta with 1' beta = 0 is as good as one without: K may be centred, which shifts b alone. Every
+point that a method proposes is measured by both objectives, those of K as it is: they bound the
+optimum from both sides, whatever the rounding on the way. Problems with few weights are left to
+the interior-point method of ``_interior``; the rest of this file is for all others.
 
 The proximal method of multipliers (Rockafellar 1976) adds |beta - beta_t|^2 / (2 sigma) to the
 dual and |b - b_t|^2 / (2 tau) to the primal problem, which makes biases an ordinary feature of
@@ -14,22 +19,32 @@ weight tau. What is left of a step is one equation,
 piecewise linear, for a Newton method with conjugate gradients inside: a semismooth Newton
 proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end in a pair: the
 left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
-Their objectives bound the optimum from both sides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from plurilabel.adaptation._ranksvm._hinge import Floats, pairwise_hinge, project
-from plurilabel.adaptation._ranksvm._kernel import Gram
+from plurilabel.adaptation._ranksvm._interior import interior_points
+from plurilabel.adaptation._ranksvm._kernel import NOT_PSD, Gram
+
+FEW_WEIGHTS = 2**12  # a matrix of this size, the interior-point method's, takes 128 MB
+FAST = 3e9  # multiplications in one of its steps with which it is tried first
+MOST_PAIRS = 2**22
+LARGE = 1e3  # times the mean of K(x, x): C beyond which beta is ill-conditioned
+UNSEEN = 1e-100  # the same: C below which features cannot change the objective
+RANGE = 1e-10, 1e9  # of C times the mean of K(x, x), within which its steps are accurate
 
 NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
+PROXIMAL_STEPS = 25  # after which the interior-point method is tried, if it can be
 STEP_ACCURACY = 1e-3  # of a proximal step, relative to its length
 CG_ACCURACY = 1e-4  # of a Newton step: looser ones leave the biases inexact and cost more steps
 CG_STEPS = 500
@@ -63,30 +78,122 @@ def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int
     """
     if K.diagonal.min() < 0:
         _refuse()
-    n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
-    curvature = float(K.diagonal.mean()) or 1.0
-    # a first step that overshoots neither the margin nor the largest coefficients
-    sigma = min(1.0 / curvature, float(np.mean(c * n_pairs)) / Y.shape[1])
-    tau = curvature
-    zero_loss = 1e-10 * float(c @ n_pairs)  # where the optimum is 0, the gap is relative to this
-    beta, b, K_beta = np.zeros(Y.shape), np.zeros(Y.shape[1]), np.zeros(Y.shape)
-    primal, dual = np.inf, -np.inf
-    n_iter, gap = 0, np.inf
-    while n_iter < max_iter and gap > tol:
+    if (b := _levels(Y)) is not None:
+        return Solution(np.zeros(Y.shape), b, 0.0, 0.0, 0.0, 0)
+    primal, dual, n_iter, gap = np.inf, -np.inf, 0, np.inf
+    best = np.zeros(Y.shape), np.zeros(Y.shape[1])
+    for low, high in _points(K, Y, c):
         n_iter += 1
-        step = _ProximalStep(K, Y, c, sigma, tau, beta, b)
-        beta, K_beta = step.solve(K_beta)
-        b = b + tau * step.B.sum(axis=0)
-        b -= b.mean()  # a common shift changes no objective
-        value = float(np.vdot(step.B, step.KB)) / 2 + pairwise_hinge(step.KB + b, Y, c)
-        if value < primal:
-            primal, best = value, (step.B, b)
-        dual = max(dual, _dual(K, Y, c, beta, K_beta))
-        gap = (primal - dual) / max(primal, zero_loss)
-        sigma *= _growth(step.n_newton)
+        for beta, b, K_beta in high:
+            value = float(np.vdot(beta, K_beta)) / 2 + pairwise_hinge(K_beta + b, Y, c)
+            if value < primal:
+                primal, best = value, (beta, b - b.mean())  # a common shift changes nothing
+        for beta, square in low:
+            dual = max(dual, float(beta[Y].sum()) - square / 2)
+        gap = (primal - dual) / primal
+        if gap <= tol or n_iter == max_iter:
+            break
     if gap < -1e-6:
         _refuse()
     return Solution(*best, primal, dual, gap, n_iter)
+
+
+def _levels(Y: NDArray[np.bool_]) -> Floats | None:
+    """Biases that rank all pairs alone, with margins of 1; None if there are none.
+
+    Label k must come before l if an instance has k and not l. Without a cycle the biases are
+    levels of that order, the minimum of the objective is 0, and only then.
+    """
+    y = Y.astype(np.float64)
+    before = y.T @ (1 - y) > 0  # (q, q)
+    if connected_components(before, connection="strong")[0] < len(before):
+        return None
+    level = np.zeros(len(before))
+    for l in np.argsort(before.sum(axis=0))[::-1]:  # those with the most labels before them first
+        level[l] = 1 + np.max(level[before[l]], initial=-1.0)
+    return level - level.mean()
+
+
+Points: TypeAlias = Iterator[
+    tuple[list[tuple[Floats, float]], list[tuple[Floats, Floats, Floats]]]
+]
+"""Dual points (beta, |w|^2), feasible, and primal points (beta, b, K beta), step by step."""
+
+
+def _points(K: Gram, Y: NDArray[np.bool_], c: Floats) -> Points:
+    """Points of the method that suits the problem."""
+    (n, q), n_pairs = Y.shape, int((Y.sum(axis=1) * (~Y).sum(axis=1)).sum())
+    weights = (K.rank + 1) * q
+    few = weights <= FEW_WEIGHTS and n_pairs <= MOST_PAIRS and n * q * q <= MOST_PAIRS
+    if not few or weights**2 * (n / 2 + weights / 3) > FAST:
+        yield from _proximal_points(K, Y, c, patient=not few)
+    if few:
+        yield from _interior_points(K, K.root(), Y, c)
+
+
+def _interior_points(K: Gram, Phi: Floats, Y: NDArray[np.bool_], c: Floats) -> Points:
+    """Those of ``_interior``, for features of mean 0 and mean square 1.
+
+    Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of the
+    range. There the weights hardly depend on C, and beta is either proportional to C or constant.
+    """
+    Phi = Phi - Phi.mean(axis=0)
+    scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", Phi, Phi))))
+    n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
+    C = float(np.mean(c * n_pairs))
+    if C * scale**2 < UNSEEN:  # biases alone
+        Phi, scale = np.zeros_like(Phi), 1.0
+    Phi = Phi / scale
+    C *= scale**2
+    inside = min(max(C, RANGE[0]), RANGE[1]) / C
+    # where beta is large, the weights are small differences: coefficients of least norm keep them
+    to_beta = np.linalg.pinv(Phi).T / scale if C > LARGE else None
+    for point, W, b, without in interior_points(Phi, Y, inside * scale**2 * c):
+        beta = balance(point, Y, inside * scale**2 * c) / scale**2
+        if inside > 1:
+            beta /= inside
+        low = [beta]
+        if inside < 1:
+            low.append(balance(without / (inside * scale**2), Y, c))
+        # a barrier keeps everything off zero: leave out what is next to it
+        size = np.abs(beta).max(axis=1, keepdims=True)
+        few = np.where(size > 1e-8 * size.max(), beta, 0.0)
+        high = [few] if to_beta is None else [few, to_beta @ (W / scale)]
+        products = [(B, K @ B) for B in high]
+        squares = [float(np.sum((scale * (Phi.T @ beta)) ** 2)) for beta in low]
+        yield (
+            list(zip(low, squares)),
+            [(B, b - KB.mean(axis=0), KB) for B, KB in products],
+        )
+
+
+def _proximal_points(K: Gram, Y: NDArray[np.bool_], c: Floats, patient: bool) -> Points:
+    """Those of the proximal method of multipliers.
+
+    Ends where it crawls, unless it is patient.
+    """
+    loss = c * (Y.sum(axis=1) * (~Y).sum(axis=1))  # that of z = 0, instance by instance
+    curvature = float(K.diagonal.mean()) or 1.0
+    # a first step that overshoots neither the margin nor the largest coefficients
+    sigma = min(1.0 / curvature, float(loss.mean()) / Y.shape[1])
+    # and one that moves the biases by the margin if the weights cannot
+    tau = max(curvature, Y.shape[1] / float(loss.sum()))
+    most_tau = max(curvature, 1000 * Y.shape[1] / float(loss.sum()))
+    beta, b, K_beta = np.zeros(Y.shape), np.zeros(Y.shape[1]), np.zeros(Y.shape)
+    n_steps = 0
+    while True:
+        step = _ProximalStep(K, Y, c, sigma, tau, beta, b)
+        beta, K_beta = step.solve(K_beta)
+        b = b + tau * step.B.sum(axis=0)
+        b -= b.mean()
+        feasible = balance(beta, Y, c)
+        K_feasible = K_beta + K @ (feasible - beta)
+        yield [(feasible, float(np.vdot(feasible, K_feasible)))], [(step.B, b, step.KB)]
+        n_steps += 1
+        if not patient and (step.n_newton == NEWTON_STEPS or n_steps == PROXIMAL_STEPS):
+            return
+        sigma *= _growth(step.n_newton)
+        tau = min(3 * tau, most_tau)
 
 
 def _growth(n_newton: int) -> float:
@@ -189,16 +296,7 @@ class _ProximalStep:
 
 
 def _refuse() -> NoReturn:
-    raise ValueError(
-        "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
-    )
-
-
-def _dual(K: Gram, Y: NDArray[np.bool_], c: Floats, beta: Floats, K_beta: Floats) -> float:
-    """The dual objective at the feasible point next to beta."""
-    feasible = balance(beta, Y, c)
-    K_feasible = K_beta + K @ (feasible - beta)
-    return float(feasible[Y].sum() - np.vdot(feasible, K_feasible) / 2)
+    raise ValueError(NOT_PSD)
 
 
 def balance(beta: Floats, Y: NDArray[np.bool_], c: Floats) -> Floats:

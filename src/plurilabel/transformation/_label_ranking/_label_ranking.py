@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._compat import StrOptions, rows_of_params
+from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_ranking._quick_voting import quick_sets
@@ -60,6 +61,9 @@ class CalibratedLabelRanking(TransformationClassifier):
 
     Notes
     -----
+    There are q (q + 1) / 2 models: more than 100,000, from 447 labels on, are refused (see
+    :doc:`/guides/large-label-spaces`).
+
     ``decision_function`` is the votes of a label less those of V, so that the cut is 0; the votes
     themselves are in :meth:`votes`. A label with as many votes as V is not predicted, as in the
     review.
@@ -148,6 +152,9 @@ class CalibratedLabelRanking(TransformationClassifier):
                 "voting='soft' needs an estimator with predict_proba, "
                 f"got {type(self.estimator).__name__}"
             )
+        q = Y.shape[1]
+        instead = "HOMER around it, which ranks few labels at a time, or BinaryRelevance"
+        check_size(self, f"{q:,} labels", models=q * (q + 1) // 2, instead=instead)
         jobs, verbose = self.n_jobs, self.verbose
         members = np.split((csc := sparse.csc_array(Y)).indices, csc.indptr[1:-1])
 

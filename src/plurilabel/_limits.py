@@ -1,0 +1,69 @@
+"""What a fit may need before it is refused: memory and models, estimated before it starts.
+
+Learners whose needs grow with products such as n q or q^2 call :func:`check_size` first. The
+limits are of one fit, stated here and nowhere else; environment variables replace them, also in
+worker processes: ``PLURILABEL_MAX_MEMORY`` in gigabytes, ``PLURILABEL_MAX_MODELS``.
+"""
+
+from __future__ import annotations
+
+import os
+
+from plurilabel._text import file_size
+
+MAX_MEMORY_GB = 4.0
+"""Memory beside X and y, in gigabytes of 10^9 bytes."""
+
+MAX_MODELS = 100_000
+"""Fitted base estimators."""
+
+
+def check_size(
+    learner: object, sizes: str, *, memory: float = 0.0, models: int = 0, instead: str
+) -> None:
+    """Refuse a fit that needs more than the limits.
+
+    Parameters
+    ----------
+    learner : learner
+        It is named in the error.
+    sizes : str
+        What the estimate follows from, such as ``"5,000 labels"``.
+    memory : float
+        Bytes, at least, beside X and y.
+    models : int
+        Base estimators that would be fitted.
+    instead : str
+        A better choice, in words.
+
+    Examples
+    --------
+    >>> check_size("CML", "9 labels", memory=5.2e9, instead="BinaryRelevance")
+    Traceback (most recent call last):
+    ...
+    ValueError: CML would need about 5.2 GB of memory for 9 labels, more than the limit of 4 GB; \
+use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes
+    """
+    name = learner if isinstance(learner, str) else type(learner).__name__
+    most_models = int(_limit("PLURILABEL_MAX_MODELS", MAX_MODELS))
+    if models > most_models:
+        raise ValueError(
+            f"{name} would train {models:,} models for {sizes}, more than the limit of "
+            f"{most_models:,}; use {instead}, or set the environment variable "
+            "PLURILABEL_MAX_MODELS to a larger number"
+        )
+    most_memory = _limit("PLURILABEL_MAX_MEMORY", MAX_MEMORY_GB)
+    if memory > most_memory * 1e9:
+        raise ValueError(
+            f"{name} would need about {file_size(memory)} of memory for {sizes}, more than the "
+            f"limit of {most_memory:g} GB; use {instead}, or set the environment variable "
+            "PLURILABEL_MAX_MEMORY to more gigabytes"
+        )
+
+
+def _limit(variable: str, default: float) -> float:
+    text = os.environ.get(variable, "")
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise ValueError(f"{variable} must be a number, got {text!r}") from None
