@@ -55,7 +55,12 @@ ROSTER = {
     ),
     "RAkEL": Learner({"RAkEL(RidgeClassifier(), k=2, voting='soft')": {}}),
     "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),
-    "StackedRelevance": Learner({"StackedRelevance(RidgeClassifier(), cv=3)": {}}),
+    "StackedRelevance": Learner(
+        {
+            "StackedRelevance(RidgeClassifier(), cv=3)": {},
+            "StackedRelevance(LogisticRegression(), cv=3, drop_negatives='band')": {},
+        }
+    ),
     "OutputCodes": Learner({"OutputCodes(RidgeClassifier())": {}}),
     "HOMER": Learner({"HOMER(LabelPowerset(RidgeClassifier()), n_children=2)": {}}),
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
-from plurilabel._compat import StrOptions
+from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
@@ -16,7 +18,10 @@ from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import (
     LINEAR,
+    columns,
+    fit_binary,
     fit_each,
+    in_parallel,
     out_of_fold,
     score_each,
     with_columns,
@@ -36,6 +41,14 @@ class StackedRelevance(TransformationClassifier):
         Whether the second layer sees X in addition to the output of the first.
     stack_method : {"auto", "predict"}, default="auto"
         What the second layer sees of the first: its scores, or the labels that it predicts.
+    drop_negatives : {"band", "confusion"} or None, default=None
+        Which negative instances of a label the second layer does not learn from. "band" (the
+        paper's BandSVM): those whose score in the first layer is within ``drop_threshold`` of the
+        cut. "confusion" (ConfMat): those with a label that the first layer confuses with it, that
+        is, where it predicts the label for more than a share ``drop_threshold`` of the instances
+        that have the other label and not this one.
+    drop_threshold : float, default=0.25
+        For ``drop_negatives``: a distance in units of the first layer's scores, or a share.
     cv : int, cross-validation splitter, iterable or None, default=5
         How the second layer's training inputs are made: by models trained on the other folds. An
         int is a number of folds with even label proportions. None: by the first layer itself, on
@@ -60,6 +73,11 @@ class StackedRelevance(TransformationClassifier):
     (see :doc:`/guides/large-label-spaces`).
 
     The scores are those of the second layer: probabilities if its estimator gives them.
+
+    Leaving out negatives makes room for labels that overlap: recall rises, precision falls. A
+    label that would lose all its negatives keeps them. The paper takes the confusions from a quick
+    classifier on held-out data; here they are those of the first layer, on folds that it has not
+    seen unless ``cv`` is None.
 
     The paper's second layer is trained on the output of the first for its own training data, on
     which it is more confident than on new data; hence the default of 5 folds, at 5 times the cost
@@ -91,6 +109,8 @@ class StackedRelevance(TransformationClassifier):
         "final_estimator": [None, *MANY_MODELS["estimator"]],
         "passthrough": ["boolean"],
         "stack_method": [StrOptions({"auto", "predict"})],
+        "drop_negatives": [None, StrOptions({"band", "confusion"})],
+        "drop_threshold": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object", None],
     }
 
@@ -101,6 +121,8 @@ class StackedRelevance(TransformationClassifier):
         final_estimator: Any = None,
         passthrough: bool = True,
         stack_method: str = "auto",
+        drop_negatives: str | None = None,
+        drop_threshold: float = 0.25,
         cv: Any = 5,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -109,6 +131,8 @@ class StackedRelevance(TransformationClassifier):
         self.final_estimator = final_estimator
         self.passthrough = passthrough
         self.stack_method = stack_method
+        self.drop_negatives = drop_negatives
+        self.drop_threshold = drop_threshold
         self.cv = cv
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -132,9 +156,33 @@ class StackedRelevance(TransformationClassifier):
             first = score_each(self.estimators_, X, method, n_jobs=jobs)
         else:
             first = out_of_fold(self.estimator, X, Y, self._splits(X, Y), method, params, jobs)
-        self.final_estimators_ = fit_each(
-            self._final(), self._inputs(X, first), Y, params, n_jobs=jobs, verbose=verbose
-        )
+        inputs, final = self._inputs(X, first), self._final()
+        if self.drop_negatives is None:
+            models = fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
+        else:
+            work = self._without_some_negatives(final, inputs, Y, first, params)
+            models = in_parallel(fit_binary, work, n_jobs=jobs, verbose=verbose)
+        self.final_estimators_ = models
+
+    def _without_some_negatives(
+        self, final: Any, inputs: Any, Y: LabelMatrix, first: NDArray[np.floating], params: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """What each label of the second layer learns from."""
+        away = first - CUTS[self._base_method()]
+        for l, y in enumerate(columns(Y)):
+            if self.drop_negatives == "band":
+                close = np.abs(away[:, l]) <= self.drop_threshold
+            else:
+                # of the instances with label j and not l: the share where l is predicted
+                wrong, negative = (away[:, l] > 0) & (y == 0), y == 0
+                with_j = np.asarray(Y.T @ np.column_stack([wrong, negative]).astype(np.int64))
+                confused = with_j[:, 0] > self.drop_threshold * with_j[:, 1]
+                close = np.asarray(Y @ confused.astype(np.int64)).ravel() > 0
+            rows = np.flatnonzero((y == 1) | ~close)
+            if len(rows) == len(y) or not (y[rows] == 0).any():
+                yield final, inputs, y, params
+            else:
+                yield final, inputs[rows], y[rows], rows_of_params(inputs, params, rows)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         jobs = self.n_jobs
