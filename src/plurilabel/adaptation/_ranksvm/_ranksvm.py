@@ -24,8 +24,8 @@ from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.thresholds import LinearCut
 
-BYTES = 150
-"""Memory of the solver for each entry of beta (n, q): about twenty arrays."""
+BYTES = 200
+"""Memory of the solver for each entry of beta (n, q): measured."""
 
 
 class RankSVM(ScoringClassifier):
@@ -101,7 +101,7 @@ class RankSVM(ScoringClassifier):
     steps are solved by Newton's method; one step inside costs a product K V with V (n, q), so that
     time grows with n^2 q, and with C. With a linear kernel, X (X' V) takes its place: no kernel
     matrix is formed, and sparse X is not made dense. Sparse labels are made dense, as beta
-    is: 150 n q bytes, and a fit that needs more than 4 GB is refused.
+    is: 200 n q bytes, and a fit that needs more than 4 GB is refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
     the paper's primal problem leaves it out.
