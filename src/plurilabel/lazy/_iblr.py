@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_counts, label_frequencies
 
@@ -73,6 +74,10 @@ class IBLRML(LazyClassifier):
         "own_features": ["boolean"],
         "C": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_", None),
+        "intercept_": numbers("n_labels_"),
     }
 
     def __init__(

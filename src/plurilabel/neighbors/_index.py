@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._blocks import rows_without, stack_rows
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
@@ -93,6 +94,11 @@ class ExactIndex(BaseEstimator):
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
         "algorithm": [StrOptions({"auto", "blocks", "tree", "brute"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(),
+        "n_samples_fit_": count(),
+        "points_": numbers("n_samples_fit_", "n_features_in_", finite=False),
     }
 
     def __init__(
@@ -198,6 +204,7 @@ class ExactIndex(BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "points_"):
+            check_fitted(self)  # engines run compiled code, and a file may come from anywhere
             self._engine = self._new_engine(self.points_)
 
     def kneighbors(

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, number, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 
@@ -53,6 +54,10 @@ class LinearCut(ThresholdStrategy):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "margin": [Interval(Real, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_"),
+        "intercept_": number(),
     }
 
     def __init__(self, *, margin: float = 0.1):

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._fitted import Declared, numbers, values
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.metrics import score_method
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -108,6 +109,10 @@ class OutputCodes(TransformationClassifier):
         "sets": [StrOptions({"seen", "all"})],
         "decoding": [StrOptions({"soft", "hard"})],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "code_": numbers("n_labels_", "n_models"),
+        "estimators_": values("n_models"),
     }
 
     def __init__(

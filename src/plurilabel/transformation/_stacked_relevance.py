@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import StrOptions
+from plurilabel._fitted import Declared, values
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -84,6 +85,10 @@ class StackedRelevance(TransformationClassifier):
         "passthrough": ["boolean"],
         "stack_method": [StrOptions({"auto", "predict"})],
         "cv": ["cv_object", None],
+    }
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_labels_"),
+        "final_estimators_": values("n_labels_"),
     }
 
     def __init__(

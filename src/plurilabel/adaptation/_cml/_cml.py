@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._fitted import Declared, numbers
 from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
 from plurilabel.adaptation._cml._sets import LabelSets, psi
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
@@ -126,6 +127,13 @@ class CML(ProbabilisticClassifier):
         "label_sets": [StrOptions({"auto", "all", "seen"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_", "n_features_in_"),
+        "intercept_": numbers("n_labels_"),
+        "label_interaction_": numbers("n_labels_", "n_labels_"),
+        "_left": numbers(None, "n_labels_"),
+        "_right": numbers(None, "n_labels_"),
     }
 
     def __init__(

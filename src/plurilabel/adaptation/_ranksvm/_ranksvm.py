@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, labels, numbers, places
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier
@@ -143,6 +144,14 @@ class RankSVM(ScoringClassifier):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "support_": places("n_support", below=None),
+        "dual_coef_": numbers("n_support", "n_labels_"),
+        "intercept_": numbers("n_labels_"),
+        "coef_": numbers("n_labels_", "n_features_in_", optional=True),
+        "_never": labels("n_labels_"),
+        "_always": labels("n_labels_"),
     }
 
     def __init__(
