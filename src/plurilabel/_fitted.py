@@ -111,6 +111,10 @@ def check_sparse(matrix: Any) -> None:
         raise ValueError("a sparse matrix of three arrays")
     if [part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))] != [True] * 3:
         raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
+    _, indices, indptr = parts
+    # scipy looks at neither where the last pointer is 0, and takes differences, which overflow
+    if (indptr[1:] < indptr[:-1]).any() or (indices < 0).any():
+        raise ValueError("a sparse matrix with sound pointers, got some that go back")
     try:
         matrix.check_format(full_check=True)
     except ValueError as error:
