@@ -123,6 +123,8 @@ def test_every_learner_declares_something_of_its_own(name):
         ("indptr", np.array([1, 2, 3, 3], np.int32)),
         ("indptr", np.array([0, 1, 2, 9], np.int32)),
         ("indptr", np.array([0, 1, 3], np.int32)),
+        ("indptr", np.array([0, -(2**31), 2, 0], np.int32)),
+        ("indptr", np.array([0, 3, 2, 0], np.int32)),
         ("data", np.ones(2)),
         ("data", np.array(["x", "y", "z"])),
         ("_shape", (3,)),
