@@ -5,6 +5,7 @@ and what its ``check_param_validation`` expects, come with it.
 """
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -64,8 +65,14 @@ def versions(*more: str) -> dict[str, str]:
     """
     found = {"python": platform.python_version()}
     for name in ("plurilabel", "numpy", "scipy", "scikit-learn", *more):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
+        if (installed := _version(name)) is not None:
+            found[name] = installed
     return found
+
+
+@cache
+def _version(name: str) -> str | None:
+    try:
+        return version(name)  # which reads a file each time
+    except PackageNotFoundError:
+        return None

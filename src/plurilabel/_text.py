@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
 """A decimal number in a file."""
@@ -46,6 +47,55 @@ def shortened(text: str, most: int = 60) -> str:
     'a long…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that was there before, None if all differ.
+
+    Examples
+    --------
+    >>> first_repeated(["a", "b", "a"])
+    'a'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def similar(name: str, names: Sequence[str]) -> str | None:
+    """A name that may have been meant, None if there is none.
+
+    To compare two names takes the square of their length: long ones, and those after the first
+    thousand, are left out.
+
+    Examples
+    --------
+    >>> similar("lenght", ["width", "length"])
+    'length'
+    """
+    short = [other for other in names[:1000] if len(other) <= 100]
+    close = difflib.get_close_matches(name[:100], short, n=1)
+    return close[0] if close else None
+
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What steers a terminal, but for line ends and tabs."""
+
+
+def printable(text: str) -> str:
+    r"""Text for a terminal: what would steer it is shown by its code.
+
+    Names come from files, and a file may hold anything.
+
+    Examples
+    --------
+    >>> print(printable("a \x1b[31mred\x1b[0m name"))
+    a \x1b[31mred\x1b[0m name
+    """
+    return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def capital(text: str) -> str:

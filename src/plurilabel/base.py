@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 
 from plurilabel._blocks import canonical, dense, short_indices
 from plurilabel._compat import validate_parameter_constraints
+from plurilabel._fitted import Declared, count, flag, values
 
 __all__ = [
     "CUTS",
@@ -330,6 +331,14 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(optional=True),
+        "n_labels_": count(),
+        "classes_": values("n_labels_"),
+        "label_names_": values("n_labels_"),
+        "single_output_": flag(),
+        "sparse_output_": flag(),
+    }
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and their label sets.

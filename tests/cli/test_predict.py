@@ -280,3 +280,45 @@ def test_unknown_labels_are_left_out_with_a_note(run, model, tmp_path):
     done = run("evaluate", model, tmp_path / "new.csv", "--json")
     assert done.err == "Note: labels that the model does not know are left out: 'chess'\n"
     assert json.loads(done.out)["measures"]["subset_accuracy"] == 1
+
+
+@pytest.fixture
+def strange(tmp_path):
+    """A model whose names would steer a terminal or a spreadsheet, and rows for it."""
+    X, Y = np.arange(8.0).reshape(4, 2), np.array([[1, 0], [0, 1], [1, 1], [1, 0]])
+    names = ["=1+1", "\x1b[31mred"]
+    save_model(tmp_path / "m.skops", Model(MLkNN(1).fit(X, Y), names, ["v", "w"]))
+    frame = pd.DataFrame(X, columns=["v", "w"]).assign(id=["-3", "@x", "+y", "a"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    write_table(tmp_path / "labels.csv", Dataset(X, Y, ("v", "w"), tuple(names)))
+    return tmp_path
+
+
+def test_text_is_no_formula_unless_it_is_asked_for(run, strange):
+    command = ("predict", strange / "m.skops", strange / "rows.csv", "--id", "id", "-o")
+    assert run(*command, strange / "safe.csv").status == 0
+    safe = pd.read_csv(strange / "safe.csv", dtype=str)
+    assert safe["id"].tolist() == ["-3", "'@x", "'+y", "a"]
+    assert safe["labels"][0].startswith("'=1+1")
+    assert run(*command, strange / "exact.csv", "--formulas").status == 0
+    exact = pd.read_csv(strange / "exact.csv", dtype=str)
+    assert exact["id"].tolist() == ["-3", "@x", "+y", "a"] and exact["labels"][0].startswith(
+        "=1+1"
+    )
+    # what has no formulas is never changed
+    assert run(*command, strange / "exact.parquet").status == 0
+    assert pd.read_parquet(strange / "exact.parquet")["labels"][0][0] == "=1+1"
+
+
+def test_names_from_files_do_not_steer_the_terminal(run, strange):
+    names = "=1+1,\x1b[31mred"
+    told = run("describe", strange / "labels.csv", "--labels", names)
+    assert told.status == 0 and "\\x1b[31mred" in told.out and "\x1b" not in told.out
+    told = run("describe", strange / "labels.csv", "--labels", names, "--json")
+    assert "\x1b" not in told.out
+    assert "\x1b[31mred" in json.dumps(json.loads(told.out), ensure_ascii=False).replace(
+        "\\u001b", "\x1b"
+    )
+    (strange / "rows.csv").write_text("v,w\n1,\x1b[2J\n")
+    told = run("predict", strange / "m.skops", strange / "rows.csv")
+    assert told.status == 1 and "\\x1b[2J" in told.err and "\x1b" not in told.err

@@ -161,6 +161,12 @@ def test_open_and_resume(results, folder, monkeypatch):
         raise AssertionError("nothing is left to do")
 
     (folder / ".work-left-by-a-killed-run").mkdir()
+    left = [
+        folder / ".plan.json.x-1-0.tmp",
+        next(folder.glob("cells/*/*")) / ".0-0.json.x-1-0.tmp",
+    ]
+    for path in left:
+        path.touch()
     monkeypatch.setattr("plurilabel.compare._pool.Worker", no_worker)
     assert Results.open(folder).cells == results.cells
     again = compare(
@@ -168,6 +174,18 @@ def test_open_and_resume(results, folder, monkeypatch):
     )
     assert again.cells == results.cells
     assert not list(folder.glob(".work-*"))
+    assert not any(path.exists() for path in left)
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path):
+    """It would be opened for writing, wherever it leads."""
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".lock").symlink_to(precious)
+    with pytest.raises(OSError, match="is a link to another file; remove it"):
+        compare(TOY, MLkNN(3), cv=2, measures=["f1"], out=tmp_path / "out")
+    assert precious.read_text() == "kept"
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,31 @@ def wait_until(condition, seconds=60):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
+def test_a_worker_does_not_outlive_its_parent_while_it_starts():
+    """What it imports takes a second or two, in which nobody listens to the parent."""
+    program = (
+        "import json, os, signal, subprocess, sys, time\n"
+        "from plurilabel.compare._pool import START\n"
+        "wait = 'import time; time.sleep(60)\\nfrom plurilabel'\n"
+        "slow = START.replace('from plurilabel', wait)\n"
+        "command = [sys.executable, '-P', '-c', slow, json.dumps(sys.path)]\n"
+        "pipe = subprocess.PIPE\n"
+        "worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)\n"
+        "print(worker.pid, flush=True)\n"
+        "time.sleep(1)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    stat = Path(f"/proc/{int(done.stdout)}/stat")
+
+    def is_over():
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+    assert wait_until(is_over, 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 def test_killed_and_started_again_it_ends_as_if_nothing_had_happened(tmp_path, capsys):
     others = children(os.getpid())  # of tests before this one
     data = datasets.make_multilabel(60, random_state=1)

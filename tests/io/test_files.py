@@ -3,6 +3,9 @@
 import gzip
 import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +65,35 @@ def test_the_error_survives_pickling():
     error = pickle.loads(pickle.dumps(FileFormatError("data.csv", 3, "expected a number")))
     assert str(error) == "data.csv, line 3: expected a number"
     assert (error.path, error.line) == ("data.csv", 3)
+
+
+def test_permissions_are_right_in_every_thread(tmp_path):
+    """Asking for the umask would set it, for all threads, to 0 for a moment."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def write(number):
+        with write_atomic(tmp_path / f"{number}.txt") as stream:
+            stream.write(b"x")
+        Path(tmp_path, f"{number}.plain").write_bytes(b"x")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(200)))
+    assert len({path.stat().st_mode for path in tmp_path.iterdir()}) == 1
+
+
+def test_temporary_files_of_killed_processes_are_swept(tmp_path):
+    program = (
+        "import os, signal, sys\n"
+        "from plurilabel.io import write_atomic\n"
+        "with write_atomic(sys.argv[1]) as stream:\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "a.txt"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    (left,) = tmp_path.iterdir()
+    alive = left.with_name(left.name.replace(left.name.split("-")[-2], str(os.getpid())))
+    alive.touch()  # that of a process which still writes
+    (tmp_path / ".b.txt.tmp").touch()
+    with write_atomic(path) as stream:
+        stream.write(b"x")
+    assert sorted(tmp_path.iterdir()) == sorted([alive, tmp_path / ".b.txt.tmp", path])

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, number, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.boosting._bins import Bins
@@ -51,6 +52,10 @@ class BoostedClassifier(ScoringClassifier):
         "scoring": [str, None],
         "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "rules_": values(None),
+        "slope_": number(),
     }
 
     n_estimators: int

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
+from plurilabel._text import CONTROLS, printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -83,7 +85,7 @@ def _plain_warnings() -> Iterator[None]:
         text = " ".join(str(message).split())
         if text not in said:
             said.add(text)
-            click.echo(f"Warning: {text}", err=True)
+            echo(f"Warning: {text}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -96,12 +98,12 @@ class UsageError(click.ClickException):
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        super().__init__(_in_options(message))
+        super().__init__(printable(_in_options(message)))
 
 
 def fail(message: str) -> NoReturn:
     """End with one sentence on stderr and exit status 1."""
-    raise click.ClickException(message) from None
+    raise click.ClickException(printable(message)) from None
 
 
 # what the library calls its parameters, and how they are written here
@@ -291,12 +293,19 @@ def check_output(
 def say(*lines: str, as_json: bool = False) -> None:
     """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
     for line in lines:
-        click.echo(line, err=as_json)
+        echo(line, err=as_json)
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print text in which names from files cannot steer the terminal."""
+    click.echo(printable(text), err=err, nl=nl)
 
 
 def print_json(value: Any) -> None:
     """The one thing on stdout of a command with ``--json``; NaN becomes null."""
-    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # JSON's own way to write what a terminal would follow: it reads the same
+    click.echo(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
@@ -337,10 +346,10 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", title_style="bold")
+    table = Table(title=printable(title) or None, title_justify="left", title_style="bold")
     table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
     for j, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if j else "left", no_wrap=True)
+        table.add_column(Text(printable(column)), justify="right" if j else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
     console(err=err).print(table)

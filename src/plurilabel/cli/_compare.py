@@ -16,6 +16,7 @@ from plurilabel._blocks import has_missing
 from plurilabel.cli._common import (
     UsageError,
     data_options,
+    echo,
     find,
     is_standard,
     names_in,
@@ -132,7 +133,7 @@ def compare(
             )
     except KeyboardInterrupt:
         out = passed["out"]
-        click.echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
+        echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
         show(results, wanted)

@@ -6,10 +6,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from plurilabel._text import duration
-from plurilabel.cli._common import console, print_table, say
+from plurilabel.cli._common import console, echo, print_table, say
 
 if TYPE_CHECKING:
     from plurilabel.compare import Results
@@ -65,7 +63,7 @@ class Progress:
         if cell["status"] == "ok" and done < total and monotonic() - self.said < 5:
             return
         self.said = monotonic()
-        click.echo(f"{done} of {total}: {words}", err=True)
+        echo(f"{done} of {total}: {words}", err=True)
 
 
 def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
@@ -92,7 +90,7 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
             [[_styled(cell) for cell in row] for row in rows],
             title=f"{dataset}: {split}{times}",
         )
-        click.echo()
+        echo()
     say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
 
 
@@ -137,9 +135,9 @@ def show_failures(results: Results) -> None:
         counts[what] = counts.get(what, 0) + 1
     for (learner, dataset, error), count in counts.items():
         times = f" in {count} splits" if count > 1 else ""
-        click.echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
+        echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
     if counts:
-        click.echo("--retry runs them again.", err=True)
+        echo("--retry runs them again.", err=True)
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:

@@ -35,13 +35,14 @@ def demo(out: Path) -> None:
     This is what `make run` does: a table, and files in a folder.
     """
     from plurilabel import compare, datasets
+    from plurilabel.cli._common import echo
     from plurilabel.cli._compare_show import Progress, show, show_failures
     from plurilabel.report import write_report
 
     data = datasets.load("digits")
     description = datasets.describe(data)
-    click.echo(description.summary(5))
-    click.echo()
+    echo(description.summary(5))
+    echo()
     with Progress() as progress:
         results = compare.compare(
             data,
@@ -57,4 +58,4 @@ def demo(out: Path) -> None:
     show_failures(results)
     datasets.plot_description(description, out / "digits.png")
     for path in (*write_report(results, out).values(), out / "digits.png"):
-        click.echo(f"Wrote {path}")
+        echo(f"Wrote {path}")

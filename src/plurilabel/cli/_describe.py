@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from plurilabel import datasets
-from plurilabel.cli._common import check_output, data_options, find, print_json
+from plurilabel.cli._common import check_output, data_options, echo, find, print_json
 
 
 @click.command()
@@ -41,7 +41,7 @@ def describe(data: str, top: int, plot: Path | None, as_json: bool, **reading: A
     if as_json:
         print_json(description.to_dict(top))
     else:
-        click.echo(description.summary(top))
+        echo(description.summary(top))
     if plot:
         datasets.plot_description(description, plot)
-        click.echo(f"Wrote {plot}", err=True)
+        echo(f"Wrote {plot}", err=True)

@@ -9,7 +9,7 @@ import click
 from plurilabel import metrics
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import print_json, print_table, read_rows, say
+from plurilabel.cli._common import echo, print_json, print_table, read_rows, say
 from plurilabel.cli._training import arrow, rows_digest, scores_of
 from plurilabel.persistence import Model, ModelRows, load_model
 
@@ -60,7 +60,7 @@ def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: b
     )
     if table is not None:
         columns = [[_shown(cell) for cell in column] for column in table.values()]
-        click.echo()
+        echo()
         print_table(["label", *table], list(zip(loaded.label_names, *columns)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from plurilabel import io, metrics
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import UsageError, check_output, names_in, read_rows, say
+from plurilabel.cli._common import UsageError, check_output, echo, names_in, read_rows, say
 from plurilabel.persistence import Model, load_model
 
 MOST_COLUMNS = 10_000
@@ -42,6 +42,11 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 @click.option("--id", "keep", metavar="COLUMNS", help="Columns of the table to keep.")
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
+@click.option(
+    "--formulas", is_flag=True,
+    help="In CSV, leave text such as =A1 as it is; else a ' before it keeps spreadsheets from "
+    "running it.",
+)  # fmt: skip
 def predict(
     model: str,
     data: str,
@@ -51,6 +56,7 @@ def predict(
     keep: str | None,
     sep: str | None,
     as_json: bool,
+    formulas: bool,
 ) -> None:
     """Predict the labels of new rows with a model.
 
@@ -87,13 +93,34 @@ def predict(
         return columns.remove_metadata()
 
     names = [*kept.columns, *answers.types]
-    target = nullcontext(sys.stdout.buffer) if out is None else io.write_atomic(out)
-    with target as stream, io.frame_writer(stream, kind, names, schema) as write:
+    target = nullcontext(_screen()) if out is None else io.write_atomic(out)
+    safe = not formulas
+    with (
+        target as stream,
+        io.frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
+    ):
         for block, frame in answers.blocks(rows.X):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
     if out is not None:
         say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+
+
+def _screen() -> Any:
+    """Standard output; on a terminal without what would steer it."""
+    return _Screen() if sys.stdout.isatty() else sys.stdout.buffer
+
+
+class _Screen:
+    def write(self, content: bytes) -> None:
+        echo(content.decode(), nl=False)
+
+    def writelines(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
 
 def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:

@@ -8,7 +8,7 @@ import click
 
 from plurilabel import papers
 from plurilabel._text import counted
-from plurilabel.cli._common import print_json
+from plurilabel.cli._common import echo, print_json
 from plurilabel.cli._compare_show import Progress
 from plurilabel.papers import UnknownPart, load_paper, write_page
 
@@ -56,7 +56,7 @@ def reproduce(
         print_json(parts)
     elif only_list:
         for name in chosen:
-            click.echo(f"{name}: {', '.join(parts[name])}")
+            echo(f"{name}: {', '.join(parts[name])}")
     if only_list:
         return
     if jobs == 0:
@@ -69,9 +69,9 @@ def reproduce(
     if as_json:
         print_json({"holds": result.holds, "cells": result.rows})
     else:
-        click.echo(str(result))
+        echo(str(result))
     if out is not None:
-        click.echo(f"Wrote {write_page(result, out)}", err=True)
+        echo(f"Wrote {write_page(result, out)}", err=True)
     if not result.holds:
-        click.echo(f"{counted(len(result.failures), 'cell')} failed to hold.", err=True)
+        echo(f"{counted(len(result.failures), 'cell')} failed to hold.", err=True)
         ctx.exit(1)

@@ -247,9 +247,19 @@ def cell_path(folder: str | os.PathLike[str], cell: Mapping[str, Any]) -> Path:
 def read_cell(path: Path) -> Cell | None:
     """The cell in a file; None if the file holds no complete cell."""
     cell = _read_json(path)
-    wanted = {"key", "dataset", "learner", "repeat", "fold", "status", "scores"}
-    whole = isinstance(cell, dict) and cell.get("format") == FORMAT and wanted <= cell.keys()
-    return cell if whole else None
+    if not isinstance(cell, dict) or cell.get("format") != FORMAT:
+        return None
+    return cell if all(type(cell.get(name)) is kind for name, kind in _IN_CELL.items()) else None
+
+
+_IN_CELL = {
+    **dict.fromkeys(("key", "dataset", "learner", "status"), str),
+    **dict.fromkeys(("repeat", "fold"), int),
+    "scores": dict,
+}
+"""What every cell has, and its type."""
+
+_IN_PLAN = dict.fromkeys(("protocol", "learners", "datasets"), dict)
 
 
 def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -257,20 +267,28 @@ def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     plan = _read_json(Path(folder, "plan.json"))
     if plan is None:
         return None
-    if not isinstance(plan, dict) or not {"format", "protocol", "learners"} <= plan.keys():
+    if not isinstance(plan, dict) or "format" not in plan:
         raise ValueError(f"plan.json in {folder} is not that of a comparison; use another folder")
     if plan["format"] != FORMAT:
         raise ValueError(
             f"{folder} holds a comparison in format {plan['format']}, but this version of "
             f"plurilabel reads format {FORMAT}; use another folder"
         )
+    for name, kind in _IN_PLAN.items():
+        if type(plan.get(name)) is not kind:
+            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
+    measures = plan["protocol"].get("measures")
+    if not isinstance(measures, list) or not all(isinstance(name, str) for name in measures):
+        raise ValueError(f"plan.json in {folder} is broken: it lists no measures")
+    if not all(isinstance(about, dict) for about in plan["datasets"].values()):
+        raise ValueError(f"plan.json in {folder} is broken: a dataset is not described")
     return plan
 
 
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
 
 

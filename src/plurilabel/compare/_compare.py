@@ -210,6 +210,8 @@ def _opened(folder: Path) -> Iterator[None]:
     except ImportError:
         raise ImportError("out needs filelock: pip install 'plurilabel[compare]'") from None
     folder.mkdir(parents=True, exist_ok=True)
+    if (folder / ".lock").is_symlink():  # which would be opened for writing
+        raise OSError(f"{folder / '.lock'} is a link to another file; remove it")
     try:
         lock = filelock.FileLock(folder / ".lock", timeout=0).acquire()
     except filelock.Timeout:
@@ -224,6 +226,8 @@ def _opened(folder: Path) -> Iterator[None]:
         read_plan(folder)  # an error if this is a folder of something else
         for left in folder.glob(".work-*"):
             shutil.rmtree(left, ignore_errors=True)
+        for left in (*folder.glob(".*.tmp"), *folder.glob("cells/*/*/.*.tmp")):
+            left.unlink(missing_ok=True)
         try:
             yield
         except OSError as error:

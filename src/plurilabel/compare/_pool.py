@@ -35,8 +35,17 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter
 
+# The end of the input is watched from the start, not only when all is imported: a process that was
+# killed has no worker left. Windows cannot wait for it in this way.
 START = (
-    "import json, sys\n"
+    "import json, os, select, signal, sys, threading\n"
+    "def watch(orders):\n"
+    "    end = select.poll()\n"
+    "    end.register(orders, 0)\n"
+    "    end.poll()\n"
+    "    os.killpg(os.getpid(), signal.SIGTERM)\n"
+    "if hasattr(select, 'poll') and os.getpgrp() == os.getpid():\n"
+    "    threading.Thread(target=watch, args=(os.dup(0),), daemon=True).start()\n"
     "sys.path[:] = json.loads(sys.argv[1])\n"
     "from plurilabel.compare._worker import main\n"
     "main()\n"

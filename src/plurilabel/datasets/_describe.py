@@ -19,6 +19,9 @@ from plurilabel.base import check_labels, column_names, names_or_default
 Vector: TypeAlias = NDArray[np.float64]
 
 
+MOST_LABELS = 20_000_000  # some gigabytes of figures, a few for each label
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Description:
     """The result of :func:`describe`. ``print`` shows it; all figures are attributes.
@@ -390,6 +393,11 @@ def describe(
     n, q = labels.shape
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
+    if q > MOST_LABELS:
+        raise ValueError(
+            f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}: a file can "
+            "announce more than memory has room for"
+        )
     features = None
     if X is not None:
         shape = X.shape if hasattr(X, "shape") else np.shape(X)

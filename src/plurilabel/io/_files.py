@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import platform
 import re
-import tempfile
+import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from plurilabel._text import NUMBER
 
 AnyPath: TypeAlias = str | os.PathLike[str]
+
+MOST_UNPACKED = "PLURILABEL_MOST_UNPACKED"
+"""The environment variable with the bytes that a compressed file may unpack to."""
+
+_LARGEST, _SMALL, _RATIO = 1 << 34, 10**8, 200
+_BUFFER = 1 << 17
 
 NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?(?:nan|infinity)", re.IGNORECASE)
 """A number in an ARFF, LIBSVM or XMC file."""
@@ -52,7 +60,10 @@ class FileFormatError(ValueError):
 def opened(path: AnyPath) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacked if it is gzipped.
 
-    A gzip file is recognized by its first bytes, whatever its name.
+    A gzip file is recognized by its first bytes, whatever its name. Since a small file can unpack
+    to any size, more than 16 GiB, or beyond the first 100 MB more than 200 times the size of the
+    file, is an error; the environment variable ``PLURILABEL_MOST_UNPACKED`` sets another limit in
+    bytes.
 
     Parameters
     ----------
@@ -61,7 +72,7 @@ def opened(path: AnyPath) -> Iterator[BinaryIO]:
     Raises
     ------
     FileFormatError
-        While reading, if a gzip file is cut off or damaged.
+        While reading, if a gzip file is cut off or damaged, or unpacks to more than is allowed.
 
     Examples
     --------
@@ -82,9 +93,50 @@ def opened(path: AnyPath) -> Iterator[BinaryIO]:
             return
         try:
             with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield cast(BinaryIO, unpacked)
+                limited = _Limited(
+                    unpacked, path, most_unpacked(os.fstat(stream.fileno()).st_size)
+                )
+                yield cast(BinaryIO, io.BufferedReader(limited, _BUFFER))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
+
+
+def most_unpacked(packed: int) -> int:
+    """How many bytes a file of this size may take in memory."""
+    if given := os.environ.get(MOST_UNPACKED):
+        return int(given)
+    return min(_LARGEST, max(_SMALL, _RATIO * packed))
+
+
+class _Limited(io.RawIOBase):
+    """A stream that unpacks no more than a limit."""
+
+    def __init__(self, stream: gzip.GzipFile, path: AnyPath, limit: int) -> None:
+        self._stream, self._path, self._limit = stream, path, limit
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._stream.read(len(buffer))
+        if self._stream.tell() > self._limit:
+            raise FileFormatError(
+                self._path,
+                None,
+                f"it unpacks to more than {self._limit:,} bytes; if it can be trusted, set "
+                f"{MOST_UNPACKED} to the bytes that it may take",
+            )
+        buffer[: len(content)] = content
+        return len(content)
 
 
 def plain_name(path: AnyPath) -> str:
@@ -137,7 +189,8 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
     """Write a file so that it appears whole or not at all.
 
     The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
-    the block ends. If the block raises, an older file stays as it was.
+    the block ends. If the block raises, an older file stays as it was. If the process is killed,
+    the temporary file is removed when the same file is written again on the same machine.
 
     Parameters
     ----------
@@ -156,7 +209,10 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
     'some text'
     """
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    sweep(path.parent, path.name)
+    temporary = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    # the usual permissions of a new file: asking for the umask would change it for other threads
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         with os.fdopen(handle, "wb") as raw:
             if path.suffix == ".gz":
@@ -167,11 +223,36 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
                 yield raw
             raw.flush()
             os.fsync(raw.fileno())
-        # mkstemp makes files for the owner only; this gives the usual permissions
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows
+_HOST = re.sub(r"[^A-Za-z0-9]", "", platform.node())[:20]
+_TEMPORARY = re.compile(r"\.(.+)\.([A-Za-z0-9]*)-([0-9]+)-[0-9a-f]{8}\.tmp")
+
+
+def sweep(folder: Path, name: str | None = None) -> None:
+    """Remove temporary files of a file, or of all in a folder, whose processes were killed."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
+    for left in names:
+        found = _TEMPORARY.fullmatch(left)
+        if not found or name not in (None, found[1]) or found[2] != _HOST:
+            continue
+        if not _is_alive(int(found[3])):
+            (folder / left).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # where this would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

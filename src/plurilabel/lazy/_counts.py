@@ -6,7 +6,7 @@ that no neighbour has needs no entry.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import stack_rows
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows, graph_blocks
 
@@ -145,6 +146,10 @@ class CountingClassifier(LazyClassifier):
     For sparse labels nothing of size (n, q) is built in ``predict`` and ``predict_top``: a label
     that no neighbour has scores ``table_[l, 0]`` for every instance.
     """
+
+    _fitted: ClassVar[Declared] = {
+        "table_": numbers("n_labels_", "n_neighbors_+1", finite=False),
+    }
 
     table_: Floats  # (q, k + 1)
 

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers, places
 from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_counts, label_frequencies
 
@@ -73,6 +74,10 @@ class DMLkNN(LazyClassifier):
         **LazyClassifier._parameter_constraints,
         "width": [Interval(Integral, 0, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "prior_": numbers("n_labels_"),
+        "counts_": places("n", "n_labels_", below="n_neighbors_+1"),
     }
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, numbers
 from plurilabel.lazy._base import Floats, Rows, graph_blocks
 from plurilabel.lazy._counts import (
     CountingClassifier,
@@ -80,6 +81,11 @@ class DWMLkNN(CountingClassifier):
         **MLkNN._parameter_constraints,
         "blend": [Interval(Real, 0, 1, closed="both")],
         "reading": [StrOptions({"table", "figure"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "prior_": numbers("n_labels_"),
+        "likelihood_": numbers(2, "n_labels_", "n_neighbors_+1"),
+        "likelihood_without_": numbers(2, "n_labels_", "n_neighbors_+1"),
     }
 
     def __init__(

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers
 from plurilabel._threads import one_blas_thread
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_counts, label_frequencies
@@ -78,6 +79,10 @@ class IBLRML(LazyClassifier):
         "own_features": ["boolean"],
         "C": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_", None),
+        "intercept_": numbers("n_labels_"),
     }
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, LazyClassifier, Rows, graph_blocks
 from plurilabel.lazy._counts import CountingClassifier, likelihoods, posterior, tally
@@ -67,6 +68,11 @@ class MLkNN(CountingClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LazyClassifier._parameter_constraints,
         "smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "prior_": numbers("n_labels_"),
+        "likelihood_": numbers(2, "n_labels_", "n_neighbors_+1"),
+        "counts_": numbers(2, "n_labels_", "n_neighbors_+1"),
     }
 
     smoothing: Any  # MLkNNCV has several

@@ -22,6 +22,7 @@ from plurilabel._compat import (
     StrOptions,
     validate_parameter_constraints,
 )
+from plurilabel._fitted import Declared, check_fitted, count, numbers
 from plurilabel.base import AllOrNothing
 from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
@@ -105,6 +106,11 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
         "algorithm": [StrOptions({"auto", "blocks", "tree", "brute"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(),
+        "n_samples_fit_": count(),
+        "points_": numbers("n_samples_fit_", "n_features_in_", finite=False),
     }
 
     def __init__(
@@ -219,6 +225,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "points_"):
+            check_fitted(self)  # engines run compiled code, and a file may come from anywhere
             self._engine = self._new_engine(self.points_)
 
     def kneighbors(

@@ -7,7 +7,7 @@ import json
 import os
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib import import_module
@@ -19,16 +19,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import versions
+from plurilabel._text import shortened
 from plurilabel.base import default_feature_names
 from plurilabel.io import write_atomic
-from plurilabel.persistence._audit import (
-    MOST_FEATURES,
-    check_numbers,
-    parts_of,
-    too_large,
-    trusted_types,
-)
+from plurilabel.persistence._audit import refused, trusted_types
 from plurilabel.persistence._model import Model
+from plurilabel.persistence._sound import check_sound, parts_of
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
@@ -75,9 +71,10 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     if not path.lower().endswith(".skops"):
         raise ValueError(f"a model file must end in .skops, got {path!r}")
     check_is_fitted(model.estimator)
+    check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
         content = io.BytesIO(sio.dumps(model.estimator))
-    if strange := _untrusted(content.getvalue()):
+    if strange := _untrusted(_named_types(content.getvalue())):
         raise ValueError(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
@@ -93,10 +90,12 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
-    run, it cannot fill the memory by lying about sizes, and trees, encoders and sparse matrices
-    cannot lead out of their arrays. Other numbers are not checked: a file that was made to mislead
-    gives wrong answers, and could crash other compiled parts of scikit-learn, such as those of
-    support vector machines.
+    run, and it cannot fill the memory by lying about sizes. Before the model is returned, its
+    parts are checked: what plurilabel's learners hold against what their classes declare, and
+    sparse matrices, trees, neighbours, encoders and support vectors of scikit-learn so that none
+    leads out of its arrays. Estimators that cannot be checked, such as those of
+    :mod:`sklearn.cluster`, are refused, here and by :func:`save_model`. Whether the numbers are
+    right is not known: a file that was made to mislead gives wrong answers, or errors.
 
     Parameters
     ----------
@@ -119,15 +118,17 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     try:
         about = _read_about(path, content)
         made_by = about["versions"]
-        if strange := _untrusted(content):
+        named = _named_types(content)
+        if strange := _untrusted(named):
             raise ModelFileError(
                 f"{path} is not loaded: it holds {strange[0]}, {_why_strange(strange, made_by)}"
             )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            estimator = sio.loads(content, trusted=sorted(trusted_types()))
+            # only those that it names: skops goes through the list for each object
+            estimator = sio.loads(content, trusted=named)
         _words_from_arrays(estimator)
-        check_numbers(estimator)
+        check_sound(estimator)
         model = _model(about, estimator)
     except (ModelFileError, OSError):
         raise
@@ -159,10 +160,14 @@ def _skops() -> Any:
         ) from None
 
 
-def _untrusted(content: bytes) -> list[str]:
-    """Types in the content of a file that are on no list."""
-    found = _skops().get_untrusted_types(data=content)
-    return [name for name in found if name not in trusted_types()]
+def _named_types(content: bytes) -> list[str]:
+    """Types in the content of a file that skops does not trust by itself."""
+    return list(_skops().get_untrusted_types(data=content))
+
+
+def _untrusted(names: list[str]) -> list[str]:
+    """Those that are not on our list either."""
+    return [name for name in names if name not in trusted_types()]
 
 
 # what is kept beside the estimator ----------------------------------------------------------
@@ -178,16 +183,43 @@ def _about(model: Model) -> dict[str, Any]:
 
 def _model(about: dict[str, Any], estimator: Any) -> Model:
     about = {name: value for name, value in about.items() if name != "format"}
-    d, names = about.pop("n_features"), about["feature_names"]
     if not hasattr(estimator, "predict"):
         raise ValueError(f"expected an estimator that predicts, got {type(estimator).__name__}")
-    if not all(isinstance(name, str) for name in (*about["label_names"], *(names or ()))):
-        raise ValueError("expected names of labels and features")
-    if not 0 <= d <= MOST_FEATURES:
-        raise ValueError(f"expected at most {MOST_FEATURES:,} features")
+    for name, is_right in _IN_ABOUT.items():
+        if not is_right(about[name]):
+            raise ValueError(f"{name} cannot be {shortened(repr(about[name]))}")
+    d, names = about.pop("n_features"), about["feature_names"]
     about["feature_names"] = default_feature_names(d) if names is None else tuple(names)
     about["label_names"] = tuple(about["label_names"])
+    for what, size, attribute in (
+        ("features", len(about["feature_names"]), "n_features_in_"),
+        ("labels", len(about["label_names"]), "n_labels_"),
+    ):
+        if (known := getattr(estimator, attribute, size)) != size:
+            raise ValueError(f"{size} names of {what} for an estimator that knows {known}")
     return Model(estimator, **about)
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**31
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+_IN_ABOUT: dict[str, Callable[[Any], bool]] = {
+    "label_names": _are_texts,
+    "feature_names": lambda names: names is None or _are_texts(names),
+    "n_features": _is_size,
+    "labels": lambda labels: labels is None or isinstance(labels, str) or _are_texts(labels),
+    "tag_sep": lambda sep: sep is None or (isinstance(sep, str) and sep != ""),
+    "sep": lambda sep: sep is None or (isinstance(sep, str) and len(sep) == 1),
+    "sparse_features": lambda value: isinstance(value, bool),
+    "notes": lambda notes: isinstance(notes, dict),
+    "versions": lambda made_by: isinstance(made_by, dict) and _are_texts([*made_by.values()]),
+}
+"""What the text beside the estimator may hold."""
 
 
 def _learned_words(estimator: Any) -> list[CountVectorizer]:
@@ -231,7 +263,7 @@ def _read_about(path: str, content: bytes) -> dict[str, Any]:
             f"{path} is a pickle, which may run anything when it is loaded; "
             "plurilabel loads only .skops files, which `plurilabel fit` writes"
         )
-    if why_not := too_large(content):
+    if why_not := refused(content):
         raise ModelFileError(f"{path} is not loaded: {why_not}")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         if _ABOUT not in archive.namelist():
@@ -240,7 +272,9 @@ def _read_about(path: str, content: bytes) -> dict[str, Any]:
                 "`plurilabel fit` writes"
             )
         about = json.loads(archive.read(_ABOUT))
-    saved, found = str(about["versions"]["plurilabel"]), about["format"]
+    if not isinstance(about, dict) or not _IN_ABOUT["versions"](about.get("versions")):
+        raise ModelFileError(f"{path} is broken: {_ABOUT} is not what `plurilabel fit` writes")
+    saved, found = str(about["versions"].get("plurilabel")), about.get("format")
     if found != FORMAT:
         raise ModelFileError(
             f"{path} was saved by plurilabel {saved} in format {found}, and this version reads "

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import validate_parameter_constraints
+from plurilabel._fitted import Declared, count, flag
 from plurilabel.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
 
 Scores: TypeAlias = NDArray[np.floating]
@@ -35,6 +36,10 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
     """A way to turn scores into label sets. Subclasses write ``_fit`` and ``_sets``."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _fitted: ClassVar[Declared] = {
+        "n_labels_": count(),
+        "sparse_output_": flag(),
+    }
 
     def learns_from_scores(self) -> bool:
         """Whether ``fit`` needs scores; if not, labels are enough."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from plurilabel._fitted import Declared, number
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import cut_between
@@ -51,6 +52,10 @@ class CardinalityCut(ThresholdStrategy):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"batch": ["boolean"]}
+    _fitted: ClassVar[Declared] = {
+        "cardinality_": number(),
+        "cut_": number(finite=False, optional=True),
+    }
 
     def __init__(self, *, batch: bool = False):
         self.batch = batch

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, number
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 
@@ -34,6 +35,9 @@ class ConstantCut(ThresholdStrategy):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cut": [Interval(Real, None, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "cut_": number(finite=False),
     }
 
     def __init__(self, cut: float = 0.5):

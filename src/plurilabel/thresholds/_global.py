@@ -11,6 +11,7 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions
+from plurilabel._fitted import Declared, number
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
@@ -77,6 +78,9 @@ class GlobalCut(ThresholdStrategy):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [StrOptions(set(MEASURES)), callable],
+    }
+    _fitted: ClassVar[Declared] = {
+        "cut_": number(finite=False),
     }
 
     def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):

@@ -12,6 +12,7 @@ from scipy import linalg
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, number, numbers
 from plurilabel._threads import one_blas_thread
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
@@ -58,6 +59,10 @@ class LinearCut(ThresholdStrategy):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "margin": [Interval(Real, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_"),
+        "intercept_": number(),
     }
 
     def __init__(self, *, margin: float = 0.1):

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel._compat import HasMethods, StrOptions
+from plurilabel._fitted import Declared, places
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
@@ -57,6 +58,9 @@ class MetaLabeler(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [None, HasMethods(["fit", "predict"])],
         "features": [StrOptions({"sorted", "scores"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "sizes_": places(None, below="n_labels_+1"),
     }
 
     def __init__(self, estimator: Any = None, *, features: str = "sorted"):

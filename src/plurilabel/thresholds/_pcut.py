@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     Scores,
@@ -66,6 +67,10 @@ class PCut(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "factor": [Interval(Real, 0, None, closed="left")],
         "batch": ["boolean"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "shares_": numbers("n_labels_"),
+        "cuts_": numbers("n_labels_", finite=False, optional=True),
     }
 
     def __init__(self, *, factor: float = 1.0, batch: bool = True):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, count
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
@@ -42,6 +43,9 @@ class RCut(ThresholdStrategy):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "r": [None, Interval(Integral, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "r_": count(),
     }
 
     def __init__(self, r: int | None = None):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
@@ -65,6 +66,9 @@ class SCut(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [StrOptions(set(COUNT_MEASURES)), callable],
         "fbr": [None, Interval(Real, None, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "cuts_": numbers("n_labels_", finite=False),
     }
 
     def __init__(self, measure: str | Callable[..., Any] = "f1", *, fbr: float | None = None):

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, labels
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, check_probabilities
 
@@ -59,6 +60,9 @@ class SeenSets(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [StrOptions({"log_loss", "hamming"})],
         "cut": [Interval(Real, None, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "sets_": labels(None, "n_labels_"),
     }
 
     def __init__(self, distance: str = "log_loss", *, cut: float = 0.5):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._fitted import Declared, values
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -77,6 +78,9 @@ class BinaryRelevance(TransformationClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
         "nonempty": ["boolean"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_labels_"),
     }
 
     def __init__(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._fitted import Declared, values
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import draw_seeds, in_parallel
@@ -48,6 +49,10 @@ class EnsembleClassifier(VotingClassifier):
 
     Hook: ``_member(seed)`` gives a learner that has not been fitted.
     """
+
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_models"),
+    }
 
     n_estimators: int
     max_samples: float

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -92,6 +93,11 @@ class HOMER(TransformationClassifier):
         "n_children": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"co-occurrence", "random"})],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "node_labels_": lists_of_places("n_nodes", below="n_labels_"),
+        "node_children_": values("n_nodes"),
+        "estimators_": values("n_nodes"),
     }
 
     def __init__(

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
+from plurilabel._fitted import Declared, count, labels
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
@@ -86,6 +87,10 @@ class LabelPowerset(TransformationClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ONE_MODEL,
         "decide": [StrOptions({"joint", "marginal"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "sets_": labels("n_sets", "n_labels_"),
+        "n_samples_fit_": count(),
     }
 
     def __init__(self, estimator: Any, *, decide: str = "joint"):

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._fitted import Declared, numbers, values
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_powerset import distinct_sets, set_margins
@@ -114,6 +115,10 @@ class OutputCodes(TransformationClassifier):
         "sets": [StrOptions({"seen", "all"})],
         "decoding": [StrOptions({"soft", "hard"})],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "code_": numbers("n_labels_", "n_models"),
+        "estimators_": values("n_models"),
     }
 
     def __init__(

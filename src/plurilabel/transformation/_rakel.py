@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS
@@ -105,6 +106,10 @@ class RAkEL(VotingClassifier):
         "voting": [StrOptions({"hard", "soft"})],
         "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_models"),
+        "labelsets_": lists_of_places("n_models", below="n_labels_"),
     }
 
     def __init__(

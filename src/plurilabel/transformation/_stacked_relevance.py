@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._fitted import Declared, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
@@ -112,6 +113,10 @@ class StackedRelevance(TransformationClassifier):
         "drop_negatives": [None, StrOptions({"band", "confusion"})],
         "drop_threshold": [Interval(Real, 0, None, closed="left")],
         "cv": ["cv_object", None],
+    }
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_labels_"),
+        "final_estimators_": values("n_labels_"),
     }
 
     def __init__(

@@ -70,7 +70,11 @@ HEADER = "expected a first line with the numbers of rows, features and labels"
         ("1 2 3 4\n", 1, f"{HEADER}, got '1 2 3 4'"),
         ("1 2 -3\n", 1, f"{HEADER}, got '1 2 -3'"),
         ("0 1:5\n", 1, f"{HEADER}, got '0 1:5'"),
-        ("1 3000000000 3\n", 1, "expected up to 2147483647 features and labels, got 3000000000"),
+        (
+            "1 3000000000 3\n",
+            1,
+            "expected up to 2147483647 rows, features and labels, got 1",
+        ),
         ("3 2 2\n0\n1\n", None, "expected 3 rows (the header's first number), got 2"),
         ("1 2 2\n0\n\n1\n", 4, "expected no more than 1 rows (the header's first number), got"),
         ("2 2 2\n0 1:1\n1 2:1\n", 3, "expected feature numbers below 2 (the header's second"),

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._fitted import Declared, numbers
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._cml._likelihood import PenalisedLikelihood
@@ -129,6 +130,13 @@ class CML(ProbabilisticClassifier):
         "label_sets": [StrOptions({"auto", "all", "seen"})],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "coef_": numbers("n_labels_", "n_features_in_"),
+        "intercept_": numbers("n_labels_"),
+        "label_interaction_": numbers("n_labels_", "n_labels_"),
+        "_left": numbers(None, "n_labels_"),
+        "_right": numbers(None, "n_labels_"),
     }
 
     def __init__(

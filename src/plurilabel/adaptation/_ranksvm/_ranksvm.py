@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, labels, numbers, places
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
@@ -154,6 +155,14 @@ class RankSVM(ScoringClassifier):
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "support_": places("n_support", below=None),
+        "dual_coef_": numbers("n_support", "n_labels_"),
+        "intercept_": numbers("n_labels_"),
+        "coef_": numbers("n_labels_", "n_features_in_", optional=True),
+        "_never": labels("n_labels_"),
+        "_always": labels("n_labels_"),
     }
 
     def __init__(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions, constraints_of
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 
 BLOCK = 2**17
@@ -42,6 +43,9 @@ class TreeClassifier(ProbabilisticClassifier):
             "ccp_alpha",
             "random_state",
         ),
+    }
+    _fitted: ClassVar[Declared] = {
+        "constant_": numbers("n_labels_", finite=False),
     }
 
     criterion: str

@@ -55,18 +55,20 @@ class Codes(dict[str, float]):
                 self[value] = code
         self["?"] = math.nan
         self.numbers: NDArray[np.float64] | None = None
+        self.place: dict[float, float] = {}
         if all(NUMBER_OR_NAN.fullmatch(value) for value in values):
             numbers = np.array([float(value) for value in values])
             if np.isfinite(numbers).all() and len(np.unique(numbers)) == len(values):
                 self.numbers = numbers
+                self.place = {number: float(code) for code, number in enumerate(numbers.tolist())}
         self.counting = self.numbers is not None and [*self.numbers] == [*range(len(values))]
 
     def __missing__(self, text: str) -> float:
         """Look a number up by its value."""
-        if self.numbers is not None and NUMBER_OR_NAN.fullmatch(text.removeprefix("'")):
-            place = np.flatnonzero(self.numbers == as_number(text))
-            if place.size:
-                return float(place[0])
+        if self.place and NUMBER_OR_NAN.fullmatch(text.removeprefix("'")):
+            place = self.place.get(as_number(text))
+            if place is not None:
+                return place
         raise ValueError("one of its declared values")
 
 

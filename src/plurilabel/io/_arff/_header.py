@@ -5,22 +5,26 @@ from __future__ import annotations
 import re
 from typing import BinaryIO, NamedTuple
 
-from plurilabel._text import shortened
+from plurilabel._text import first_repeated, shortened
 from plurilabel.io._files import AnyPath, FileFormatError
 
 SPACE = " \t\r\n\f\v"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# Nothing that was matched is ever given back (*+ and ++): a long line is read once, not once for
+# each of its letters.
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 # a % inside a bare word belongs to the word: {10%,20%}
 _COMMENT = r"""(?:(?<![^\s'"{}])%.*)"""
-_VALUE = rf"""(?:({_QUOTED})|([^\s,{{}}'"%][^,{{}}]*?)?)\s*(,|\}}|\Z|{_COMMENT})"""
-CELL = re.compile(rf"\s*{_VALUE}", re.ASCII)
-PAIR = re.compile(rf"\s*([^\s,{{}}]+)\s+{_VALUE}", re.ASCII)
-NOTHING = re.compile(rf"\s*{_COMMENT}?\Z", re.ASCII)
+_LETTERS_OF_WORD = r"""(?:[^\s,{}%]|(?<=[^\s'"{}])%)++"""
+_WORDS = rf"""(?!['"]){_LETTERS_OF_WORD}(?:\s++{_LETTERS_OF_WORD})*+"""
+_VALUE = rf"""(?:({_QUOTED})|({_WORDS})?)\s*+(,|\}}|\Z|{_COMMENT})"""
+CELL = re.compile(rf"\s*+{_VALUE}", re.ASCII)
+PAIR = re.compile(rf"\s*+([^\s,{{}}]++)\s++{_VALUE}", re.ASCII)
+NOTHING = re.compile(rf"\s*+{_COMMENT}?\Z", re.ASCII)
 
 _KEYWORD = re.compile(r"@(\w+)\s*(.*)\Z", re.ASCII | re.DOTALL)
-_RELATION = re.compile(rf"""(?:({_QUOTED})|((?!['"]).*?))\s*{_COMMENT}?\Z""", re.ASCII | re.DOTALL)
+_A_QUOTED, _A_COMMENT = re.compile(_QUOTED), re.compile(_COMMENT, re.ASCII)
 _NAME = re.compile(rf"""({_QUOTED})|[^\s{{%'"][^\s{{]*""", re.ASCII)
 _WORD = re.compile(r"\w+", re.ASCII)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
@@ -82,6 +86,8 @@ def decode(raw: bytes, path: AnyPath, line: int, encoding: str) -> str:
     """One line as text."""
     try:
         return raw.decode(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from error
     except UnicodeDecodeError as error:
         problem = f"expected text in {encoding} ({error.reason}); pass another encoding="
         raise FileFormatError(path, line, problem) from None
@@ -128,12 +134,15 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
 
 
 def _relation(rest: str) -> str:
-    if rest[:1] in ("'", '"') and not re.match(_QUOTED, rest):
+    if rest[:1] not in ("'", '"'):
+        comment = _A_COMMENT.search(rest)
+        return rest[: comment.start() if comment else None].rstrip(SPACE)
+    quoted = _A_QUOTED.match(rest)
+    if quoted is None:
         raise ValueError(f"expected a closing quote in @relation, got {shortened(rest)!r}")
-    match = _RELATION.match(rest)
-    if match is None:
+    if not NOTHING.match(rest, quoted.end()):
         raise ValueError(f"expected one name after @relation, got {shortened(rest)!r}")
-    return unquote(match[1]) if match[1] else match[2]
+    return unquote(quoted[0])
 
 
 def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attribute:
@@ -176,7 +185,6 @@ def _nominal_values(name: str, declared: str) -> tuple[str, ...]:
     if not NOTHING.match(declared, position):
         rest = shortened(declared[position:])
         raise ValueError(f"expected nothing after the values, got {rest!r}")
-    if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
+    if (twice := first_repeated(values)) is not None:
         raise ValueError(f"attribute {name!r} lists the value {twice!r} twice")
     return tuple(values)

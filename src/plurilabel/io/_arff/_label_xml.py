@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
+from plurilabel._text import first_repeated
 from plurilabel.io._files import AnyPath, FileFormatError, opened, write_atomic
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
@@ -99,9 +100,13 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
     try:
         with opened(path) as stream:
             parser.ParseFile(stream)
+    except FileFormatError:
+        raise
     except expat.ExpatError as error:
         problem = f"broken XML: {expat.ErrorString(error.code)}"
         raise FileFormatError(path, error.lineno, problem) from None
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know
+        raise FileFormatError(path, 1, f"broken XML: {error}") from None
     if not labels:
         raise FileFormatError(path, None, 'expected at least one <label name="...">, got none')
     return labels
@@ -145,8 +150,7 @@ def write_label_xml(
     names, q = list(names), len(names)
     if not names:
         raise ValueError("names must hold at least one label, got none")
-    if len(set(names)) < q:
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := first_repeated(names)) is not None:
         raise ValueError(f"names must be different from each other, got {twice!r} twice")
     for name in names:
         if _NOT_IN_XML.search(name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import warnings
@@ -13,12 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from plurilabel._dataset import Dataset
+from plurilabel._text import similar
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import read_header
 from plurilabel.io._arff._label_xml import parse_label_xml
 from plurilabel.io._arff._rows import read_rows
 from plurilabel.io._files import AnyPath, FileFormatError, opened
 
+_DIGITS = 18  # of a number that is read; those with more are too large in any case
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")
 
 
@@ -224,7 +225,7 @@ def _count_in_relation(path: AnyPath, relation: str, w: int) -> int:
     if why:
         how = "pass labels= the path of an XML file, the names of the labels, or their number"
         raise FileFormatError(path, None, f"which attributes are labels? {why}: {how}")
-    count = int(counts[0])
+    count = int(counts[0][:_DIGITS])
     if not 1 <= abs(count) <= w:
         problem = f"expected '-C n' in the relation with n from 1 to {w} attributes, got {count}"
         raise FileFormatError(path, None, problem)
@@ -244,8 +245,8 @@ def _check_known(parameter: str, given: Sequence[str], names: list[str], path: A
 
 
 def _similar(name: str, names: list[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = similar(name, names)
+    return "" if close is None else f"; did you mean {close!r}?"
 
 
 # MEKA's options in the relation -----------------------------------------------------------
@@ -263,7 +264,7 @@ def _split(
     match = re.search(r"(?<!\S)-split-number\s+(\d+)", options)
     if match is None:
         return None, None
-    size = int(match[1])
+    size = int(match[1][:_DIGITS])
     if 0 < size < n:
         return np.arange(size), np.arange(size, n)
     warnings.warn(

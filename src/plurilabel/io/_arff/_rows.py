@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeAlias
@@ -23,7 +24,13 @@ from plurilabel._dataset import Matrix
 from plurilabel._text import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
-from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
+from plurilabel.io._files import (
+    MOST_UNPACKED,
+    NUMBER_OR_NAN,
+    AnyPath,
+    FileFormatError,
+    most_unpacked,
+)
 from plurilabel.io._numbers import DecimalText, byte_classes
 
 CHUNK = 1 << 18  # bytes; a chunk needs about 20 times that while it is parsed
@@ -44,6 +51,8 @@ def read_rows(
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[tuple[Any, Any]] = []
     is_sparse: bool | None = None
+    n, limit = 0, most_unpacked(os.path.getsize(path))
+    made = int(columns.levels[columns.one_hot].sum())  # columns that are more than an attribute
     # whole lines: what readline adds completes the last one
     while chunk := stream.read(CHUNK) + stream.readline():
         if not chunk.endswith(b"\n"):
@@ -55,6 +64,8 @@ def read_rows(
         elif is_sparse:
             cells = _sparse_numbers(chunk, columns) or _sparse_numbers(_tidy(chunk), columns)
             cells = cells or _SlowRows(path, line, columns, encoding).sparse(chunk)
+            n += cells[3]
+            _check_room(path, n, int((columns.flip | columns.one_hot).sum()), limit)
             parts.append(columns.sparse(*cells))
         else:
             codes = None
@@ -63,6 +74,8 @@ def read_rows(
                 codes = _dense_numbers(_tidy(chunk), columns) if codes is None else codes
             if codes is None:
                 codes = _SlowRows(path, line, columns, encoding).dense(chunk)
+            n += len(codes)
+            _check_room(path, n, made, limit)
             parts.append(columns.dense(codes))
         line += chunk.count(b"\n")
     if not parts:
@@ -82,13 +95,22 @@ def read_rows(
     return matrices[0], matrices[1]
 
 
+def _check_room(path: AnyPath, n: int, width: int, limit: int) -> None:
+    """Refuse to make more columns from nominal attributes than the size of the file warrants."""
+    if 8 * n * width > limit:
+        problem = f"{n:,} rows so far would get {width:,} columns for the values of nominal "
+        problem += f"attributes, beyond {limit:,} bytes; leave some out with drop=, or set "
+        raise FileFormatError(path, None, f"{problem}another limit in {MOST_UNPACKED}")
+
+
 # the fast path --------------------------------------------------------------------------------
 
 
 def _tidy(chunk: bytes) -> bytes:
     """The same rows without blank lines and without blanks around the marks."""
     text = chunk.translate(_BLANKS)
-    for mark in (b",", b"\n", b"{", b"}", b" "):
+    # blanks first: what is around a mark then is one of them, and is gone at once
+    for mark in (b" ", b",", b"\n", b"{", b"}"):
         for loose in (mark + b" ", b" " + mark):
             while loose in text:
                 text = text.replace(loose, mark)

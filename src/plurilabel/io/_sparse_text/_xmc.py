@@ -8,6 +8,7 @@ from itertools import chain
 from plurilabel._dataset import Dataset
 from plurilabel._text import shortened
 from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
+from plurilabel.io._numbers import MOST_DIGITS
 from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, line_blocks, parse_rows
 from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
@@ -88,9 +89,10 @@ def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
     if len(words) != 3 or not all(word.isdigit() for word in words):
         shown = shortened(line.decode("utf-8", errors="replace").strip())
         raise FileFormatError(path, 1, f"{_HEADER_EXPECTED}, got {shown!r}")
-    n, d, q = map(int, words)
-    if max(d, q) > LARGEST_NUMBER + 1:
-        problem = f"expected up to {LARGEST_NUMBER + 1} features and labels, got {d} and {q}"
+    n, d, q = (int(word[:MOST_DIGITS]) for word in words)
+    if max(n, d, q) > LARGEST_NUMBER + 1 or max(map(len, words)) > MOST_DIGITS:
+        shown = shortened(line.decode("latin-1").strip())
+        problem = f"expected up to {LARGEST_NUMBER + 1} rows, features and labels, got {shown}"
         raise FileFormatError(path, 1, problem)
     return n, d, q
 

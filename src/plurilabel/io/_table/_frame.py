@@ -12,9 +12,18 @@ from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from plurilabel.io._files import FileFormatError, file_format, opened, plain_name
+from plurilabel._text import first_repeated
+from plurilabel.io._files import (
+    MOST_UNPACKED,
+    FileFormatError,
+    file_format,
+    most_unpacked,
+    opened,
+    plain_name,
+)
 
 PathLike = str | os.PathLike[str]
+MOST_COLUMNS = 100_000
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
 
 Record = tuple[int, list[str]]  # the line on which it starts, and its cells
@@ -42,16 +51,6 @@ def table_format(path: PathLike, given: str | None = None) -> str:
             f".csv, .tsv, .parquet and .jsonl, or format= one of {', '.join(FORMATS)}"
         )
     return str(kind)
-
-
-def first_repeated(names: Iterable[str]) -> str | None:
-    """The first name that was there before, None if all differ."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
 
 
 class CellError(ValueError):
@@ -146,6 +145,7 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
     if not first:
         raise FileFormatError(path, None, "expected a line with column names, got none")
     line, names = first[0]
+    _check_columns(path, line, len(names))
     names = Frame(pd.DataFrame(columns=names), path, head=line).frame.columns.tolist()
     # if the first row is longer than the header, pandas takes its first cells for an index
     _check_widths(path, len(names), first)
@@ -202,6 +202,13 @@ def _records(path: PathLike, sep: str, *, strict: bool = False) -> Iterator[Reco
             csv.field_size_limit(limit)
 
 
+def _check_columns(path: PathLike, line: int | None, n: int) -> None:
+    """Refuse a table that would take minutes: pandas and the encoders go column by column."""
+    if n > MOST_COLUMNS:
+        problem = f"expected at most {MOST_COLUMNS:,} columns in a table, got {n:,}; for more "
+        raise FileFormatError(path, line, f"{problem}features there are LIBSVM and XMC files")
+
+
 def _check_widths(path: PathLike, width: int, records: Iterable[Record]) -> None:
     for line, record in records:
         if len(record) != width:
@@ -226,7 +233,8 @@ def _not_utf8(path: PathLike) -> FileFormatError:
 
 
 def _read_json_lines(path: PathLike) -> Frame:
-    records, lines = [], []
+    records, lines, names = [], [], set[str]()
+    limit = most_unpacked(os.path.getsize(path))
     with opened(path) as stream:
         for line, content in enumerate(stream, 1):
             if not content.strip():
@@ -235,13 +243,19 @@ def _read_json_lines(path: PathLike) -> Frame:
                 record = json.loads(content, object_pairs_hook=_each_key_once)
             except UnicodeDecodeError:
                 raise _not_utf8(path) from None
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise FileFormatError(path, line, f"expected a JSON object, got {error}") from None
             if not isinstance(record, dict):
                 problem = f"expected a JSON object, got a {type(record).__name__}"
                 raise FileFormatError(path, line, problem)
             records.append(record)
             lines.append(line)
+            names.update(record)
+            _check_columns(path, line, len(names))
+            if 8 * len(records) * len(names) > limit:  # a table has every column in every row
+                problem = f"{len(records):,} rows so far have {len(names):,} different keys, "
+                problem += f"beyond {limit:,} bytes; {MOST_UNPACKED} may set another limit"
+                raise FileFormatError(path, line, problem)
     return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
 
 
@@ -253,9 +267,21 @@ def _each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_parquet(path: PathLike) -> Frame:
-    pd, arrow = table_module("pandas"), table_module("pyarrow")
+    pd, parquet = table_module("pandas"), table_module("pyarrow.parquet")
     with opened(path) as stream:
         try:
-            return Frame(pd.read_parquet(stream, engine="pyarrow"), path)
-        except arrow.ArrowInvalid as error:
-            raise FileFormatError(path, None, f"expected a Parquet file: {error}") from None
+            about = parquet.ParquetFile(stream).metadata
+            _check_columns(path, None, about.num_columns)
+            size = 8 * about.num_rows * max(about.num_columns, 1)
+            if size > (limit := most_unpacked(os.path.getsize(path))):
+                cells = f"{about.num_rows:,} rows of {about.num_columns:,} columns"
+                problem = f"it announces {cells}, beyond {limit:,} bytes; {MOST_UNPACKED} may"
+                raise FileFormatError(path, None, f"{problem} set another limit")
+            stream.seek(0)
+            frame = pd.read_parquet(stream, engine="pyarrow")
+        except FileFormatError:
+            raise
+        except Exception as error:  # damaged files lead pyarrow and pandas to all kinds of them
+            words = " ".join(str(error).split())[:200]
+            raise FileFormatError(path, None, f"expected a Parquet file: {words}") from None
+    return Frame(frame, path)

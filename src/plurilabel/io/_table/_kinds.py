@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import NO_YES, NUMBER
-from plurilabel.io._table._frame import CellError, first_repeated
+from plurilabel._text import NO_YES, NUMBER, first_repeated
+from plurilabel.io._table._frame import CellError
 
 NUMBERS = (Real, Decimal, np.bool_)
 MISSING = {"?", "na", "n/a", "nan", "null", "none"}  # among numbers
@@ -49,6 +50,8 @@ def as_floats(series: Any) -> NDArray[np.float64] | None:
     from pandas.api import types
 
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return np.asarray(series.to_numpy(), dtype=np.float64)
     if hasattr(series, "cat") or types.is_complex_dtype(dtype):
         return None
     if not (types.is_bool_dtype(dtype) or types.is_numeric_dtype(dtype)):
@@ -210,7 +213,10 @@ def numbers_of(series: Any, name: str, expected: str = "a number") -> NDArray[np
         if isinstance(cell, str) and is_no_yes:
             values[row] = NO_YES[cell.lower()]
         elif NUMBER.fullmatch(cell) if isinstance(cell, str) else _kind(cell) == "number":
-            values[row] = float(cell)
+            try:
+                values[row] = float(cell)
+            except OverflowError:  # a whole number of JSON, beyond the range
+                values[row] = math.inf if cell > 0 else -math.inf
         else:
             raise CellError(name, row, f"expected {expected}, got {shown(cell)}")
     return values
@@ -239,5 +245,8 @@ def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
         if not fits or not (is_array or all(isinstance(value, NUMBERS) for value in cell)):
             problem = f"expected a list of {length} numbers, got {shown(cell)}"
             raise CellError(name, row, problem)
-        X[:, row] = cell
+        try:
+            X[:, row] = cell
+        except (OverflowError, ValueError, TypeError):  # beyond the range, or lists in the list
+            raise CellError(name, row, f"expected {length} numbers, got {shown(cell)}") from None
     return dict(zip(names, X))

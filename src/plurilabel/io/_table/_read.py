@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -10,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 from scipy import sparse
 
 from plurilabel._dataset import Dataset, Matrix
-from plurilabel._text import listed
+from plurilabel._text import first_repeated, listed, similar
 from plurilabel.io._table._encoder import table_encoder
-from plurilabel.io._table._frame import first_repeated, open_frame
+from plurilabel.io._table._frame import open_frame
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
 
@@ -225,9 +224,8 @@ def _feature_columns(
 def _instead(column: str, columns: list[str]) -> str:
     if len(columns) == 1:
         return f"the table has only one, {columns[0]!r}; is sep= right?"
-    close = difflib.get_close_matches(column, columns, n=1)
-    if close:
-        return f"expected one of the table's, such as {close[0]!r}"
+    if (close := similar(column, columns)) is not None:
+        return f"expected one of the table's, such as {close!r}"
     shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
     return f"expected one of the table's {len(columns)}, {shown}"
 

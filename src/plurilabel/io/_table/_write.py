@@ -15,9 +15,10 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset
+from plurilabel._text import NUMBER, first_repeated
 from plurilabel.base import check_labels
 from plurilabel.io._files import write_atomic
-from plurilabel.io._table._frame import first_repeated, table_format, table_module
+from plurilabel.io._table._frame import table_format, table_module
 
 _CELLS_AT_ONCE = 1 << 18
 
@@ -28,9 +29,10 @@ def write_table(
     """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
-    :func:`read_table` gives back the same numbers, bit for bit. Split and citation have no place
-    in a table. A sparse X is written with all its zeros, a few rows at a time; for many features
-    :func:`write_xmc` and :func:`write_libsvm` are made. Needs pandas:
+    :func:`read_table` gives back the same numbers, bit for bit, and the same names: those that a
+    spreadsheet would take for formulas, such as ``=A1``, are written as they are. Split and
+    citation have no place in a table. A sparse X is written with all its zeros, a few rows at a
+    time; for many features :func:`write_xmc` and :func:`write_libsvm` are made. Needs pandas:
     ``pip install plurilabel[table]``.
 
     Parameters
@@ -119,7 +121,12 @@ def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) ->
 
 @contextmanager
 def frame_writer(
-    stream: BinaryIO, format: str, names: Sequence[str], schema: Callable[[Any], Any]
+    stream: BinaryIO,
+    format: str,
+    names: Sequence[str],
+    schema: Callable[[Any], Any],
+    *,
+    escape_formulas: bool = False,
 ) -> Iterator[Callable[[Any], object]]:
     """A function that appends data frames to a stream.
 
@@ -132,6 +139,10 @@ def frame_writer(
     schema : callable
         Takes pyarrow and returns the schema of a Parquet file: a single block of rows may not
         show what kind of lists a column holds.
+    escape_formulas : bool, default=False
+        Whether text in CSV that a spreadsheet would take for a formula, because it begins with
+        ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is not a number, gets a ``'``
+        before it. Without it, text is written as it is.
 
     Examples
     --------
@@ -157,12 +168,24 @@ def frame_writer(
         yield lambda frame: stream.writelines(_json_lines(frame))
     else:
         options: dict[str, Any] = {"sep": "\t" if format == "tsv" else ",", "lineterminator": "\n"}
+        if escape_formulas:
+            names = list(map(_no_formula, names))
         head = io.StringIO()
         csv.writer(head, delimiter=options["sep"], lineterminator="\n").writerow(names)
         stream.write(head.getvalue().encode())
-        yield lambda frame: stream.write(
-            frame.to_csv(header=False, index=False, **options).encode()
-        )
+
+        def write(frame: Any) -> object:
+            if escape_formulas:
+                frame = frame.map(_no_formula)
+            return stream.write(frame.to_csv(header=False, index=False, **options).encode())
+
+        yield write
+
+
+def _no_formula(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    is_text = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if is_text and not NUMBER.fullmatch(cell) else cell
 
 
 def _json_lines(frame: Any) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, places, values
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._chain._search import beam_search, sample_sets
@@ -149,6 +150,10 @@ class ClassifierChain(TransformationClassifier):
         "beam_width": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "order_": places("n_labels_", below="n_labels_"),
+        "estimators_": values("n_labels_"),
     }
 
     def __init__(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._compat import StrOptions, rows_of_params
+from plurilabel._fitted import Declared, places, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -109,6 +110,11 @@ class CalibratedLabelRanking(TransformationClassifier):
         **MANY_MODELS,
         "voting": [StrOptions({"hard", "soft"})],
         "quick": ["boolean"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "relevance_estimators_": values("n_labels_"),
+        "pairs_": places("n_pairs", 2, below="n_labels_"),
+        "estimators_": values("n_pairs"),
     }
 
     def __init__(

@@ -1,0 +1,58 @@
+"""Files as our own writers make them: what is mutated."""
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel import MLkNN, ThresholdClassifier
+from plurilabel.compare import make_learner
+from plurilabel.persistence import Model, save_model
+from plurilabel.thresholds import strategy_names
+from tests.persistence.learners import FORMS, fitted
+
+RNG = np.random.default_rng(0)
+X = (RNG.random((40, 5)) * (RNG.random((40, 5)) < 0.7)).round(3)
+Y = (RNG.random((40, 4)) < 0.4).astype(int)
+SPARSE = sparse.csr_array(X), sparse.csr_array(Y)
+
+# one of each kind of what a model file can hold: which is all that `make test` has time for
+FEW = {
+    "MLkNN(3)": SPARSE,
+    "BRkNN(3)": (X, Y),
+    "IBLRML(3)": SPARSE,
+    "DMLkNN(3)": SPARSE,
+    "RAkEL(LogisticRegression(), k=2)": SPARSE,
+    "PrunedSets(RidgeClassifier())": (X, Y),
+    "BinaryRelevance(SVC())": (X, Y),
+    "BinaryRelevance(SVC(probability=True))": SPARSE,
+    "LabelPowerset(SVC())": SPARSE,
+    "BinaryRelevance(KNeighborsClassifier())": (X, Y),
+    "BinaryRelevance(KNeighborsClassifier(algorithm='kd_tree', leaf_size=5))": (X, Y),
+    "BinaryRelevance(KNeighborsClassifier(weights='distance'))": SPARSE,
+    "KNeighborsClassifier(algorithm='brute')": (X, Y[:, 0]),
+    "KNeighborsClassifier(algorithm='ball_tree', leaf_size=5)": (X, Y),
+    "MLDecisionTree()": (X, Y),
+    "MLRandomForest(n_estimators=3)": SPARSE,
+    "BinaryRelevance(GradientBoostingClassifier(n_estimators=2))": (X, Y),
+    "LabelPowerset(GradientBoostingClassifier(n_estimators=2))": (X, Y),
+    "BinaryRelevance(HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2))": (X, Y),
+    "ClassifierChain(SGDClassifier())": SPARSE,
+    "AdaBoostMH(n_estimators=3)": (X, Y),
+    "RankSVM()": (X, Y),
+    "CML()": (X, Y),
+}
+
+
+def model_seeds(folder, *, all_learners=False):
+    """Model files, and rows to ask them about."""
+    np.save(folder / "rows.npy", X[:7] + 0.01)
+    learners = [fitted(text, *data) for text, data in FEW.items()]
+    learners += [ThresholdClassifier(MLkNN(3), "seen_sets", cv=2).fit(*SPARSE)]
+    if all_learners:
+        learners += [fitted(text, *data) for text in FORMS for data in ((X, Y), SPARSE)]
+        learners += [
+            ThresholdClassifier(make_learner("BinaryRelevance"), strategy, cv=2).fit(*SPARSE)
+            for strategy in strategy_names()
+        ]
+    for number, learner in enumerate(learners):
+        path = folder / f"seed{number:03}.skops"
+        save_model(path, Model(learner, list("abcd"), list("vwxyz")))

@@ -1,0 +1,152 @@
+"""What fitted objects declare about themselves, and what is found where it does not hold."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from plurilabel import MLkNN, RAkEL
+from plurilabel._fitted import (
+    check_fitted,
+    check_sparse,
+    count,
+    flag,
+    labels,
+    lists_of_places,
+    number,
+    numbers,
+    places,
+    values,
+)
+from plurilabel._roster import learners
+from plurilabel.base import MultiLabelClassifier
+from plurilabel.compare import make_learner
+
+X = np.arange(12.0).reshape(6, 2)
+Y = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]] * 2)
+
+
+class Toy:
+    _fitted = {"n_": count(), "a": numbers("n_", "k"), "b": places("k", below="n_", optional=True)}
+
+
+class Child(Toy):
+    _fitted = {
+        "c": (labels("k"), number()),
+        "d": flag(),
+        "e": values("k+1"),
+        "f": lists_of_places(None, below="k"),
+    }
+
+
+def a_child(**changes):
+    toy = Child()
+    vars(toy).update(
+        n_=2, a=np.ones((2, 3)), b=np.array([0, 1, 1]), c=(np.array([0, 1, 1]), 0.5), d=True,
+        e=list("vwxy"), f=[np.array([0, 2]), np.array([], int)],
+    )  # fmt: skip
+    vars(toy).update(changes)
+    return toy
+
+
+def test_what_holds_is_accepted():
+    check_fitted(a_child())
+    toy = a_child()
+    del toy.b
+    check_fitted(toy)
+    check_fitted(Child())  # not fitted
+    check_fitted(object())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("n_", 2.0, "must be a number, got a float"),
+        ("n_", True, "must be a number, got a bool"),
+        ("n_", -1, "must be at least 0, got -1"),
+        ("a", [[1.0]], "must be an array, got a list"),
+        ("a", np.ones((3, 3)), r"numbers in shape \(n_, k\) = \(2, 3\), got shape \(3, 3\)"),
+        ("a", np.ones(2), r"numbers in shape \(n_, k\), got shape \(2,\)"),
+        ("a", np.array([["x"] * 3] * 2), "numbers, got values of type <U1"),
+        ("a", np.full((2, 3), np.nan), "finite, got NaN or infinity"),
+        ("b", np.array([0, 1, 2]), "at least 0 and below 2, got 2"),
+        ("b", np.array([0, -1, 0]), "at least 0 and below 2, got -1"),
+        ("b", np.array([0.0, 1, 1]), "whole numbers, got values of type float64"),
+        ("c", (np.array([0, 1, 1]),), "must have 2 entries"),
+        ("c", (np.array([0, 1, 2]), 0.5), "must be 0 and 1, got other numbers"),
+        ("c", (np.array([0, 1, 1]), np.inf), "must be finite, got inf"),
+        ("d", 1, "must be True or False, got a int"),
+        ("e", list("vwx"), r"values in shape \(k\+1\) = \(4,\), got shape \(3,\)"),
+        ("e", None, "must be a list, got None"),
+        ("f", [np.array([3])], "at least 0 and below 3, got 3"),
+    ],
+)
+def test_what_does_not_hold_is_said(name, value, why):
+    with pytest.raises(ValueError, match=f"^{name} of a Child .*{why}"):
+        check_fitted(a_child(**{name: value}))
+
+
+def test_what_is_missing_is_said():
+    toy = a_child()
+    del toy.e
+    with pytest.raises(ValueError, match="e of a Child is missing"):
+        check_fitted(toy)
+
+
+def test_learners_declare_what_they_hold():
+    learner = MLkNN(2).fit(X, Y)
+    learner.graph_[1][3, 1] = 6
+    with pytest.raises(ValueError, match="graph_ of a MLkNN must be at least 0 and below 6"):
+        check_fitted(learner)
+    learner = RAkEL(make_learner("RidgeClassifier"), k=2).fit(X, Y)
+    learner.labelsets_[1][0] = 3
+    with pytest.raises(ValueError, match="labelsets_ of a RAkEL must be .* below 3, got 3"):
+        check_fitted(learner)
+
+
+@pytest.mark.parametrize("name", learners())
+def test_every_learner_declares_something_of_its_own(name):
+    declared = {}
+    for cls in type(make_learner(name)).__mro__:
+        declared |= vars(cls).get("_fitted", {})
+    assert declared.keys() > MultiLabelClassifier._fitted.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("indices", np.array([0, 1, 9], np.int32)),
+        ("indices", np.array([0, 1, -1], np.int32)),
+        ("indices", np.array([0.0, 1, 2])),
+        ("indices", np.array([[0, 1, 2]], np.int32)),
+        ("indices", [0, 1, 2]),
+        ("indptr", np.array([0, 3, 1, 3], np.int32)),
+        ("indptr", np.array([1, 2, 3, 3], np.int32)),
+        ("indptr", np.array([0, 1, 2, 9], np.int32)),
+        ("indptr", np.array([0, 1, 3], np.int32)),
+        ("indptr", np.array([0, -(2**31), 2, 0], np.int32)),
+        ("indptr", np.array([0, 3, 2, 0], np.int32)),
+        ("data", np.ones(2)),
+        ("data", np.array(["x", "y", "z"])),
+        ("_shape", (3,)),
+        ("_shape", (3, -1)),
+        ("_shape", (3, 2)),
+        ("_shape", [3, 3]),
+        ("_format", "coo"),
+        ("format", "coo"),
+    ],
+)
+def test_sparse_matrices_that_lead_nowhere(name, value):
+    matrix = sparse.csr_array(np.eye(3))
+    check_sparse(matrix)
+    vars(matrix)[name] = value
+    with pytest.raises(ValueError):
+        check_sparse(matrix)
+
+
+def test_other_sparse_formats_are_refused_and_their_memory_is_not_believed():
+    with pytest.raises(ValueError, match="CSR or CSC, got a coo_array"):
+        check_sparse(sparse.coo_array(np.eye(2)))
+    matrix = sparse.csr_array((np.ones(2), [1, 0], [0, 2]), shape=(1, 2))
+    matrix._has_sorted_indices = True
+    check_sparse(matrix)
+    assert not matrix.has_sorted_indices
