@@ -150,10 +150,10 @@ def check_fitted(part: Any) -> None:
     sizes: dict[str, int] = {}
     for name, what in declared.items():
         every = what if isinstance(what, tuple) and not isinstance(what, Fitted) else (what,)
-        if name not in held:
-            if not every[0].optional:
-                raise ValueError(f"{name} of a {type(part).__name__} is missing")
+        if held.get(name) is None and every[0].optional:
             continue
+        if name not in held:
+            raise ValueError(f"{name} of a {type(part).__name__} is missing")
         entries = held[name] if every[0] is not what else (held[name],)
         if not isinstance(entries, tuple | list) or len(entries) != len(every):
             raise ValueError(f"{name} of a {type(part).__name__} must have {len(every)} entries")

@@ -334,7 +334,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
         "n_labels_": count(),
-        "classes_": values("n_labels_"),
+        "classes_": values(None),  # 0 and 1 for a single label, one for each label otherwise
         "label_names_": values("n_labels_"),
         "single_output_": flag(),
         "sparse_output_": flag(),

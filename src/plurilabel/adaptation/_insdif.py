@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, number, numbers, places
 from plurilabel.base import LabelMatrix, ScoringClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -93,6 +94,14 @@ class INSDIF(ScoringClassifier):
         ],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "scale_": number(),
+        "prototypes_": numbers(None, "n_features_in_"),
+        "medoids_": places("m", below=None),
+        "medoid_instances_": numbers("m", "n_features_in_"),
+        "coef_": numbers("n_labels_", "m"),
+        "constant_": numbers("n_labels_"),
     }
 
     def __init__(self, n_medoids: float = 0.2, *, max_iter: int = 100, random_state: Any = None):

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
 from plurilabel.lazy._counts import label_shares, nearness
@@ -92,6 +93,10 @@ class MrkNN(LazyClassifier):
         "power": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "relevance_": numbers("n", "n_labels_"),
+        "centers_": numbers("n_labels_", "n_features_in_"),
     }
 
     def __init__(
