@@ -27,6 +27,7 @@ FAMILIES = {
     "adaptation": "Adapted learners",
     "boosting": "Boosting",
     "neural": "Neural networks",
+    "mixtures": "Mixtures of words",
 }
 FACTS = {
     "use": "use it for",
