@@ -28,6 +28,7 @@ FAMILIES = {
     "boosting": "Boosting",
     "neural": "Neural networks",
     "mixtures": "Mixtures of words",
+    "rules": "Rules",
 }
 FACTS = {
     "use": "use it for",
