@@ -172,7 +172,7 @@ class WordMixture(ScoringClassifier):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """The log of theta (q + 1, V), dense: the words of each label and, last, of no label."""
+        """The log of theta, dense, with the words of each label and, last, of no label."""
         return np.log(self._theta()(np.arange(self.feature_count_.shape[1])))
 
     def _theta(self) -> Callable[[NDArray[np.intp]], Floats]:

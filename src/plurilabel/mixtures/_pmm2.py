@@ -67,8 +67,8 @@ class PMM2(PMM1):
 
     Notes
     -----
-    The double sum is sum_l w_l theta_l with w_l = 2 sum_m gamma_lm / |Y|^2, so that a set still
-    costs a term for each label, not for each pair. theta and gamma are updated together; the
+    The double sum is ``sum_l w_l theta_l`` with ``w_l = 2 sum_m gamma_lm / |Y|^2``, so that a set
+    still costs a term for each label, not for each pair. theta and gamma are updated together; the
     paper updates them in turn. Either never lowers the objective. Scores, departures and costs
     are those of :class:`PMM1`; the pairs take q x q numbers.
 
