@@ -21,6 +21,8 @@ MEASURES = (
 LEARNERS = {
     "naive Bayes per label": "BinaryRelevance(MultinomialNB())",
     "naive Bayes per label, never empty": "BinaryRelevance(MultinomialNB(), nonempty=True)",
+    "linear SVM per label, never empty": "BinaryRelevance(LinearSVC(random_state=0), "
+    "nonempty=True)",
     "PMM1": "PMM1()",
     "PMM1, P(Y) of sets": "PMM1(set_prior='sets')",
     "PMM1, P(Y) of sets, exact up to 3 labels": "PMM1(set_prior='sets', search='exact', "
@@ -67,7 +69,8 @@ the four collections, `LabelSetMixture` on all four. With the frequencies of lab
 PMM1 and PMM2 are higher on all four too. Much of that is because they never predict an empty set:
 naive Bayes that never does is as good on Slashdot. Its ranking of the labels, by average
 precision, is the best on two collections. Trying sets one by one instead of growing them gains
-about .015 of F1 on TMC2007-500, and nothing elsewhere.
+about .015 of F1 on TMC2007-500, and nothing elsewhere. A linear SVM per label (C=1), never empty,
+is far better on Medical; on the other three `LabelSetMixture` has the higher F1.
 
 """
 
