@@ -70,7 +70,9 @@ PMM1 and PMM2 are higher on all four too. Much of that is because they never pre
 naive Bayes that never does is as good on Slashdot. Its ranking of the labels, by average
 precision, is the best on two collections. Trying sets one by one instead of growing them gains
 about .015 of F1 on TMC2007-500, and nothing elsewhere. A linear SVM per label (C=1), never empty,
-is far better on Medical; on the other three `LabelSetMixture` has the higher F1.
+is far better on Medical; on the other three PMM1 or `LabelSetMixture` has the higher F1. Defaults
+were not chosen by these figures: `alpha` by cross-validation on the training parts, all else as in
+the papers.
 
 """
 

@@ -26,7 +26,7 @@ class LabelSetMixture(WordMixture):
 
     Parameters
     ----------
-    alpha : float, default=0.2
+    alpha : float, default=0.1
         Occurrences of each word that are added for each component, as in
         :class:`sklearn.naive_bayes.MultinomialNB`. At least 1e-10.
     set_prior : {"sets", "labels", "uniform"}, default="sets"
@@ -82,9 +82,10 @@ class LabelSetMixture(WordMixture):
     predicted only if there were some in training.
 
     *alpha.* With 1, as naive Bayes has it, the prior of a rare label outweighs its few words and
-    the background takes over: on Medical (333 documents, 1,449 words) F1 is .33 with 1 and .64
-    with 0.2. With more documents for each label more smoothing helps: on Slashdot F1 is .53 with
-    1 and .50 with 0.2. It is worth a search.
+    the background takes over. F1 by 3-fold cross-validation on the training parts, with 0.05,
+    0.1, 0.2, 0.5 and 1: Medical (333 documents, 1,449 words) .602, .615, .486, .371, .253;
+    Slashdot .482, .497, .515, .552, .549; 20 Newsgroups and TMC2007-500 within .005 of each
+    other. The default has the highest mean; a search for it pays.
 
     *Scores, costs.* As for :class:`PMM1`.
 
@@ -108,18 +109,18 @@ class LabelSetMixture(WordMixture):
            [1, 1]])
     >>> print(learner.explain(new, feature_names=words.get_feature_names_out())[1])
     word  count  label0  label1  (no label)
-    goal      1    0.77    0.08        0.15
-    team      1    0.65    0.13        0.23
-    vote      1    0.08    0.77        0.15
-    law       1    0.13    0.65        0.23
-    the       1    0.18    0.18        0.64
-    all       5    0.36    0.36        0.28
+    goal      1    0.87    0.04        0.08
+    team      1    0.79    0.08        0.13
+    vote      1    0.04    0.87        0.08
+    law       1    0.08    0.79        0.13
+    the       1    0.13    0.13        0.73
+    all       5    0.38    0.38        0.23
     """
 
     def __init__(
         self,
         *,
-        alpha: float = 0.2,
+        alpha: float = 0.1,
         set_prior: str = "sets",
         search: str = "greedy",
         max_labels: int | None = None,
