@@ -6,6 +6,9 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from sklearn.utils import get_tags
+
 from plurilabel._roster import learners as roster
 from plurilabel.compare import make_learner
 
@@ -49,6 +52,8 @@ FEWER = {
     "AdaBoostMR": "n_estimators=10",
     "ADTBoostMH": "n_estimators=10",
     "BPMLL": "max_iter=5",
+    "LabelSetMixture": "tol=1e-3",
+    "PMM2": "tol=1e-3",
 }
 """Parameters with which a learner takes seconds; the others have their defaults."""
 
@@ -68,6 +73,10 @@ class Entry:
         if "random_state" in learner.get_params():
             learner.set_params(random_state=0)
         return learner
+
+    def suited(self, X: Any) -> Any:
+        """X, positive for learners of counts."""
+        return np.exp(X) if get_tags(self.build()).input_tags.positive_only else X
 
 
 def learners() -> dict[str, Entry]:

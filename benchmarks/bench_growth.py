@@ -43,7 +43,7 @@ def run(quick: bool = False) -> list[Row]:
 def warm_up(entry: Entry) -> None:
     """Load what loads late."""
     X, Y = generated(200, 10, 5)
-    entry.build().fit(X, Y).predict(X)
+    entry.build().fit(entry.suited(X), Y).predict(entry.suited(X))
 
 
 def grow(name: str, entry: Entry, axis: str, quick: bool) -> list[Row]:
@@ -53,6 +53,7 @@ def grow(name: str, entry: Entry, axis: str, quick: bool) -> list[Row]:
     for size in sizes:
         at = {**BASE, **({"n": 200} if quick else {}), axis: size}
         X, Y = generated(at["n"] + 1_000, at["d"], at["q"])
+        X = entry.suited(X)
         train, new = slice(at["n"]), X[at["n"] :]
         turns = [
             once(entry, at["k"], X[train], Y[train], new) for _ in range(1 if quick else TURNS)

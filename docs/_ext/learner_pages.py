@@ -27,6 +27,8 @@ FAMILIES = {
     "adaptation": "Adapted learners",
     "boosting": "Boosting",
     "neural": "Neural networks",
+    "mixtures": "Mixtures of words",
+    "rules": "Rules",
 }
 FACTS = {
     "use": "use it for",

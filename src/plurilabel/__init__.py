@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from plurilabel.adaptation import *  # noqa: F403
     from plurilabel.boosting import *  # noqa: F403
     from plurilabel.lazy import *  # noqa: F403
+    from plurilabel.mixtures import *  # noqa: F403
     from plurilabel.neural import *  # noqa: F403
+    from plurilabel.rules import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
 

@@ -71,7 +71,7 @@ def check_multilabel(
 
 def check_sparse_labels(estimator: BaseEstimator) -> None:
     """Sparse Y, array or matrix, gives the same scores as dense Y; predictions become CSR."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     dense = _fitted(estimator, X, Y)
     for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array):
         fitted = _fitted(estimator, X, kind(Y))
@@ -85,7 +85,7 @@ def check_sparse_labels(estimator: BaseEstimator) -> None:
 
 def check_label_types(estimator: BaseEstimator) -> None:
     """Labels as bool, int8, int64, float or nested lists are the same labels."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     wanted = label_scores(_fitted(estimator, X, Y), X)
     for form in (Y.astype(bool), Y.astype(np.int8), Y.astype(float), Y.tolist()):
         assert_array_equal(label_scores(_fitted(estimator, X, form), X), wanted)
@@ -95,7 +95,7 @@ def check_label_names(estimator: BaseEstimator) -> None:
     """The columns of a data frame become ``label_names_``, in their order."""
     import pandas as pd
 
-    X, Y = _data()
+    X, Y = _data(estimator)
     names = [f"tag {j}" for j in range(Y.shape[1])][::-1]
     fitted = _fitted(estimator, pd.DataFrame(X).add_prefix("x"), pd.DataFrame(Y, columns=names))
     assert list(fitted.label_names_) == names, f"label_names_ is {list(fitted.label_names_)}"
@@ -111,7 +111,7 @@ def check_column_order(estimator: BaseEstimator) -> None:
     """Column l of the scores is about label l: it ranks the rows with l above the others."""
     if get_tags(estimator).classifier_tags.poor_score:
         return
-    X, Y = _data()
+    X, Y = _data(estimator)
     scores = label_scores(_fitted(estimator, X, Y), X)
     assert scores.shape == Y.shape, f"scores have shape {scores.shape}, Y has {Y.shape}"
     centred = scores - scores.mean(axis=0)
@@ -122,7 +122,7 @@ def check_column_order(estimator: BaseEstimator) -> None:
 
 def check_constant_labels(estimator: BaseEstimator) -> None:
     """A label never present is never predicted, one always present always is."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     Y[:, 0], Y[:, 2] = 0, 1
     fitted = _fitted(estimator, X, Y)
     assert np.isfinite(label_scores(fitted, X)).all(), "scores of constant labels are not finite"
@@ -133,7 +133,7 @@ def check_constant_labels(estimator: BaseEstimator) -> None:
 
 def check_empty_label_sets(estimator: BaseEstimator) -> None:
     """Rows without labels are learned like others; if no row has a label, none is predicted."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     Y[::3] = 0
     fitted = _fitted(estimator, X, Y)
     assert np.isfinite(label_scores(fitted, X)).all()
@@ -148,7 +148,7 @@ def check_empty_label_sets(estimator: BaseEstimator) -> None:
 
 def check_one_label(estimator: BaseEstimator) -> None:
     """A matrix with one column is one label, not a 1-D y."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y[:, :1])
     assert label_scores(fitted, X).shape == (len(X), 1)
     assert fitted.predict(X).shape == (len(X), 1)
@@ -156,7 +156,7 @@ def check_one_label(estimator: BaseEstimator) -> None:
 
 def check_row_order(estimator: BaseEstimator) -> None:
     """Scores of a row depend neither on the rows asked with it nor on the order of training."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     order = np.random.default_rng(7).permutation(len(X))
     fitted = _fitted(estimator, X, Y)
     scores, predicted = label_scores(fitted, X), fitted.predict(X)
@@ -171,7 +171,7 @@ def check_row_order(estimator: BaseEstimator) -> None:
 
 def check_n_jobs(estimator: BaseEstimator) -> None:
     """Every ``n_jobs`` gives the same scores."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     keys = [key for key in estimator.get_params() if key.split("__")[-1] == "n_jobs"]
     if not keys:
         return
@@ -186,7 +186,7 @@ def check_n_jobs(estimator: BaseEstimator) -> None:
 
 def check_clone_and_pickle(estimator: BaseEstimator) -> None:
     """A clone learns the same; a pickled learner answers the same, names included."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     again = _fitted(fitted, X, Y)
     loaded = pickle.loads(pickle.dumps(fitted))
@@ -198,7 +198,7 @@ def check_clone_and_pickle(estimator: BaseEstimator) -> None:
 
 def check_inputs_unchanged(estimator: BaseEstimator) -> None:
     """Neither X nor Y is changed, dense or sparse; read-only arrays are fine."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     forms: list[tuple[Any, Any]] = [(X, Y), (X, sparse.csr_array(Y))]
     if get_tags(estimator).input_tags.sparse:
         forms.append((sparse.csr_array(np.where(X > 0.5, X, 0)), sparse.csr_array(Y)))
@@ -216,7 +216,7 @@ def check_inputs_unchanged(estimator: BaseEstimator) -> None:
 
 def check_bad_labels(estimator: BaseEstimator) -> None:
     """Values other than 0 and 1, NaN, and a wrong number of rows raise errors that name them."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     for wrong, word in ((2.0, "2"), (np.nan, "NaN"), (-1.0, "-1")):
         bad = Y.astype(float)
         bad[3, 1] = wrong
@@ -264,7 +264,7 @@ def check_failed_fit(estimator: BaseEstimator) -> None:
 
 def check_cut(estimator: BaseEstimator) -> None:
     """Labels are predicted if their score is strictly above the cut: 0.5, or 0 for decisions."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     cut = 0.5 if hasattr(fitted, "predict_proba") else 0.0
     assert_array_equal(fitted.predict(X), label_scores(fitted, X) > cut)
@@ -278,12 +278,12 @@ MULTILABEL_CHECKS: tuple[Check, ...] = tuple(
 """The checks in the order in which :func:`check_multilabel` runs them: that of this file."""
 
 
-def _data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _data(estimator: BaseEstimator) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """60 rows in general position; four learnable labels of different frequency."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     Y = (X + 0.1 * rng.normal(size=X.shape) > np.array([0.0, 0.5, -0.5, 0.2])).astype(np.int64)
-    return X, Y
+    return np.exp(X) if get_tags(estimator).input_tags.positive_only else X, Y
 
 
 def _fitted(estimator: BaseEstimator, X: Any, Y: Any) -> Any:

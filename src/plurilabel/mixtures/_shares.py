@@ -1,0 +1,57 @@
+"""Why these labels: which label each word of a document comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class WordShares:
+    """Where the words of one document come from, given its predicted labels.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The words of the document, in the order of the features.
+    counts : array of shape (w,)
+        How often each occurs.
+    sources : tuple of str
+        The predicted labels and, if words can come from it, ``"(no label)"``.
+    shares : array of shape (w, s)
+        The probability that a word comes from each source; rows sum to one.
+    """
+
+    words: tuple[str, ...]
+    counts: NDArray[np.float64]
+    sources: tuple[str, ...]
+    shares: NDArray[np.float64]
+
+    def __getitem__(self, source: str | int) -> dict[str, float]:
+        """The share of one source in each word, the largest first."""
+        j = self.sources.index(source) if isinstance(source, str) else source
+        order = np.lexsort((-self.counts, -self.shares[:, j]))
+        return {self.words[i]: float(self.shares[i, j]) for i in order}
+
+    def totals(self) -> dict[str, float]:
+        """The part of the document's words that comes from each source; they sum to one."""
+        weight = self.counts.sum()
+        part = self.counts @ self.shares / (weight if weight > 0 else 1.0)
+        return dict(zip(self.sources, part.tolist()))
+
+    def __str__(self) -> str:
+        if not self.words:
+            return f"no known words: {', '.join(self.sources)}"
+        width = max(len("word"), *(len(word) for word in self.words))
+        columns = [max(len(source), 5) for source in self.sources]
+        head = "  ".join(f"{s:>{c}}" for s, c in zip(self.sources, columns))
+        lines = [f"{'word':{width}}  count  {head}"]
+        # by source, the words that are surest to come from it first
+        own = self.shares.argmax(axis=1)
+        for i in np.lexsort((-self.shares.max(axis=1), own)):
+            row = "  ".join(f"{p:{c}.2f}" for p, c in zip(self.shares[i], columns))
+            lines.append(f"{self.words[i]:{width}}  {self.counts[i]:5g}  {row}")
+        row = "  ".join(f"{p:{c}.2f}" for p, c in zip(self.totals().values(), columns))
+        return "\n".join([*lines, f"{'all':{width}}  {self.counts.sum():5g}  {row}"])

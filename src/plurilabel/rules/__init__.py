@@ -1,0 +1,17 @@
+"""Rules by association: conditions, and the labels that follow from them."""
+
+from plurilabel._public import publish
+from plurilabel._roster import Learner
+from plurilabel.rules._measures import any_label, label_weight, top_label
+from plurilabel.rules._mmac import MMAC
+from plurilabel.rules._rule import LabelRule
+
+__all__ = ["MMAC", "LabelRule", "any_label", "label_weight", "top_label"]
+
+ROSTER = {
+    "MMAC": Learner(
+        {"MMAC()": {}, "MMAC(n_bins=12, min_support=2, max_length=1, voting='all')": {}}
+    ),
+}
+
+publish(globals())
