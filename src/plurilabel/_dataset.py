@@ -23,7 +23,8 @@ class Dataset:
     ----------
     X : ndarray or csr_array of shape (n, d)
         Features as numbers, float64; NaN where a value is missing. For bags of instances:
-        shape (n, instances, d). For a table that is not encoded yet: a data frame.
+        a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
+        encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
         0/1 labels, int64; sparse where the source is.
     feature_names, label_names : sequence of str
