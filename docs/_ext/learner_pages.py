@@ -27,6 +27,7 @@ FAMILIES = {
     "adaptation": "Adapted learners",
     "boosting": "Boosting",
     "neural": "Neural networks",
+    "bags": "Bags of instances",
 }
 FACTS = {
     "use": "use it for",

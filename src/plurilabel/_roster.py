@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-PACKAGES = ("lazy", "transformation", "adaptation", "boosting", "neural")
+PACKAGES = ("lazy", "transformation", "adaptation", "boosting", "neural", "bags")
 
 
 @dataclass(frozen=True)
