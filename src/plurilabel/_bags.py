@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -306,6 +306,8 @@ def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
         return bags.reshape(n * m, d), np.arange(0, n * m + 1, m)
     if sparse.issparse(bags):
         raise ValueError("a sparse matrix of instances needs offsets")
+    if not isinstance(bags, np.ndarray | Iterable) or isinstance(bags, str):
+        raise TypeError(f"bags must be a sequence of matrices or an array, got {bags!r}")
     parts: list[Any] = []
     for i, bag in enumerate(bags):
         part = bag if sparse.issparse(bag) else np.asarray(bag)

@@ -168,7 +168,12 @@ def test_bad_names_frames_and_keys():
         Bags.from_frame(pd.DataFrame({"bag": [1, None], "x": [1, 2]}), "bag")
     with pytest.raises(ValueError, match="rows and columns beside 'bag'"):
         Bags.from_frame(frame[["bag"]], "bag")
+    for wrong in (None, 5, "bags"):
+        with pytest.raises(TypeError, match="bags must be a sequence of matrices"):
+            Bags(wrong)
     bags = Bags([[[1.0]]])
+    with pytest.raises(ValueError, match="Found 0 bags .* required by BagsToRows"):
+        BagsToRows().fit(bags).transform(bags[:0])
     for key in (1, [1], (0, 0), [[0]]):
         with pytest.raises(IndexError):
             bags[key]

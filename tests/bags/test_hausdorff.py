@@ -78,7 +78,7 @@ def test_rows_are_bags_of_one_instance():
         assert_allclose(hausdorff_distances(X, kind=kind), cdist(X, X), atol=1e-7)
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("scale", [1e-250, 1e250])
 def test_huge_and_tiny_values(scale):
     A = random_bags(8)
     found = hausdorff_distances(A.with_instances(A.instances * scale))

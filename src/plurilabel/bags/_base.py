@@ -19,6 +19,11 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
     if not is_bags(X):
         return None
     bags = X if isinstance(X, Bags) else Bags(X)
+    if len(bags) == 0:
+        raise ValueError(
+            f"Found 0 bags (0 sample(s)) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}."
+        )
     return validate_data(estimator, bags, reset=reset, skip_check_array=True)
 
 

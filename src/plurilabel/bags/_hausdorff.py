@@ -68,24 +68,37 @@ def hausdorff_distances(
     B = A if itself else as_bags(B)
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"A has {A.shape[1]} features, but B has {B.shape[1]}")
-    a, b = _points(A, B)
-    there = _directed(A, a, B, b, kind, n_jobs)  # (n, m)
+    a, b, unit = _points(A, B)
+    there = unit * _directed(A, a, B, b, kind, n_jobs)  # (n, m)
     if kind == "min":
         return there
-    back = there.T if itself else _directed(B, b, A, a, kind, n_jobs).T
+    back = there.T if itself else unit * _directed(B, b, A, a, kind, n_jobs).T
     if kind == "max":
         return np.maximum(there, back)
     return (there + back) / (A.sizes[:, None] + B.sizes)
 
 
-def _points(A: Bags, B: Bags) -> tuple[Any, Any]:
-    """Instances of both, dense ones around the mean of B's: less is lost when norms cancel."""
-    if sparse.issparse(A.instances) or sparse.issparse(B.instances):
-        a, b = (sparse.csr_array(bags.instances, dtype=np.float64) for bags in (A, B))
-        return a, (a if A is B else b)
-    b = np.asarray(B.instances, dtype=np.float64)
-    center = b.mean(axis=0)
-    return np.asarray(A.instances, dtype=np.float64) - center, b - center
+def _points(A: Bags, B: Bags) -> tuple[Any, Any, float]:
+    """Instances of both, in a unit in which squares neither overflow nor vanish.
+
+    Dense ones are moved to the mean of B's: less is lost when norms cancel.
+    """
+    thin = sparse.issparse(A.instances) or sparse.issparse(B.instances)
+    points = [
+        sparse.csr_array(bags.instances, dtype=np.float64)
+        if thin
+        else np.asarray(bags.instances, dtype=np.float64)
+        for bags in (A, B)
+    ]
+    largest = max(float(abs(one).max()) for one in points)
+    unit = 1.0
+    if largest > 0 and not 1e-100 < largest < 1e100:
+        unit = 2.0 ** np.floor(np.log2(largest))  # a power of two, which does not round
+        points = [one / unit for one in points]
+    if not thin:
+        center = points[1].mean(axis=0)
+        points = [one - center for one in points]
+    return points[0], points[1], unit
 
 
 def _directed(

@@ -80,6 +80,11 @@ def _cell(text: str, place: int, name: str, path: AnyPath, line: int) -> tuple[i
     sparse_row = text.startswith("{")
     position, cell = int(sparse_row), -1
     while position < len(text):
+        if cell == place - 1 and not sparse_row and text[position] in "'\"":
+            # the usual case, much faster than a pattern: no quote inside the quotes
+            end = text.find(text[position], position + 1)
+            if end > 0 and text[end - 1] != "\\":
+                return position, end + 1
         match = (PAIR if sparse_row else CELL).match(text, position)
         if match is None:
             break
