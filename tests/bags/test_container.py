@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel import BinaryRelevance, metrics
+from plurilabel import BinaryRelevance, io, metrics
 from plurilabel._bags import as_bags, is_bags
 from plurilabel.bags import Bags, BagsToRows, MIMLkNN, OnInstances
 from plurilabel.datasets import Dataset
@@ -116,7 +116,10 @@ def test_splitters_pipelines_and_searches():
     assert search.best_params_ == {"bagstorows__kinds": "extremes"}
     search = GridSearchCV(MIMLkNN(), {"n_neighbors": [3, 5]}, cv=3, scoring=scorer)
     assert search.fit(X, Y).best_score_ > 0.8
-    assert Dataset(X, Y).X is X
+    data = Dataset(X, Y)
+    assert data.X is X and data.has_bags and not Dataset(Y, Y).has_bags
+    with pytest.raises(ValueError, match="got bags of instances"):
+        io.write_libsvm("bags.svm", data)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     C : float, default=1.0
         Cost of the support vector machines.
     gamma : {"scale"} or float, default="scale"
-        Of the kernel exp(-gamma |z - z'|^2). "scale" is 1 / (k var(z)), as in
+        Of the kernel ``exp(-gamma |z - z'|^2)``. "scale" is 1 / (k var(z)), as in
         :class:`sklearn.svm.SVC`.
     t_criterion : bool, default=True
         Whether a bag has the label with the highest score if no score is positive.
