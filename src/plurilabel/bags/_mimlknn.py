@@ -16,8 +16,8 @@ from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 from plurilabel.base import LabelMatrix, ScoringClassifier
 
-_AT_ONCE = 2**26
-"""Distances between bags that are kept at a time: half a gigabyte."""
+_AT_ONCE = 2**24
+"""Distances between bags that are kept at a time: an eighth of a gigabyte, and copies."""
 
 
 class MIMLkNN(BagClassifier, ScoringClassifier):
