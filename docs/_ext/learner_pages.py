@@ -29,6 +29,7 @@ FAMILIES = {
     "neural": "Neural networks",
     "mixtures": "Mixtures of words",
     "rules": "Rules",
+    "bags": "Bags of instances",
 }
 FACTS = {
     "use": "use it for",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         thresholds as thresholds,
     )
     from plurilabel.adaptation import *  # noqa: F403
+    from plurilabel.bags import *  # noqa: F403
     from plurilabel.boosting import *  # noqa: F403
     from plurilabel.lazy import *  # noqa: F403
     from plurilabel.mixtures import *  # noqa: F403

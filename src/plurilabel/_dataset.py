@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._bags import Bags
 from plurilabel.base import NumberedNames, default_feature_names, default_label_names
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -23,7 +24,8 @@ class Dataset:
     ----------
     X : ndarray or csr_array of shape (n, d)
         Features as numbers, float64; NaN where a value is missing. For bags of instances:
-        shape (n, instances, d). For a table that is not encoded yet: a data frame.
+        a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
+        encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
         0/1 labels, int64; sparse where the source is.
     feature_names, label_names : sequence of str
@@ -75,6 +77,11 @@ class Dataset:
                 raise ValueError(f"{what} has {len(names)} entries for {size} columns")
         if self.label_parents is not None and len(self.label_parents) != q:
             raise ValueError(f"label_parents has {len(self.label_parents)} entries for {q} labels")
+
+    @property
+    def has_bags(self) -> bool:
+        """Whether X consists of bags of instances."""
+        return isinstance(self.X, Bags) or self.X.ndim != 2
 
     def __repr__(self) -> str:
         title = f"Dataset {self.name!r}" if self.name else "Dataset"

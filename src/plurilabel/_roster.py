@@ -13,7 +13,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-PACKAGES = ("lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules")
+PACKAGES = (
+    "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ PUBLISHED = {
     "delicious": (16105, 12920, 3185, 500, 983, 19.020, 0.019, 15806),
     "20ng": (19300, 12933, 6367, 1006, 20, 1.029, 0.051, 55),
     "tmc2007-500": (28596, 21519, 7077, 500, 22, 2.158, 0.098, 1341),
+    "miml-text": (2000, None, None, 243, 7, 1.154, 0.165, 25),
 }
 NOMINAL = {"flags", "foodtruck", "genbase"}
 SPARSE = {"medical", "slashdot", "reuters-k500", "bibtex", "delicious", "20ng", "tmc2007-500"}

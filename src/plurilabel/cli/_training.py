@@ -124,8 +124,11 @@ class Training:
     def read(self) -> None:
         """Read the data, say what they are, and split them."""
         self.data = data = find(self.source, encode=False, **self.reading)
-        if data.X.ndim != 2:
-            raise ValueError(f"{self.source} holds bags of instances, which no learner here takes")
+        if data.has_bags:
+            raise ValueError(
+                f"{self.source} holds bags of instances, which are learned in Python only: "
+                "see plurilabel.bags"
+            )
         self.is_table = hasattr(data.X, "iloc")
         n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
         self.say(

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from plurilabel._bags import Bags
 from plurilabel._compat import versions
 from plurilabel.compare._given import (
     Split,
@@ -363,6 +364,10 @@ def _add_to(total: Any, value: Any) -> None:
         total.update(f"csr {rows.shape}".encode())
         for part in (rows.data, rows.indices, rows.indptr):
             _add_to(total, part)
+    elif isinstance(value, Bags):
+        total.update(b"bags")
+        _add_to(total, value.instances)
+        _add_to(total, value.offsets)
     elif hasattr(value, "iloc"):
         from pandas.util import hash_pandas_object
 

@@ -115,7 +115,7 @@ def _rows(X: Any, rows: Any) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     picked = X[rows]
-    return picked if sparse.issparse(picked) else np.array(picked)
+    return np.array(picked) if isinstance(picked, np.ndarray) else picked
 
 
 def _labels(Y: Any, rows: Any) -> Any:

@@ -1,10 +1,11 @@
-"""Files to datasets and back: ARFF, tables, LIBSVM and the extreme-classification format."""
+"""Files to datasets and back: ARFF, tables, LIBSVM, extreme classification, MATLAB bags."""
 
 from plurilabel._public import publish
 from plurilabel.io._arff._label_xml import read_label_xml, write_label_xml
 from plurilabel.io._arff._read import read_arff
 from plurilabel.io._arff._write import write_arff
 from plurilabel.io._files import FileFormatError, file_format, opened, write_atomic
+from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
@@ -24,6 +25,7 @@ __all__ = [
     "read_further",
     "read_label_xml",
     "read_libsvm",
+    "read_mat_bags",
     "read_table",
     "read_xmc",
     "table_encoder",

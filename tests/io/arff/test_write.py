@@ -127,7 +127,7 @@ def test_citation_becomes_a_comment(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.ones((2, 3, 1))}, r"dataset\.X must be a matrix \(n, d\), got 3 dimensions"),
+        ({"X": np.ones((2, 3, 1))}, r"dataset\.X must be a matrix \(n, d\), got bags"),
         ({"Y": np.array([[2], [0]])}, r"dataset\.Y must hold only 0 and 1, got 2 in row 0"),
         ({"X": np.ones((0, 1)), "Y": np.ones((0, 1))}, "must have rows and labels, got 0 rows"),
         ({"Y": np.ones((2, 0)), "label_names": ()}, "got 2 rows and 0 labels"),

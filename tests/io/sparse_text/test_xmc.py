@@ -179,7 +179,7 @@ def test_writing_changes_neither_input_nor_takes_odd_ones(tmp_path):
         np.testing.assert_array_equal(old, new)
 
     bags = Dataset(np.zeros((2, 3, 4)), np.zeros((2, 1)), ("a",) * 4, ("p",))
-    with pytest.raises(ValueError, match=r"dataset.X must be a matrix \(n, d\).* got 3 dim"):
+    with pytest.raises(ValueError, match=r"dataset.X must be a matrix \(n, d\).* got bags"):
         write_xmc(tmp_path / "b.txt", bags)
     numbers = Dataset(np.zeros((1, 1)), np.array([[2]]), ("a",), ("p",))
     with pytest.raises(ValueError, match="dataset.Y must hold only 0 and 1, got 2"):

@@ -37,12 +37,16 @@ _ESCAPED = str.maketrans(
 
 
 class Attribute(NamedTuple):
-    """One declared column; ``values`` are those of a nominal attribute."""
+    """One declared column; ``values`` are those of a nominal attribute.
+
+    ``inside`` are the attributes of a relational one.
+    """
 
     name: str
-    type: str  # number, nominal, string or date
+    type: str  # number, nominal, string, date or relational
     values: tuple[str, ...]
     line: int
+    inside: tuple[Attribute, ...] = ()
 
 
 class Header(NamedTuple):
@@ -97,6 +101,7 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
     """Read up to and including the line ``@data``."""
     relation: str | None = None
     attributes: dict[str, Attribute] = {}
+    above: dict[str, Attribute] | None = None  # of the file, while a relational one is open
     known: dict[str, tuple[str, ...]] = {}  # thousands of attributes may share one {0,1}
     number = 0
     # not `for raw in stream`: that would read ahead of the rows
@@ -109,6 +114,8 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
         keyword, rest = (match[1].lower(), match[2]) if match else ("", "")
         try:
             if keyword == "data":
+                if above is not None:
+                    raise ValueError(f"expected @end {[*above][-1]} before @data")
                 if not attributes:
                     raise ValueError("expected at least one @attribute before @data")
                 return Header(relation or "", list(attributes.values()), number)
@@ -120,6 +127,16 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
                         f"attribute {attribute.name!r} was declared before, on line {before}"
                     )
                 attributes[attribute.name] = attribute
+                if attribute.type == "relational":
+                    if above is not None:
+                        raise ValueError("expected no relational attribute inside another")
+                    above, attributes = attributes, {}
+            elif keyword == "end" and above is not None:
+                if not attributes:
+                    raise ValueError("expected at least one @attribute before @end")
+                name = [*above][-1]
+                above[name] = above[name]._replace(inside=tuple(attributes.values()))
+                attributes, above = above, None
             elif keyword == "relation":
                 if relation is not None:
                     raise ValueError("expected one @relation, got a second")
@@ -159,14 +176,14 @@ def _attribute(rest: str, line: int, known: dict[str, tuple[str, ...]]) -> Attri
     kind = word[0].lower() if word else ""
     if kind == "date":  # its format follows, and does not matter here
         return Attribute(name, kind, (), line)
-    if kind not in ("numeric", "real", "integer", "string"):
+    if kind not in ("numeric", "real", "integer", "string", "relational"):
         raise ValueError(
-            f"attribute {name!r} must be numeric, real, integer, string, date or {{a,b,...}}, "
-            f"got {repr(shortened(declared)) if declared else 'nothing'}"
+            f"attribute {name!r} must be numeric, real, integer, string, date, relational or "
+            f"{{a,b,...}}, got {repr(shortened(declared)) if declared else 'nothing'}"
         )
     if not NOTHING.match(declared, len(kind)):
         raise ValueError(f"expected nothing after the type {kind}, got {shortened(declared)!r}")
-    return Attribute(name, "string" if kind == "string" else "number", (), line)
+    return Attribute(name, kind if kind in ("string", "relational") else "number", (), line)
 
 
 def _nominal_values(name: str, declared: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from plurilabel._text import similar
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import read_header
 from plurilabel.io._arff._label_xml import parse_label_xml
+from plurilabel.io._arff._relational import read_bags, relational
 from plurilabel.io._arff._rows import read_rows
 from plurilabel.io._files import AnyPath, FileFormatError, opened
 
@@ -65,7 +66,7 @@ def read_arff(
     Dataset
         X and Y are CSR if the rows of the file are sparse, else dense. ``label_parents`` is the
         hierarchy of the XML file, if it has one; ``train`` and ``test`` are the split that MEKA's
-        ``-split-number`` makes.
+        ``-split-number`` makes. For a file of bags, X is a :class:`~plurilabel.bags.Bags`.
 
     Raises
     ------
@@ -95,6 +96,9 @@ def read_arff(
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
       above, and may not be missing.
     - Strings and dates are not converted: leave them out with ``drop``.
+    - A relational attribute holds bags of instances, as the MIML library writes them: X consists
+      of the bags, with the attributes that are declared inside. One further attribute, which
+      names the bags, is left out.
 
     A sparse row omits zeros. For a nominal attribute, an omitted value is the one declared first.
 
@@ -140,6 +144,16 @@ def read_arff(
         _check_known("drop", drop, names, path)
         if both := [attribute for attribute in drop if attribute in parents]:
             raise ValueError(f"drop must not name labels, got {both[0]!r}")
+        if bag := relational(header, path):
+            others = [n for n in names if n != bag.name and n not in parents and n not in drop]
+            if len(others) > 1:
+                raise ValueError(
+                    f"{os.fspath(path)} must have only the bag {bag.name!r}, labels and one "
+                    f"attribute that names the bags, got {others}; leave some out with drop"
+                )
+            bags, Y, labelled = read_bags(stream, path, header, bag, set(parents), encoding)
+            title = _meka(header.relation)[0] if name is None else name
+            return Dataset(bags, Y, bags.feature_names or (), labelled, name=title)
         columns = Columns(path, header.attributes, parents, set(drop))
         X, Y = read_rows(stream, path, header.lines, columns, encoding)
     title, options = _meka(header.relation)

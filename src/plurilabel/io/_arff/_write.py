@@ -94,8 +94,8 @@ def write_arff(
 
 def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
     X, Y = dataset.X, check_labels(dataset.Y, name="dataset.Y")
-    if X.ndim != 2:
-        raise ValueError(f"dataset.X must be a matrix (n, d), got {X.ndim} dimensions")
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d), got bags of instances")
     if X.shape[0] == 0 or Y.shape[1] == 0:
         raise ValueError(
             f"dataset must have rows and labels, got {X.shape[0]} rows and {Y.shape[1]} labels"

@@ -97,10 +97,8 @@ def joined(blocks: Iterable[Rows]) -> Rows:
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:
     """X and Y of a dataset in CSR, rows sorted and without stored zeros."""
-    if dataset.X.ndim != 2:
-        raise ValueError(
-            f"dataset.X must be a matrix (n, d) to be written, got {dataset.X.ndim} dimensions"
-        )
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
     X = sparse.csr_array(dataset.X).astype(np.float64, copy=False)
     if not (X.has_canonical_format and X.data.all()):
         X = X.copy()

@@ -64,10 +64,8 @@ def write_table(
     """
     pandas = table_module("pandas")
     kind = table_format(path)
-    if dataset.X.ndim != 2:
-        raise ValueError(
-            f"dataset.X must be a matrix (n, d) to be written, got {dataset.X.ndim} dimensions"
-        )
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
     Y = check_labels(dataset.Y, name="dataset.Y")
     features = list(dataset.feature_names)
     labels = list(dataset.label_names) if tags is None else [tags]

@@ -1,0 +1,123 @@
+"""Which instance of a bag speaks for which label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from plurilabel._bags import Bags, as_bags
+from plurilabel.base import default_label_names
+from plurilabel.metrics import label_scores
+
+
+@dataclass(frozen=True, eq=False)
+class BagExplanation:
+    """The scores of one bag, and what its instances have to do with them.
+
+    Attributes
+    ----------
+    scores : array of shape (q,)
+        Of the bag.
+    shares : array of shape (m, q)
+        What each instance adds: the score of the bag minus the score of the bag without it. The
+        only instance of a bag has the whole score. For :class:`MIMLBoost`, whose score is a
+        mean over instances, the parts of this mean.
+    alone : array of shape (m, q)
+        The score of each instance as a bag of its own.
+    label_names : tuple of str
+    """
+
+    scores: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    alone: NDArray[np.float64]
+    label_names: tuple[str, ...]
+
+    def __getitem__(self, label: str | int) -> NDArray[np.float64]:
+        """The shares of the instances in one label, given by its name or number."""
+        return self.shares[:, self._number(label)]
+
+    def best(self, label: str | int) -> int:
+        """The instance that adds most to the score of a label."""
+        return int(self.shares[:, self._number(label)].argmax())
+
+    def _number(self, label: str | int) -> int:
+        if not isinstance(label, str):
+            return range(len(self.label_names))[label]
+        if label not in self.label_names:
+            raise KeyError(f"no label {label!r}; there are {', '.join(self.label_names)}")
+        return self.label_names.index(label)
+
+    def __str__(self) -> str:
+        width = max(5, *(len(name) for name in self.label_names))
+        lines = [f"{'label':{width}}   score  instances that speak for it (share)"]
+        for j in np.argsort(-self.scores, kind="stable"):
+            order = np.argsort(-self.shares[:, j], kind="stable")[:3]
+            told = ", ".join(
+                f"{i} ({self.shares[i, j]:+.3f})" for i in order if self.shares[i, j] > 0
+            )
+            lines.append(f"{self.label_names[j]:{width}}  {self.scores[j]:+.3f}  {told or '-'}")
+        return "\n".join(lines)
+
+
+def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
+    """Which instance of a bag speaks for which label, by leaving out one at a time.
+
+    Parameters
+    ----------
+    estimator : fitted classifier of bags
+        One of this package, or a pipeline such as ``make_pipeline(BagsToRows(), MLkNN())``.
+    X : bags
+
+    Returns
+    -------
+    list of BagExplanation
+
+    Examples
+    --------
+    >>> from plurilabel.bags import Bags, MIMLkNN, explain_bags
+    >>> sand, sea, sky = [0.0, 0.0], [9.0, 0.0], [0.0, 9.0]
+    >>> bags = Bags([[sand, sea], [sea], [sky, sand], [sky], [sea, sky], [sand]])
+    >>> Y = [[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 1], [1, 0, 0]]
+    >>> learner = MIMLkNN(n_neighbors=2, n_citers=2).fit(bags, Y)
+    >>> why = explain_bags(learner, Bags([[sand, sea]]))[0]
+    >>> why.best(0), why.best(1)
+    (0, 1)
+    """
+    bags = as_bags(X)
+    scores = _scores(estimator, bags)
+    alone = _scores(estimator, Bags(bags.instances, np.arange(bags.instances.shape[0] + 1)))
+    several = np.flatnonzero(bags.sizes > 1)
+    shares = alone.copy()
+    if several.size:
+        # each instance of a larger bag is left out once
+        kept, sizes, rows = [], [], []
+        for i in several:
+            whole = np.arange(bags.offsets[i], bags.offsets[i + 1])
+            rows.append(whole)
+            sizes += [len(whole) - 1] * len(whole)
+            kept += [np.delete(whole, j) for j in range(len(whole))]
+        rest = Bags(bags.instances[np.concatenate(kept)], np.concatenate(([0], np.cumsum(sizes))))
+        at = np.concatenate(rows)
+        shares[at] = scores[bags.owner[at]] - _scores(estimator, rest)
+    return explanations(bags, scores, shares, alone, estimator)
+
+
+def explanations(
+    bags: Bags, scores: Any, shares: Any, alone: Any, estimator: Any
+) -> list[BagExplanation]:
+    """One for each bag, from what was found for all instances (N, q)."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    names = getattr(last, "label_names_", None)
+    names = tuple(default_label_names(scores.shape[1]) if names is None else names)
+    return [
+        BagExplanation(scores[i], shares[start:end], alone[start:end], names)
+        for i, (start, end) in enumerate(zip(bags.offsets[:-1], bags.offsets[1:]))
+    ]
+
+
+def _scores(estimator: Any, bags: Any) -> NDArray[np.float64]:
+    return np.asarray(label_scores(estimator, bags), dtype=np.float64)

