@@ -228,7 +228,7 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
 
 def check_probability_range(estimator: BaseEstimator) -> None:
     """Probabilities are between 0 and 1, exactly, however sure the learner is."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     if not hasattr(fitted, "predict_proba"):
         return
@@ -239,7 +239,7 @@ def check_probability_range(estimator: BaseEstimator) -> None:
 
 def check_failed_fit(estimator: BaseEstimator) -> None:
     """A ``fit`` that fails changes nothing: not fitted before, or fitted, the learner stays so."""
-    X, Y = _data()
+    X, Y = _data(estimator)
     wider, bad = np.hstack([X, X]), np.hstack([Y, Y])
     bad[3, 1] = 2
     fresh = clone(estimator)
