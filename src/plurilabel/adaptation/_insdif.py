@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -16,6 +15,7 @@ from sklearn.utils import check_random_state
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, number, numbers, places
+from plurilabel._medoids import k_medoids
 from plurilabel.base import LabelMatrix, ScoringClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -204,38 +204,3 @@ def _norms(X: Any) -> Floats:
     """Squared length of each row."""
     squares = X.multiply(X) if sparse.issparse(X) else X * X
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-
-
-def k_medoids(
-    distances: Callable[[Rows, Rows], Floats], medoids: Rows, n: int, max_iter: int
-) -> tuple[Rows, int]:
-    """Group n things around medoids, and move each medoid to the middle of its group.
-
-    ``distances(rows, columns)`` gives the distances between things by their numbers. It is asked
-    for all things to the medoids and for the pairs within a group, never for all pairs.
-
-    Returns
-    -------
-    medoids, number of rounds
-    """
-    medoids = medoids.copy()
-    everything = np.arange(n)
-    rounds, moved = 0, True
-    while moved and rounds < max_iter:
-        rounds += 1
-        nearest = np.empty(n, dtype=np.intp)
-        for rows in row_blocks(n, len(medoids), CELLS):
-            nearest[rows] = distances(everything[rows], medoids).argmin(axis=1)
-        nearest[medoids] = np.arange(
-            len(medoids)
-        )  # a duplicate of a medoid stays in its own group
-        order = np.argsort(nearest, kind="stable")
-        groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
-        before = medoids.copy()
-        for j, group in enumerate(groups):
-            if len(group) > 2:  # of two, each is as good
-                blocks = row_blocks(len(group), len(group), CELLS)
-                total = [distances(group[rows], group).sum(axis=1) for rows in blocks]
-                medoids[j] = group[np.concatenate(total).argmin()]
-        moved = bool((medoids != before).any())
-    return medoids, rounds

@@ -11,7 +11,13 @@ from sklearn.utils import check_random_state
 
 from plurilabel._bags import Bags
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._medoids import k_medoids as _k_medoids
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
+
+ALL_PAIRS = 5000
+"""Up to so many bags all distances are kept, 200 megabytes; beyond, they are asked for again."""
+
+MOST_ROUNDS = 1000
 
 MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
     "n_medoids": [
@@ -53,26 +59,12 @@ def k_medoids(D: NDArray[np.float64], k: int, random_state: Any = None) -> NDArr
     n = len(D)
     if not 1 <= k <= n:
         raise ValueError(f"k must be between 1 and the {n} items, got {k}")
-    medoids = np.sort(check_random_state(random_state).permutation(n)[:k])
-    while True:
-        nearest = D[:, medoids].argmin(axis=1)
-        nearest[medoids] = np.arange(k)  # also where two medoids are equal
-        members = np.split(
-            np.argsort(nearest, kind="stable"), np.cumsum(np.bincount(nearest))[:-1]
-        )
-        central = np.array(
-            [_most_central(D, inside, medoid) for inside, medoid in zip(members, medoids)]
-        )
-        if (central == medoids).all():
-            return np.sort(medoids)
-        medoids = central
+    first = _drawn(n, k, random_state)
+    return np.sort(_k_medoids(lambda i, j: D[np.ix_(i, j)], first, n, MOST_ROUNDS)[0])
 
 
-def _most_central(D: NDArray[np.float64], inside: NDArray[np.intp], medoid: int) -> int:
-    """The member with the smallest sum of distances; the present medoid if none is better."""
-    sums = D[np.ix_(inside, inside)].sum(axis=0)
-    best = sums.argmin()
-    return int(inside[best]) if sums[best] < sums[inside == medoid][0] else int(medoid)
+def _drawn(n: int, k: int, random_state: Any) -> NDArray[np.intp]:
+    return np.sort(check_random_state(random_state).permutation(n)[:k])
 
 
 def fit_medoids(
@@ -83,6 +75,13 @@ def fit_medoids(
     k = n_medoids if isinstance(n_medoids, Integral) else max(1, int(n_medoids * n))
     if k > n:
         raise ValueError(f"n_medoids must be at most the {n} training bags, got n_medoids={k}")
-    D = hausdorff_distances(bags, kind=kind, n_jobs=n_jobs)
-    medoids = k_medoids(D, int(k), random_state)
-    return bags[medoids], D[:, medoids]
+    if n <= ALL_PAIRS:
+        D = hausdorff_distances(bags, kind=kind, n_jobs=n_jobs)
+        medoids = k_medoids(D, int(k), random_state)
+        return bags[medoids], D[:, medoids]
+
+    def distances(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.float64]:
+        return hausdorff_distances(bags[rows], bags[columns], kind, n_jobs=n_jobs)
+
+    medoids = np.sort(_k_medoids(distances, _drawn(n, int(k), random_state), n, MOST_ROUNDS)[0])
+    return bags[medoids], distances(np.arange(n), medoids)
