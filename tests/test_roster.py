@@ -53,7 +53,7 @@ def test_multilabel_checks(text, check):
 
 @pytest.mark.parametrize("text", FORMS)
 def test_every_strategy_can_cut_every_learner(text):
-    X, Y = _data()
+    X, Y = _data(ESTIMATORS[text])
     fitted = clone(ESTIMATORS[text]).fit(X, Y)
     for strategy in strategy_names():
         wrapped = ThresholdClassifier(fitted, strategy, cv="prefit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from plurilabel._blocks import stack_rows
+from plurilabel._fitted import Declared, Fitting, numbers, places
 
 
-class Bags:
+class Bags(Fitting):
     """Bags of instances, stored as one matrix with all instances and the place of each bag.
 
     scikit-learn's splitters, pipelines and searches take it as X: it has a length and a shape,
@@ -53,6 +54,11 @@ class Bags:
     >>> bags[[1, 0]].sizes
     array([2, 1])
     """
+
+    _fitted: ClassVar[Declared] = {
+        "instances": numbers("N", None),
+        "offsets": places(None, below="N+1"),
+    }
 
     def __init__(
         self,

@@ -35,6 +35,10 @@ class Fitted(NamedTuple):
     finite: bool = True
 
 
+class Fitting:
+    """A container, such as bags, that declares what it holds as learners do."""
+
+
 Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...]]
 """The type of ``_fitted``; a tuple declares the entries of a tuple."""
 
@@ -180,7 +184,9 @@ def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, A
             raise ValueError(f"finite, got {value}")
         return
     if kind in ("values", "lists"):
-        if not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
+        if isinstance(value, Fitting):
+            check_fitted(value)  # so that its length can be asked for
+        elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
             raise ValueError(f"a list, got {_type(value)}")
         _check_shape("values", shape, (len(value),), sizes, held)
         for entry in value if kind == "lists" else ():

@@ -33,7 +33,7 @@ def k_medoids(
     --------
     >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
     >>> k_medoids(lambda i, j: np.abs(x[i, None] - x[j]), np.array([0, 1]), 6, max_iter=10)
-    (array([1, 4]), 4)
+    (array([1, 4]), 3)
     """
     medoids = np.array(first)
     everything = np.arange(n)

@@ -327,7 +327,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
     the parameters of its ``fit``, whatever is set later, except for those that only choose
     between answers of the same models: ``n_jobs``, ``nonempty``, ``decide``, ``beam_width``,
-    ``quick``, ``decoding``, and ``voting`` of ensembles.
+    ``quick``, ``decoding``, ``search``, ``set_prior``, ``max_labels``, and ``voting`` of ensembles
+    and rules.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -181,7 +181,8 @@ def test_help_imports_nothing_but_the_list():
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
     )
     assert (
-        done.stderr == "0 ['plurilabel.cli', 'plurilabel.cli._common', 'plurilabel.cli._main']\n"
+        done.stderr == "0 ['plurilabel._text', 'plurilabel.cli', 'plurilabel.cli._common', "
+        "'plurilabel.cli._main']\n"
     )
     for name in _main.COMMANDS:
         assert f"\n  {name} " in done.stdout

@@ -354,6 +354,9 @@ OTHER = {
     "reading": "figure",
     "scoring": "f1",
     "leave_out": "instance",
+    "fuzziness": 1.5,
+    "power": 0.5,
+    "tol": 0.5,
     "index": NearestNeighbors(),
 }
 """For each parameter another value than those of the roster."""

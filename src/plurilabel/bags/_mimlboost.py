@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods, Interval
+from plurilabel._fitted import Declared, numbers, values
 from plurilabel.bags._base import BagClassifier
 from plurilabel.bags._explain import BagExplanation, explanations
 from plurilabel.base import LabelMatrix, ScoringClassifier
@@ -89,6 +90,12 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "n_jobs": [None, Integral],
+    }
+
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("m"),
+        "estimator_weights_": numbers("m"),
+        "constant_": numbers("n_labels_"),
     }
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from scipy import linalg, sparse
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, count, labels, numbers, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 from plurilabel.base import LabelMatrix, ScoringClassifier
@@ -78,6 +80,14 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         "distance": [StrOptions(set(KINDS))],
         "n_jobs": [None, Integral],
     }
+    _fitted: ClassVar[Declared] = {
+        "bags_": values("n"),
+        "Y_": labels("n", "n_labels_"),
+        "radius_": numbers("n", finite=False),
+        "n_neighbors_": count(below="n"),
+        "coef_": numbers("n_labels_", "n_labels_"),
+        "constant_": numbers("n_labels_"),
+    }
 
     def __init__(
         self,
@@ -100,7 +110,8 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
                     f"{name} must be smaller than the number of training bags, "
                     f"n_samples = {n}, got {k}"
                 )
-        self.bags_, self.Y_ = X, sparse.csr_array(Y, dtype=np.float64)
+        self.n_neighbors_, self.distance_ = r, self.distance
+        self.bags_, self.Y_ = deepcopy(X), sparse.csr_array(Y, dtype=np.float64)
         nearest = np.empty((n, max(r, c)), dtype=np.intp)
         self.radius_ = np.empty(n)
         for rows in row_blocks(n, n, _AT_ONCE):
@@ -120,8 +131,8 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         n = len(self.bags_)
         scores = np.empty((len(X), self.n_labels_))
         for rows in row_blocks(len(X), n, _AT_ONCE):
-            D = hausdorff_distances(X[rows], self.bags_, self.distance, n_jobs=self.n_jobs)
-            references = _links(_nearest(D, self.n_neighbors), n)
+            D = hausdorff_distances(X[rows], self.bags_, self.distance_, n_jobs=self.n_jobs)
+            references = _links(_nearest(D, self.n_neighbors_), n)
             # a bag that is as far as the c-th nearest comes after it; the last digits do not count
             citers = sparse.csr_array(self.radius_ * (1 - 1e-9) > D, dtype=np.float64)
             scores[rows] = dense((references + citers) @ self.Y_) @ self.coef_

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from plurilabel._bags import Bags
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, numbers, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -72,6 +73,12 @@ class MIMLNN(BagClassifier, ScoringClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
+    _fitted: ClassVar[Declared] = {
+        "medoids_": values("m"),
+        "coef_": numbers("m", "n_labels_"),
+        "constant_": numbers("n_labels_"),
+    }
+
     def __init__(
         self,
         n_medoids: float = 0.4,
@@ -88,6 +95,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
+        self.distance_ = self.distance
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs
         )
@@ -104,5 +112,5 @@ class MIMLNN(BagClassifier, ScoringClassifier):
         self.coef_ = W / unit
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
-        Z = hausdorff_distances(X, self.medoids_, self.distance, n_jobs=self.n_jobs)
+        Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs)
         return with_constants(Z @ self.coef_, self.constant_)

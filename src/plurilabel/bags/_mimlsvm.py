@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, number, numbers, values
 from plurilabel.bags._base import BagClassifier, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -87,6 +88,15 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         "t_criterion": ["boolean"],
     }
 
+    _fitted: ClassVar[Declared] = {
+        "medoids_": values("m"),
+        "gamma_": number(),
+        "support_": numbers("v", "m"),
+        "dual_coef_": numbers("n_labels_", "v"),
+        "intercept_": numbers("n_labels_"),
+        "constant_": numbers("n_labels_"),
+    }
+
     def __init__(
         self,
         n_medoids: float = 0.2,
@@ -107,6 +117,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
+        self.distance_ = self.distance
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs
         )
@@ -130,7 +141,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         self.support_, self.dual_coef_ = Z[used], alpha[:, used]
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
-        Z = hausdorff_distances(X, self.medoids_, self.distance, n_jobs=self.n_jobs)
+        Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs)
         scores = np.tile(self.intercept_, (len(X), 1))
         if len(self.support_):
             scores += rbf_kernel(Z, self.support_, gamma=self.gamma_) @ self.dual_coef_.T

@@ -13,10 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from plurilabel._compat import Interval, StrOptions
-from plurilabel.base import LabelMatrix, ScoringClassifier, default_feature_names
+from plurilabel._fitted import Declared, labels, number, numbers
+from plurilabel.base import (
+    LabelMatrix,
+    ScoringClassifier,
+    default_feature_names,
+    validate_features,
+)
 from plurilabel.mixtures._pooled import Expected, Floats, Memberships, PooledCounts, distinct_sets
 from plurilabel.mixtures._search import SetSearch, only_used
 from plurilabel.mixtures._sets import (
@@ -62,6 +68,12 @@ class WordMixture(ScoringClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
+    _fitted: ClassVar[Declared] = {
+        "alpha_": number(),
+        "set_counts_": numbers("s"),
+        "label_sets_": labels("s", "n_labels_"),
+        "feature_count_": numbers(None, "n_features_in_"),
+    }
 
     def __init__(
         self,
@@ -105,7 +117,7 @@ class WordMixture(ScoringClassifier):
     # learning ----------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+        X = validate_features(self, X, reset=reset, dtype=np.float64)
         check_non_negative(X, f"{type(self).__name__} (input X)")
         return X
 
@@ -113,6 +125,7 @@ class WordMixture(ScoringClassifier):
         X = sparse.csr_array(X)
         sets, number = distinct_sets(Y)
         n, q, S = X.shape[0], self.n_labels_, len(sets)
+        self.alpha_ = self.alpha
         self.set_counts_ = np.bincount(number, minlength=S)
         sizes = [len(present) for present in sets]
         ends = np.concatenate(([0], np.cumsum(sizes)))
@@ -155,7 +168,7 @@ class WordMixture(ScoringClassifier):
                 f"gained {gain / n_words:.1e} a word, above tol={self.tol:g}. Increase max_iter "
                 "or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _probabilities(self, pooled: PooledCounts, by_word: Floats) -> tuple[Floats, float]:
@@ -177,7 +190,7 @@ class WordMixture(ScoringClassifier):
 
     def _theta(self) -> Callable[[NDArray[np.intp]], Floats]:
         """A function that gives theta (q + 1, w) of words."""
-        counts, a = self.feature_count_, self.alpha
+        counts, a = self.feature_count_, self.alpha_
         total = np.asarray(counts.sum(axis=1)).ravel() + a * counts.shape[1]
         by_word = sparse.csr_array(counts.T)  # words are found quickly
         return lambda words: (by_word[words].toarray().T + a) / total[:, None]

@@ -10,12 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import csr_of_rows, dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, labels, numbers
 from plurilabel._text import listed
-from plurilabel.base import LabelMatrix, ScoringClassifier, default_feature_names
+from plurilabel.base import (
+    LabelMatrix,
+    ScoringClassifier,
+    default_feature_names,
+    validate_features,
+)
 from plurilabel.rules._items import Bits, Items, pack, unpack
 from plurilabel.rules._miner import mine
 from plurilabel.rules._rule import LabelRule
@@ -112,6 +118,13 @@ class MMAC(ScoringClassifier):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
         "voting": [StrOptions({"first", "all"})],
     }
+    _fitted: ClassVar[Declared] = {
+        "frequencies_": numbers("n_labels_"),
+        "default_": labels("n_labels_"),
+        "_conditions": labels("r", None),
+        "_supports": numbers("r", "n_labels_"),
+        "_confidences": numbers("r", "n_labels_"),
+    }
 
     def __init__(
         self,
@@ -131,7 +144,7 @@ class MMAC(ScoringClassifier):
     # learning ----------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+        return validate_features(self, X, reset=reset, dtype=np.float64)
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         Y = dense(Y)
