@@ -13,7 +13,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, TypeVar
 
-NAMES = ("ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review")
+NAMES = ("ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review", "insdif", "miml")
 CHOICES = {"claim": ("same", "no worse"), "combine": ("mean", "best")}
 
 Made = TypeVar("Made")
@@ -168,7 +168,7 @@ def paper_names() -> list[str]:
     --------
     >>> from plurilabel import papers
     >>> papers.paper_names()
-    ['ml-knn', 'dw-ml-knn', 'ml-wknn', 'bp-mll', 'review']
+    ['ml-knn', 'dw-ml-knn', 'ml-wknn', 'bp-mll', 'review', 'insdif', 'miml']
     """
     return list(NAMES)
 
