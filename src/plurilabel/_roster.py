@@ -15,6 +15,10 @@ from typing import Any
 
 PACKAGES = ("lazy", "transformation", "adaptation", "boosting", "neural")
 
+OTHER_TARGETS = ("graded",)
+"""Packages of learners whose targets are not 0/1 matrices: not on the roster, but models of them
+are saved like others."""
+
 
 @dataclass(frozen=True)
 class Learner:
