@@ -49,6 +49,13 @@ def test_ordered_categories():
     assert_array_equal(read_grades(frame["sun"]).ranks, [[0], [2]])
 
 
+def test_names_that_occur_twice():
+    kind = pd.CategoricalDtype([5, 3, 1], ordered=True)
+    frame = pd.DataFrame([[5, 1], [3, 3]], columns=["a", "a"])
+    assert_array_equal(read_grades(frame).ranks, [[2, 0], [1, 1]])
+    assert_array_equal(read_grades(frame.astype(kind)).ranks, [[0, 2], [1, 1]])
+
+
 def test_polars_enums():
     frame = pl.DataFrame(
         {"rain": ["some", "none"], "sun": ["none", "much"]},
@@ -63,6 +70,9 @@ def test_polars_enums():
         ([["low", "high"]], None, "'low', whose order is not known: pass grades"),
         ([[0, 1.5]], None, "y must hold integers as grades, got 1.5 in row 0, column 1"),
         ([[0, np.nan]], None, "Input y contains NaN"),
+        ([[0, 1e300]], None, r"integers as grades, got 1e\+300 in row 0, column 1"),
+        (pd.DataFrame({"a": [1, None]}, dtype="Int64"), None, "NaN|<NA> in row 1"),
+        (np.array([[1j]]), None, "got (1j|values of type complex)"),
         ([[0, 7], [9, 1]], [0, 1], "only the grades 0, 1, got 7 in row 0, column 1"),
         ([[0.0, np.nan]], [0, 1], "only the grades 0, 1, got NaN in row 0, column 1"),
         ([["a", None]], ["a"], "only the grades a, got NaN in row 0, column 1"),

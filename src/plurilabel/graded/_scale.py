@@ -92,7 +92,7 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     if names is None:
         columns: dict[str, Any] = {name: y} if hasattr(y, "dtype") else {}
     else:
-        columns = {key: y[column] for key, column in zip(names, y.columns)}
+        columns = {key: _column(y, j) for j, key in enumerate(names)}
     found: dict[str, list[Any] | None] = {}
     for key, column in columns.items():
         categories = getattr(column.dtype, "categories", None)
@@ -113,32 +113,46 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     return shared
 
 
+def _column(frame: Any, j: int) -> Any:
+    """By its place: names may occur twice in a frame of pandas."""
+    return frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
+
+
 def _integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
     """Grades without a scale: integers, in whatever type they come."""
     if values.dtype == object:
         try:
             values = values.astype(np.float64)
         except (TypeError, ValueError):
-            raise _no_order(values, name) from None
+            raise _not_a_number(values, name) from None
     if values.dtype.kind not in "biuf":
-        raise _no_order(values, name)
+        raise _not_a_number(values, name)
     assert_all_finite(values, input_name=name)
     if values.ndim == 1:
         check_classification_targets(values)
-    whole = values.astype(np.int64)
-    if (wrong := whole != values).any():
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        place = f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
-        raise ValueError(f"{name} must hold integers as grades, got {values[at]:g} in {place}")
-    return whole
+    if (wrong := (values != np.floor(values)) | (np.abs(values) > 2.0**53)).any():
+        at = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"{name} must hold integers as grades, got {values[tuple(at)]:g} in {_place(at)}"
+        )
+    return values.astype(np.int64)
 
 
-def _no_order(values: NDArray[Any], name: str) -> ValueError:
-    example = values.ravel().tolist()[0]
-    return ValueError(
-        f"{name} holds grades such as {example!r}, whose order is not known: pass grades, the "
-        "lowest first, or ordered categories"
-    )
+def _not_a_number(values: NDArray[Any], name: str) -> ValueError:
+    for at in np.ndindex(values.shape):
+        value = values[at]
+        if isinstance(value, str):
+            return ValueError(
+                f"{name} holds grades such as {str(value)!r}, whose order is not known: pass "
+                "grades, the lowest first, or ordered categories"
+            )
+        if not isinstance(value, int | float | np.number | np.bool_):
+            return ValueError(f"{name} must hold grades, got {value!r} in {_place(at)}")
+    return ValueError(f"{name} must hold integers as grades, got values of type {values.dtype}")
+
+
+def _place(at: Any) -> str:
+    return f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
 
 
 def _places(table: NDArray[Any], scale: NDArray[Any], name: str) -> NDArray[np.intp]:

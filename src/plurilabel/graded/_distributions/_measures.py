@@ -83,7 +83,7 @@ def clark_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 
 
 def canberra_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
-    """Sum of the relative differences |d - p| / (d + p). Lower is better.
+    """Sum of the absolute relative differences (d - p) / (d + p). Lower is better.
 
     A label with degree 0 in both adds nothing. Mean over instances.
 

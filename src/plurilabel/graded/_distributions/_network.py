@@ -131,9 +131,10 @@ class DistributionNetwork(DistributionLearner):
         )
         if not np.isfinite(found.fun):
             raise ValueError("the network's error is not finite: scale the features first")
-        if found.nit >= self.max_iter:
+        if not found.success:
             warnings.warn(
-                f"training has not converged after max_iter={self.max_iter} iterations",
+                f"training has not converged after {found.nit} iterations (max_iter="
+                f"{self.max_iter}): scale the features, or allow more",
                 ConvergenceWarning,
                 stacklevel=3,
             )
