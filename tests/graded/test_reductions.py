@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -176,6 +177,29 @@ def test_a_grade_that_never_occurs():
     X, Y = problem()
     learner = GradedMLkNN(5, grades=[0, 1, 2, 3, 4, 5], smoothing=0).fit(X, Y)
     assert_allclose(learner.predict_proba(X)[:, :, [2, 4]], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights(routing):
+    X, Y = problem()
+    w = np.repeat([1, 2], 30)
+    twice = np.arange(60).repeat(w)
+    with config_context(enable_metadata_routing=routing):
+        base = LogisticRegression(tol=1e-8)
+        if routing:
+            base = base.set_fit_request(sample_weight=True)
+        learner = VerticalReduction(base)
+        found = learner.fit(X, Y, sample_weight=w).predict_proba(X)
+        assert_allclose(found, learner.fit(X[twice], Y[twice]).predict_proba(X), atol=1e-4)
+        combined = CombinedReduction(base).fit(X, Y, sample_weight=w)
+        assert (
+            combined.predict_proba(X) != CombinedReduction(base).fit(X, Y).predict_proba(X)
+        ).any()
+    if not routing:
+        with pytest.raises(ValueError, match="fit of MLkNN does not accept it"):
+            HorizontalReduction(MLkNN(3)).fit(X, Y, sample_weight=w)
+        with pytest.raises(ValueError, match=r"passing \['groups'\] to fit"):
+            learner.fit(X, Y, groups=w)
 
 
 def test_bad_parameters():

@@ -85,22 +85,9 @@ class GradedClassifier(ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        X = self._validate_X(X, reset=True)
-        found = read_grades(y, self.grades)
-        check_consistent_length(X, found.ranks)
-        self.grades_ = self.classes_ = found.scale
-        self.single_output_ = found.single
-        self.n_labels_ = q = found.ranks.shape[1]
-        self.label_names_ = np.asarray(found.names or default_label_names(q), dtype=object)
-        if len(found.scale) > 1:
-            self._fit(X, at_least(found.ranks, len(found.scale)))
+        X, cuts = self._validate_fit(X, y)
+        if cuts.shape[2]:
+            self._fit(X, cuts)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -168,6 +155,24 @@ class GradedClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _cumulative(self, X: Any) -> NDArray[np.floating]: ...
 
     # the door ----------------------------------------------------------------------------
+
+    def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
+        """X and the cuts; and remember what is needed to answer in the form of y."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        X = self._validate_X(X, reset=True)
+        found = read_grades(y, self.grades)
+        check_consistent_length(X, found.ranks)
+        self.grades_ = self.classes_ = found.scale
+        self.single_output_ = found.single
+        self.n_labels_ = q = found.ranks.shape[1]
+        self.label_names_ = np.asarray(found.names or default_label_names(q), dtype=object)
+        return X, at_least(found.ranks, len(found.scale))
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_data(

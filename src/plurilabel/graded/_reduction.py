@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
@@ -17,6 +20,7 @@ from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods
 from plurilabel.base import MultiLabelClassifier
 from plurilabel.graded._base import GRADED, GradedClassifier
+from plurilabel.transformation import TransformationClassifier
 
 
 class Reduction(MetaEstimatorMixin, GradedClassifier):
@@ -36,7 +40,7 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         **GRADED,
-        "n_jobs": [None, int],
+        "n_jobs": [None, Integral],
     }
 
     estimator: Any
@@ -55,10 +59,59 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         self.decision = decision
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, cuts: NDArray[np.int8]) -> None:
-        learner = self.estimator if is_multilabel(self.estimator) else self._around(self.estimator)
+    def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
+        """Learn from instances and the grades of their labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : grades of shape (n, q)
+            Integers, ordered categories (the columns of a data frame), or whatever is in the
+            parameter ``grades``. 1-D for a single label.
+        **params : dict
+            ``sample_weight`` for the estimator's ``fit``. Under
+            ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
+
+        Returns
+        -------
+        self
+        """
+        X, cuts = self._validate_fit(X, y)
+        if cuts.shape[2]:
+            self._fit(X, cuts, **self._routed(params))
+        return self
+
+    def _fit(self, X: Any, cuts: NDArray[np.int8], **params: Any) -> None:
+        learner = self._learner()
         self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_fit_one)(learner, X, Y) for Y in self._split(cuts)
+            delayed(_fit_one)(learner, X, Y, params) for Y in self._split(cuts)
+        )
+
+    def _learner(self) -> Any:
+        return self.estimator if is_multilabel(self.estimator) else self._around(self.estimator)
+
+    def _routed(self, params: dict[str, Any]) -> dict[str, Any]:
+        """What goes to the learner's ``fit`` beside X and y."""
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", **params).estimator.fit)
+        given = {name: value for name, value in params.items() if value is not None}
+        if others := sorted(given.keys() - {"sample_weight"}):
+            raise ValueError(
+                f"passing {others} to fit is only supported if metadata routing is enabled: "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        if given and not isinstance(self._learner(), TransformationClassifier):
+            raise ValueError(
+                f"sample_weight was passed, but fit of {type(self.estimator).__name__} "
+                "does not accept it"
+            )
+        return given
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where ``fit`` sends metadata: to ``estimator.fit``."""
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
         )
 
     def _cumulative(self, X: Any) -> NDArray[np.floating]:
@@ -103,8 +156,8 @@ def is_multilabel(estimator: Any) -> bool:
     return isinstance(estimator, MultiLabelClassifier)
 
 
-def _fit_one(learner: Any, X: Any, Y: NDArray[np.int8]) -> Any:
-    return clone(learner).fit(X, Y)
+def _fit_one(learner: Any, X: Any, Y: NDArray[np.int8], params: dict[str, Any]) -> Any:
+    return clone(learner).fit(X, Y, **params)
 
 
 def _probabilities(model: Any, X: Any) -> NDArray[np.floating]:
