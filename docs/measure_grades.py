@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, RepeatedKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import MLRandomForest, datasets
 from plurilabel.graded import (
@@ -73,9 +74,10 @@ def wq() -> None:
     for base_name, base in (
         ("logistic regression", logistic),
         (
-            "`RandomForestClassifier`",
-            RandomForestClassifier(50, min_samples_leaf=3, random_state=0),
+            "a tree of depth 4",
+            DecisionTreeClassifier(max_depth=4, min_samples_leaf=10, random_state=0),
         ),
+        ("20 neighbours", KNeighborsClassifier(20)),
         ("`MLRandomForest`", forest),
     ):
         for name, reduction in reductions.items():

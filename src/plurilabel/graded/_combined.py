@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel.base import MultiLabelClassifier
-from plurilabel.graded._reduction import Reduction
-from plurilabel.transformation import StackedRelevance
+from plurilabel.graded._reduction import Reduction, stacked
 
 
 class CombinedReduction(Reduction):
@@ -23,10 +22,10 @@ class CombinedReduction(Reduction):
     Parameters
     ----------
     estimator : multi-label learner or classifier
-        Any learner of the library, or a pipeline that ends in one. Another classifier is put into
-        a :class:`~plurilabel.transformation.StackedRelevance`: one model for each question that
-        also sees what is answered to all others. Where it has no ``predict_proba``, its label
-        sets are used.
+        Any learner of the library, or a pipeline that ends in one; where it has no
+        ``predict_proba``, its label sets are used. Another classifier is put into a
+        :class:`~plurilabel.transformation.StackedRelevance`: it learns each question, and a second
+        layer of logistic regressions sees its out-of-fold scores for all questions.
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
         the integers that occur in it.
@@ -47,7 +46,11 @@ class CombinedReduction(Reduction):
     Notes
     -----
     The paper reduces to one binary problem for each label and grade and leaves open how they are
-    combined; here whatever multi-label learner is given combines them.
+    combined; here whatever multi-label learner is given combines them. The second layer is
+    logistic, and sees the scores only, because a second layer of the classifier's own kind, that
+    also sees X, is worse for trees: on the water quality data, ten folds, the mean absolute error
+    around trees of depth 4 is 0.508 for the vertical reduction, 0.492 for this one, and 0.532
+    with trees in the second layer. Around logistic regression it is 0.507, 0.494 and 0.494.
 
     References
     ----------
@@ -73,4 +76,4 @@ class CombinedReduction(Reduction):
         return parts[0].reshape(len(parts[0]), self.n_labels_, -1)
 
     def _around(self, classifier: Any) -> MultiLabelClassifier:
-        return StackedRelevance(classifier)
+        return stacked(classifier)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel.base import MultiLabelClassifier
-from plurilabel.graded._reduction import Reduction
-from plurilabel.transformation import StackedRelevance
+from plurilabel.graded._reduction import Reduction, stacked
 
 
 class HorizontalReduction(Reduction):
@@ -22,10 +21,10 @@ class HorizontalReduction(Reduction):
     Parameters
     ----------
     estimator : multi-label learner or classifier
-        Any learner of the library, or a pipeline that ends in one. Another classifier is put into
-        a :class:`~plurilabel.transformation.StackedRelevance`: one model for each label that
-        also sees what is predicted for the others. Where it has no ``predict_proba``, its label
-        sets are used.
+        Any learner of the library, or a pipeline that ends in one; where it has no
+        ``predict_proba``, its label sets are used. Another classifier is put into a
+        :class:`~plurilabel.transformation.StackedRelevance`: it learns each label, and a second
+        layer of logistic regressions sees its out-of-fold scores for all labels.
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
         the integers that occur in it.
@@ -76,4 +75,4 @@ class HorizontalReduction(Reduction):
         return np.stack(parts, axis=2)
 
     def _around(self, classifier: Any) -> MultiLabelClassifier:
-        return StackedRelevance(classifier)
+        return stacked(classifier)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -20,7 +21,7 @@ from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods
 from plurilabel.base import MultiLabelClassifier
 from plurilabel.graded._base import GRADED, GradedClassifier
-from plurilabel.transformation import TransformationClassifier
+from plurilabel.transformation import StackedRelevance, TransformationClassifier
 
 
 class Reduction(MetaEstimatorMixin, GradedClassifier):
@@ -154,6 +155,12 @@ def is_multilabel(estimator: Any) -> bool:
     if isinstance(estimator, Pipeline):
         return is_multilabel(estimator.steps[-1][1])
     return isinstance(estimator, MultiLabelClassifier)
+
+
+def stacked(classifier: Any) -> StackedRelevance:
+    """Around a classifier of one label: a second layer that sees its scores for all labels."""
+    final = LogisticRegression(max_iter=1000)
+    return StackedRelevance(classifier, final_estimator=final, passthrough=False)
 
 
 def _fit_one(learner: Any, X: Any, Y: NDArray[np.int8], params: dict[str, Any]) -> Any:
