@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plurilabel
-from plurilabel._roster import PACKAGES, learners
+from plurilabel._roster import OTHER_TARGETS, PACKAGES, learners
 from plurilabel.base import MultiLabelClassifier
 from plurilabel.checks import MULTILABEL_CHECKS, _data
 from plurilabel.compare import make_learner
@@ -102,7 +102,15 @@ def test_packages_are_found_without_being_imported_first():
 
 def test_public_names_are_addresses():
     """What a package offers says that it is from there, not from a private file."""
-    packages = [*PACKAGES, "thresholds", "neighbors", "model_selection", "metrics", "datasets"]
+    packages = [
+        *PACKAGES,
+        *OTHER_TARGETS,
+        "thresholds",
+        "neighbors",
+        "model_selection",
+        "metrics",
+        "datasets",
+    ]
     packages += ["io", "compare", "stats", "report", "papers", "persistence"]
     for package in packages:
         module = importlib.import_module(f"plurilabel.{package}")

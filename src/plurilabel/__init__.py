@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         datasets as datasets,
     )
     from plurilabel import (
+        graded as graded,
+    )
+    from plurilabel import (
         io as io,
     )
     from plurilabel import (
@@ -63,6 +66,7 @@ _PARTS = {
     "checks",
     "compare",
     "datasets",
+    "graded",
     "io",
     "metrics",
     "model_selection",

@@ -27,7 +27,8 @@ class Dataset:
         a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
         encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
-        0/1 labels, int64; sparse where the source is.
+        0/1 labels, int64; sparse where the source is. For :mod:`plurilabel.graded`: grades, or
+        degrees that sum to one.
     feature_names, label_names : sequence of str
         One per column; by default ``x0, x1, ...`` and ``label0, label1, ...``. Any sequence will
         do, and is kept as a tuple.

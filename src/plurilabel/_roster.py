@@ -17,6 +17,10 @@ PACKAGES = (
     "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
 )  # fmt: skip
 
+OTHER_TARGETS = ("graded",)
+"""Packages of learners whose targets are not 0/1 matrices: not on the roster, but models of them
+are saved like others."""
+
 
 @dataclass(frozen=True)
 class Learner:

@@ -9,12 +9,13 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.io import savemat
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from plurilabel import datasets
+from plurilabel import datasets, io
 from plurilabel.datasets import _load
 
 # instances, training part, test part, attributes, labels, cardinality, density, label sets
@@ -68,7 +69,8 @@ def test_every_row_of_the_published_table(name, data_folder):
 
 
 def test_the_table_has_every_dataset():
-    assert set(PUBLISHED) == set(_load.catalog())
+    labels = {name for name, entry in _load.catalog().items() if entry.kind == "labels"}
+    assert set(PUBLISHED) == labels
     assert datasets.dataset_names() == ["digits", *_load.catalog()]
 
 
@@ -79,7 +81,11 @@ def test_the_page_shows_the_figures_of_the_catalogue():
     )
     shown = {name: [float(x.replace(",", "")) for x in figures] for name, *figures in rows}
     digits = datasets.describe(datasets.load("digits"))
-    entries = {name: entry for name, entry in _load.catalog().items() if entry.folder == name}
+    entries = {
+        name: entry
+        for name, entry in _load.catalog().items()
+        if entry.folder == name and entry.kind == "labels"
+    }
     assert list(shown) == ["digits", *entries]
     figures = [
         digits.instances,
@@ -110,6 +116,26 @@ def test_labels_of_yeast_are_found_by_name_not_by_the_order_of_the_xml(data_fold
     data = datasets.load("yeast")
     assert data.label_names == tuple(f"Class{j}" for j in range(1, 15))
     assert_array_equal(data.Y[data.train].sum(axis=0), _load.catalog()["yeast"].train_counts)
+
+
+def test_grades_and_degrees(data_folder):
+    wq, sjaffe = datasets.load("wq"), datasets.load("sjaffe")
+    assert wq.X.shape == (1054, 16) and wq.Y.shape == (1054, 14)
+    assert_array_equal(np.unique(wq.Y), [0, 1, 3, 5])
+    assert_array_equal((wq.Y > 0).sum(axis=0)[:3], [456, 283, 305])
+    assert sjaffe.X.shape == (213, 243) and sjaffe.Y.shape == (213, 6)
+    assert_allclose(sjaffe.Y.sum(axis=1), 1)
+
+
+def test_a_file_without_grades_is_refused(nowhere):
+    folder = nowhere / "cache" / "wq"
+    folder.mkdir(parents=True)
+    savemat(folder / "wq.mat", {"features": np.zeros((3, 2))})
+    with pytest.raises(io.FileFormatError, match="published MATLAB v5 file"):
+        datasets.load("wq")
+    savemat(folder / "wq.mat", {"features": np.zeros((3, 16)), "raw_data": np.zeros((3, 14))})
+    with pytest.raises(ValueError, match="wq in .* has 3 instances"):
+        datasets.load("wq")
 
 
 def test_digits():

@@ -42,6 +42,7 @@ class Entry:
     openml: int | None = None
     label_names: tuple[str, ...] = ()
     train_counts: tuple[int, ...] = ()
+    kind: str = "labels"
 
 
 @cache
@@ -81,7 +82,8 @@ def load(name: str) -> Dataset:
     name : str
         One of :func:`dataset_names`. ``image`` has 294 features for each image; ``image-bags``
         are the same images as bags of 9 instances by 15 features, ``image-600`` a published
-        sample.
+        sample. The Y of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to
+        one: they are for :mod:`plurilabel.graded`.
 
     Returns
     -------
@@ -180,7 +182,7 @@ def _find(root: Path, name: str, entry: Entry) -> list[Path]:
 
 def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
     if paths[0].suffix == ".mat":
-        data = _read_mat(paths[0])
+        data = _read_mat(paths[0]) if entry.kind == "labels" else _read_graded(paths[0], entry)
     else:
         labels = paths.pop() if entry.xml else None
         parts = [read_arff(path, labels, drop=entry.drop) for path in paths]
@@ -218,15 +220,32 @@ def _read_mat(path: Path) -> Dataset:
     return Dataset(X, Y.astype(np.int64), train=train, test=test)
 
 
+def _read_graded(path: Path, entry: Entry) -> Dataset:
+    """A MATLAB file of features and grades, or degrees that sum to one."""
+    try:
+        content = loadmat(path)
+        Y = content["raw_data" if entry.kind == "grades" else "labels"]
+        X = content["features"].astype(np.float64)
+    except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
+        raise FileFormatError(
+            path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
+        ) from None
+    return Dataset(X, Y.astype(np.int64 if entry.kind == "grades" else np.float64))
+
+
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
     """The dataset, if it has the known figures; else an error that names the first difference."""
-    found = describe(data.Y)
+    if entry.kind == "labels":
+        found = describe(data.Y)
+        cardinality, sets = found.cardinality, found.diversity
+    else:
+        cardinality, sets = data.Y.sum() / data.Y.shape[0], len(np.unique(data.Y, axis=0))
     for what, got, known in (
-        ("instances", found.instances, entry.instances),
+        ("instances", data.Y.shape[0], entry.instances),
         ("features", data.X.shape[-1], entry.features),
-        ("labels", found.labels, entry.labels),
-        ("labels per instance", found.cardinality, entry.cardinality),
-        ("distinct label sets", found.diversity, entry.sets),
+        ("labels", data.Y.shape[1], entry.labels),
+        ("labels per instance", cardinality, entry.cardinality),
+        ("distinct label sets", sets, entry.sets),
     ):
         if abs(got - known) > 0.001:  # the published cardinalities are rounded or cut
             raise ValueError(

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._roster import PACKAGES
+from plurilabel._roster import OTHER_TARGETS, PACKAGES
 
 # types ----------------------------------------------------------------------------------------
+
+_PARTS = ("thresholds", "neighbors", "model_selection", "metrics")
 
 # Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
 # scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.
@@ -51,7 +53,7 @@ def trusted_types() -> frozenset[str]:
     """Names of all types that may stand in a model file: ours are those with public names."""
     ours = (
         f"{value.__module__}.{value.__qualname__}"
-        for package in (*PACKAGES, "thresholds", "neighbors", "model_selection", "metrics")
+        for package in (*PACKAGES, *OTHER_TARGETS, *_PARTS)
         for value in vars(import_module(f"plurilabel.{package}")).values()
         if isinstance(value, type) and value.__module__ == f"plurilabel.{package}"
     )

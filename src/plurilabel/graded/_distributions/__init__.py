@@ -1,0 +1,1 @@
+"""Label distributions: degrees of all labels that sum to one."""
