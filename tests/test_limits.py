@@ -34,9 +34,9 @@ def gigabytes(n_bytes):
 MEMORY = [
     (RankSVM(), 200 * N * Q, "BinaryRelevance"),
     (CML(), 8 * (25 * (D * Q + Q * Q / 2) + 4 * N * Q), "ClassifierChain"),
-    (AdaBoostMH(2), 65 * N * Q, "HOMER"),
-    (AdaBoostMR(2), 80 * N * Q, "HOMER"),
-    (ADTBoostMH(2), 65 * N * Q, "HOMER"),
+    (AdaBoostMH(2), 36 * N * Q, "HOMER"),
+    (AdaBoostMR(2), 52 * N * Q, "HOMER"),
+    (ADTBoostMH(2), 52 * N * Q, "HOMER"),
     (StackedRelevance(LinearSVC(), cv=2), 24 * N * Q + 8 * Q * (2 * D + Q), "ClassifierChain"),
     (StackedRelevance(DummyClassifier(), cv=2), 24 * N * Q, "ClassifierChain"),
 ]

@@ -315,7 +315,14 @@ def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     if not isinstance(bags, np.ndarray | Iterable) or isinstance(bags, str):
         raise TypeError(f"bags must be a sequence of matrices or an array, got {bags!r}")
     parts: list[Any] = []
+    names: Any = None
     for i, bag in enumerate(bags):
+        if hasattr(bag, "columns"):
+            if names is not None and list(bag.columns) != names:
+                raise ValueError(
+                    f"bag {i} has the columns {list(bag.columns)}, but bag 0 has {names}"
+                )
+            names = list(bag.columns)
         part = bag if sparse.issparse(bag) else np.asarray(bag)
         if part.ndim != 2:
             raise ValueError(

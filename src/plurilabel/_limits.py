@@ -7,6 +7,7 @@ worker processes: ``PLURILABEL_MAX_MEMORY`` in gigabytes, ``PLURILABEL_MAX_MODEL
 
 from __future__ import annotations
 
+import math
 import os
 
 from plurilabel._text import file_size
@@ -45,11 +46,11 @@ def check_size(
 use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes
     """
     name = learner if isinstance(learner, str) else type(learner).__name__
-    most_models = int(_limit("PLURILABEL_MAX_MODELS", MAX_MODELS))
+    most_models = _limit("PLURILABEL_MAX_MODELS", MAX_MODELS)
     if models > most_models:
         raise ValueError(
             f"{name} would train {models:,} models for {sizes}, more than the limit of "
-            f"{most_models:,}; use {instead}, or set the environment variable "
+            f"{most_models:,.0f}; use {instead}, or set the environment variable "
             "PLURILABEL_MAX_MODELS to a larger number"
         )
     most_memory = _limit("PLURILABEL_MAX_MEMORY", MAX_MEMORY_GB)
@@ -64,6 +65,9 @@ use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to mo
 def _limit(variable: str, default: float) -> float:
     text = os.environ.get(variable, "")
     try:
-        return float(text) if text else default
+        limit = float(text) if text else default
     except ValueError:
-        raise ValueError(f"{variable} must be a number, got {text!r}") from None
+        limit = math.nan
+    if math.isnan(limit):
+        raise ValueError(f"{variable} must be a number, got {text!r}")
+    return limit

@@ -79,6 +79,14 @@ def test_features_of_any_magnitude(scale):
     assert_allclose(scaled, plain, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_features_far_from_zero(offset):
+    X, Y, X_test = made(30, 3, 2, 0)
+    plain = INSDIF(random_state=0).fit(X, Y).decision_function(X_test)
+    moved = INSDIF(random_state=0).fit(X + offset, Y).decision_function(X_test + offset)
+    assert_allclose(moved, plain, rtol=1e-5, atol=1e-6)
+
+
 def test_labels_that_all_or_no_instances_have():
     X, Y, X_test = made(20, 3, 2, 0)
     more = np.hstack([Y, np.zeros((20, 1), int), np.ones((20, 1), int)])

@@ -103,7 +103,9 @@ def read(reader, path):
     except (ValueError, FileNotFoundError) as error:
         told = str(error)
         # an error about what was asked for names the parameter
-        assert str(path.parent) in told or told.startswith(("labels ", "two columns ")), told
+        assert str(path.parent) in told or told.startswith(
+            ("labels ", "two columns ", "column ")
+        ), told
         return False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

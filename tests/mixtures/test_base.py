@@ -172,6 +172,15 @@ def test_greedy_search_ends_where_no_label_helps(corpus, model, kind):
             assert score[best.index(1)] == pytest.approx(gap, abs=1e-9)
 
 
+def test_greedy_search_is_not_caught_in_the_empty_set():
+    """Two labels are more probable than none, where neither of them is alone."""
+    X = np.array([[4, 0, 1], [0, 4, 1], [2, 2, 3], [4, 0, 0], [0, 4, 0]])
+    Y = np.array([[1, 0], [0, 1], [0, 0], [1, 0], [0, 1]])
+    for search in ("greedy", "exact"):
+        learner = PMM1(search=search, max_labels=2 if search == "exact" else None).fit(X, Y)
+        assert_array_equal(learner.predict([[6, 6, 0], [0, 0, 9]]), [[1, 1], [0, 0]])
+
+
 def test_greedy_search_is_the_papers_where_nothing_is_dropped():
     """From the best label on, the label that raises the likelihood most, until none does."""
     rng = np.random.default_rng(3)

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, number, numbers, places
+from plurilabel._limits import check_size
 from plurilabel._medoids import k_medoids
 from plurilabel.base import LabelMatrix, ScoringClassifier
 
@@ -97,6 +98,7 @@ class INSDIF(ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "scale_": number(),
+        "center_": numbers("n_features_in_", optional=True),
         "prototypes_": numbers(None, "n_features_in_"),
         "medoids_": places("m", below=None),
         "medoid_instances_": numbers("m", "n_features_in_"),
@@ -112,18 +114,29 @@ class INSDIF(ScoringClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         n = X.shape[0]
         Y = dense(Y)
-        # the largest magnitude is made 1, so that no square is too large or too small
-        self.scale_ = float(abs(X).max()) or 1.0
-        X = _divided(X, self.scale_)
-        self.prototypes_ = _prototypes(X, Y) * self.scale_
-        bags = _Bags(X, self.prototypes_ / self.scale_)
+        # distances depend on neither origin nor unit, but their rounding errors do
+        self.scale_, self.center_ = float(abs(X).max()) or 1.0, None
+        if not sparse.issparse(X):
+            self.center_ = self._framed(X).mean(axis=0)
+        given, X = X, self._framed(X)
+        prototypes = _prototypes(X, Y)
+        self.prototypes_ = (prototypes if self.center_ is None else prototypes + self.center_) * (
+            self.scale_
+        )
+        bags = _Bags(X, self._framed(self.prototypes_))
         integral = isinstance(self.n_medoids, Integral)
         m = int(self.n_medoids) if integral else max(1, round(self.n_medoids * n))
+        check_size(
+            self,
+            f"{n:,} instances and {m:,} medoids",
+            memory=24.0 * n * m,
+            instead="a smaller n_medoids",
+        )
         if m > n:
             raise ValueError(f"n_medoids must be at most n_samples={n}, got {m}")
         first = check_random_state(self.random_state).choice(n, m, replace=False)
         self.medoids_, self.n_iter_ = k_medoids(bags.distances, np.sort(first), n, self.max_iter)
-        self.medoid_instances_ = X[self.medoids_] * self.scale_
+        self.medoid_instances_ = given[self.medoids_]
         Z = bags.distances(np.arange(n), self.medoids_)
         share = Y.mean(axis=0)
         self.constant_ = np.where(share == 1, 1.0, np.where(share == 0, -1.0, 0.0))
@@ -131,18 +144,17 @@ class INSDIF(ScoringClassifier):
         self.coef_ = np.where(self.constant_ == 0, coef, 0.0).T
 
     def _scores(self, X: Any) -> Floats:
-        medoids = _Bags(
-            _divided(self.medoid_instances_, self.scale_), self.prototypes_ / self.scale_
-        )
-        queries = _Bags(_divided(X, self.scale_), medoids.prototypes)
+        medoids = _Bags(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
+        queries = _Bags(self._framed(X), medoids.prototypes)
         scores = np.empty((X.shape[0], self.n_labels_))
         for rows in row_blocks(X.shape[0], len(self.medoids_), CELLS):
             scores[rows] = hausdorff(queries.part(rows), medoids) @ self.coef_.T
         return scores + self.constant_
 
-
-def _divided(X: Any, scale: float) -> Any:
-    return (sparse.csr_array(X) if sparse.issparse(X) else X).astype(np.float64) / scale
+    def _framed(self, X: Any) -> Any:
+        """X in the unit and, unless the training set was sparse, around its mean."""
+        X = (sparse.csr_array(X) if sparse.issparse(X) else X).astype(np.float64) / self.scale_
+        return X if self.center_ is None else dense(X) - self.center_
 
 
 def _prototypes(X: Any, Y: NDArray[Any]) -> Floats:

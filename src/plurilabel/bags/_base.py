@@ -24,7 +24,24 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
             f"Found 0 bags (0 sample(s)) while a minimum of 1 is required by "
             f"{type(estimator).__name__}."
         )
-    return validate_data(estimator, bags, reset=reset, skip_check_array=True)
+    if reset:
+        validate_data(estimator, bags, reset=True, skip_check_array=True)
+        if bags.feature_names is not None:
+            estimator.feature_names_in_ = np.array(bags.feature_names, dtype=object)
+        return bags
+    if bags.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {bags.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    given = bags.feature_names
+    if names is not None and given is not None and list(names) != list(given):
+        raise ValueError(
+            "the features of X must have the names that they had in fit, in the same order: "
+            f"{', '.join(names)}, got {', '.join(given)}"
+        )
+    return bags
 
 
 class BagClassifier(MultiLabelClassifier):

@@ -25,11 +25,12 @@ from plurilabel._compat import (
 from plurilabel.bags._base import validated_bags
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
+from plurilabel.base import AllOrNothing
 
 ROW_KINDS = ("mean", "extremes", "medoids", "embedding")
 
 
-class BagsToRows(TransformerMixin, BaseEstimator):
+class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     """Describe each bag by one row of numbers.
 
     Parameters
@@ -293,7 +294,7 @@ def _extremes(bags: Bags, end: Any) -> Any:
     return found
 
 
-class OnInstances(TransformerMixin, BaseEstimator):
+class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
     """A transformer of rows, such as a scaler, applied to the instances of bags.
 
     Parameters

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._compat import Interval, StrOptions
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Condition, Floats, WeakRule
+from plurilabel.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
 from plurilabel.boosting._search import TIE, best_condition, by_sign, log_ratio
 
 
@@ -122,7 +122,7 @@ class WeakLearner:
             found = best_condition(self.bins, V, self.algorithm, None if node == 0 else rows)
             if found is None:
                 continue
-            gain = self._Z_without_split(V[rows].sum(axis=0)) - found.Z
+            gain = self._Z_without_split(sum_of_rows(V, rows)) - found.Z
             if node == 0 or gain > TIE:
                 inner.append(node)
                 conditions.append(found.condition)
@@ -132,7 +132,7 @@ class WeakLearner:
                 predicts.extend(found.predicts)
         leaf = np.array(predicts)
         leaf[inner] = False
-        W = np.array([V[rows].sum(axis=0) for rows in nodes])  # (nodes, 2q)
+        W = np.array([sum_of_rows(V, rows) for rows in nodes])  # (nodes, 2q)
         scores = np.where(leaf[:, np.newaxis], self._scores(W, leaf), 0.0)
         return WeakRule(tuple(conditions), tuple(inner), scores, tuple(gains))
 

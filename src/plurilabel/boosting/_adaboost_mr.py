@@ -132,7 +132,6 @@ class AdaBoostMR(AdaBoost):
     _measure: ClassVar[str] = "ranking_loss"
     _slope: ClassVar[float] = 1.0
     _cut_at_zero: ClassVar[bool] = False
-    _bytes: ClassVar[float] = 80.0
 
     def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[WeakRule, float]]:
         """Figure 3 of the paper; yields h_t and Z_1 ... Z_t."""

@@ -12,8 +12,16 @@ from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Condition, DecisionNode, Floats, Rows, scores_text
-from plurilabel.boosting._search import TIE, Found, best_condition, by_sign, log_ratio
+from plurilabel.boosting._rules import (
+    Columns,
+    Condition,
+    DecisionNode,
+    Floats,
+    Rows,
+    scores_text,
+    sum_of_rows,
+)
+from plurilabel.boosting._search import TIE, Found, best_condition, by_sign, exp_losses, log_ratio
 
 
 class ADTBoostMH(BoostedClassifier):
@@ -167,10 +175,11 @@ class ADTBoostMH(BoostedClassifier):
                 p, c = search.best(V)  # of smallest Z_t
                 if c is None:
                     return
-                yes, no = (log_ratio(V[rows].sum(axis=0), eps) for rows in c.split(P[p], columns))
+                yes, no = (log_ratio(sum_of_rows(V, rows), eps) for rows in c.split(P[p], columns))
                 rule = DecisionNode(p, c, yes, no)
+            del V  # or else two of them would be held in the next round
             rule.add_to(f, columns, P)
-            D = np.exp(np.where(has, -f, f))  # D_1 exp(-Y f), normalised as in AdaBoost.MH
+            D = exp_losses(f, has, out=D)  # D_1 exp(-Y f), normalised as in AdaBoost.MH
             Z = float(D.mean())
             yield rule, Z
             D /= Z * (m * k)

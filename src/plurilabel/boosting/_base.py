@@ -41,7 +41,6 @@ class BoostedClassifier(ScoringClassifier):
     _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where f minimises the loss
     _cut_at_zero: ClassVar[bool] = True
     _extra_rounds: ClassVar[int] = 0  # before the first of n_estimators
-    _bytes: ClassVar[float] = 65.0  # of a round for each weight (n, q), measured
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "rules": [StrOptions({"auto", "threshold", "presence"})],
@@ -91,7 +90,7 @@ class BoostedClassifier(ScoringClassifier):
         n, q = Y.shape
         sizes = f"{n:,} instances and {q:,} labels"
         instead = "BinaryRelevance, or HOMER around this learner"
-        check_size(self, sizes, memory=self._bytes * n * q, instead=instead)
+        check_size(self, sizes, memory=self._bytes() * n * q, instead=instead)
         measure = get_measure(self.scoring or self._measure)
         held = None
         if self.validation_fraction is not None:
@@ -147,6 +146,10 @@ class BoostedClassifier(ScoringClassifier):
                 f"got n_samples={n}"
             )
         return stratified_split(X, Y, sizes=(n - size, size), random_state=self.random_state)
+
+    def _bytes(self) -> float:
+        """Memory of a round for each weight (n, q), measured."""
+        return 52.0
 
     def _importances(self) -> Floats:
         """Share of each feature in the decrease of the logarithm of the bound."""

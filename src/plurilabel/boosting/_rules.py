@@ -10,8 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._blocks import row_blocks
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+
+
+CELLS = 1 << 18
+"""Entries of a matrix (n, q) that are worked on at a time: copies of all of it would be large."""
+
+
+def add_to_rows(f: Floats, rows: Rows, scores: Floats) -> None:
+    """Add scores (q,) to some rows of f (n, q)."""
+    for part in row_blocks(len(rows), f.shape[1], CELLS):
+        f[rows[part]] += scores
+
+
+def sum_of_rows(V: Floats, rows: Rows) -> Floats:
+    """The sum of some rows of V, added one after the other."""
+    total = np.zeros(V.shape[1])
+    for part in row_blocks(len(rows), V.shape[1], CELLS):
+        total = np.add.reduce(np.vstack([total, V[rows[part]]]), axis=0)
+    return total
 
 
 class Columns:
@@ -117,7 +137,7 @@ class WeakRule:
             reached.extend(condition.split(reached[node], columns))
         for rows, scores in zip(reached, self.scores):
             if scores.any():
-                f[rows] += scores
+                add_to_rows(f, rows, scores)
 
     def features(self) -> list[tuple[int, float]]:
         """The features of the conditions, each with its gain."""
@@ -178,8 +198,8 @@ class DecisionNode:
             reached.append(np.arange(columns.n))
             return
         yes, no = self.condition.split(reached[self.precondition], columns)
-        f[yes] += self.yes
-        f[no] += self.no
+        add_to_rows(f, yes, self.yes)
+        add_to_rows(f, no, self.no)
         reached += [yes, no]
 
     def features(self) -> list[tuple[int, float]]:

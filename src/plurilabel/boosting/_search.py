@@ -37,6 +37,13 @@ def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
     return V
 
 
+def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
+    """exp(-Y f), where Y is 1 for the labels that an instance has and -1 for the others."""
+    np.copyto(out, f)
+    np.negative(out, where=has, out=out)
+    return np.exp(out, out=out)
+
+
 def log_ratio(W: Floats, smoothing: float) -> Floats:
     """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
     q = W.shape[-1] // 2

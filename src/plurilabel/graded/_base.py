@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from plurilabel._compat import StrOptions, validate_parameter_constraints
-from plurilabel.base import default_label_names
+from plurilabel.base import AllOrNothing, default_label_names
 from plurilabel.graded._losses import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
@@ -22,7 +22,7 @@ GRADED: dict[str, list[Any]] = {
 """Parameters of all learners of grades."""
 
 
-class GradedClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of grades. Subclasses write two hooks.
 
     Behind the door a grade is its rank r on the scale, 0 to m - 1, and a learner learns the cut

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,17 +91,26 @@ class SetSearch:
 
     def _grow(self, X: sparse.csr_array, theta: Floats, scores: Floats) -> None:
         groups = {self.always: np.arange(X.shape[0])}
+        reached, first = np.full(X.shape[0], -np.inf), None
         # documents with the same set are asked together, then part by what suits each best
         while groups:
             moved: dict[tuple[int, ...], list[NDArray[np.intp]]] = {}
             for present, docs in groups.items():
                 used, part = only_used(X[docs])
                 found = self._step(part, theta[:, used], present)
-                scores[docs] = found.scores
+                scores[docs], reached[docs] = found.scores, found.now
+                if first is None and self.empty and not present and len(self.free):
+                    # two labels may be more probable than none where neither is alone: begin
+                    # with the best single label, and come back if that leads nowhere
+                    first = found
+                    found = replace(found, flip=found.best)
                 for label in np.unique(found.flip[found.flip >= 0]).tolist():
                     new = tuple(sorted({*present} ^ {label}))
                     moved.setdefault(new, []).append(docs[found.flip == label])
             groups = {present: np.concatenate(docs) for present, docs in moved.items()}
+        if first is not None:
+            back = reached < first.now
+            scores[back] = first.scores[back]
 
     def _step(self, X: sparse.csr_array, theta: Floats, present: tuple[int, ...]) -> _Step:
         """The best label to add or to drop, for documents that all have the same set."""
@@ -113,14 +122,17 @@ class SetSearch:
             now = self.log_joint(X, theta, members, self.seen.find(members))[:, 0]
         else:
             now = np.full(r, -np.inf)
+        whole = now
         absent = self.free[~np.isin(self.free, present)]
         settled = np.ones(r, dtype=bool)
+        single = flip
         if len(absent):
             members = with_labels(present, absent)
             more = self.log_joint(X, theta, members, self.seen.find_extended(present, absent))
             best = more.argmax(axis=1)
             settled = more[np.arange(r), best] <= now
-            flip[~settled] = absent[best[~settled]]
+            single = absent[best]
+            flip[~settled] = single[~settled]
             scores[np.ix_(settled, absent)] = more[settled] - now[settled, None]
         droppable = np.setdiff1d(present, self.always).astype(np.intp)
         if len(droppable) and settled.any():
@@ -138,7 +150,7 @@ class SetSearch:
                 other = self.log_joint(X, theta, members, self.seen.find(members))
                 gap = np.maximum(now - other.max(axis=1), TINY)
                 scores[settled, present[0]] = gap
-        return _Step(flip, scores)
+        return _Step(flip, scores, whole, single)
 
     # lists -------------------------------------------------------------------------------
 
@@ -183,6 +195,8 @@ class SetSearch:
 class _Step:
     flip: NDArray[np.intp]  # (r,), the label to add or to drop, -1 for none
     scores: Floats  # (r, q), of documents that stay
+    now: Floats  # (r,), the log probability of the present set
+    best: NDArray[np.intp]  # (r,), the best label to add, whether or not it is better than none
 
 
 def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:

@@ -17,11 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from plurilabel._compat import validate_parameter_constraints
-from plurilabel.base import column_names, default_label_names
+from plurilabel.base import AllOrNothing, column_names, default_label_names
 from plurilabel.graded._distributions._measures import check_distributions, intersection_similarity
 
 
-class DistributionLearner(ClassifierMixin, BaseEstimator, ABC):
+class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of label distributions. Subclasses write two hooks.
 
     The degrees of the labels of an instance say how much each of them describes it; they are not
