@@ -467,6 +467,16 @@ def test_bad_input(params, X, message):
         RankSVM(**params).fit(X, Y)
 
 
+def test_far_from_zero_and_other_parameters_after_fit():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), rng.integers(0, 2, (40, 3))
+    plain = RankSVM(kernel="rbf", gamma=0.5).fit(X, Y)
+    moved = RankSVM(kernel="rbf", gamma=0.5).fit(X + 1e6, Y)
+    scores = plain.decision_function(X)
+    assert_allclose(moved.decision_function(X + 1e6), scores, atol=1e-3)
+    assert_array_equal(plain.set_params(kernel="linear").decision_function(X), scores)
+
+
 # real data -----------------------------------------------------------------------------------
 
 

@@ -54,6 +54,7 @@ def test_gradient_of_the_network(activation):
     X, D = problem(12)
     D[0] = [1, 0, 0, 0, 0]
     network = DistributionNetwork((4, 3), activation=activation, alpha=0.1)
+    network.activation_ = activation  # as fit sets it
     shapes = [(3, 4), (4, 3), (3, 5)]
     flat = np.random.default_rng(0).normal(size=12 + 4 + 12 + 3 + 15 + 5)
 

@@ -163,6 +163,7 @@ class RankSVM(ScoringClassifier):
         "coef_": numbers("n_labels_", "n_features_in_", optional=True),
         "_never": labels("n_labels_"),
         "_always": labels("n_labels_"),
+        "_centre": numbers("n_features_in_", optional=True),
     }
 
     def __init__(
@@ -210,8 +211,10 @@ class RankSVM(ScoringClassifier):
         y = Y[:, varies]
         rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
 
-        # a bias takes the place of a mean; without it, less is lost to rounding
-        centre = X.mean(axis=0) if self.kernel == "linear" and not sparse.issparse(X) else None
+        # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
+        self.kernel_ = self.kernel
+        moves = self.kernel in ("linear", "rbf") and not sparse.issparse(X)
+        self._centre = centre = X.mean(axis=0) if moves else None
 
         beta, b = np.zeros((len(rows), len(varies))), np.zeros(len(varies))
         self.objective_, self.dual_gap_, self.n_iter_ = 0.0, 0.0, 0
@@ -243,14 +246,14 @@ class RankSVM(ScoringClassifier):
                 )
         kept = beta.any(axis=1)
         self.support_, self.dual_coef_, self.intercept_ = rows[kept], beta[kept], b
+        vectors = X[self.support_] if centre is None else X[self.support_] - centre
         if self.kernel == "linear":
-            vectors = X[self.support_] if centre is None else X[self.support_] - centre
             self.coef_ = safe_sparse_dot(vectors.T, self.dual_coef_).T
             if centre is not None:
                 self.intercept_ = b - self.coef_ @ centre
                 self.intercept_ -= self.intercept_.mean()
         elif self.kernel != "precomputed":
-            self._support_vectors = X[self.support_]
+            self._support_vectors = vectors
         self.threshold_ = None
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
@@ -273,16 +276,18 @@ class RankSVM(ScoringClassifier):
 
     def _f(self, X: Any) -> NDArray[np.float64]:
         """K beta + b for the rows of X, in blocks that fit into the cache."""
-        if self.kernel == "linear":
+        if self.kernel_ == "linear":
             return safe_sparse_dot(X, self.coef_.T) + self.intercept_
+        if self._centre is not None:
+            X = dense(X) - self._centre
         f = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_) == 0:
             return f
         for rows in row_blocks(X.shape[0], 8 * len(self.support_), self._cache_bytes()):
-            if self.kernel == "precomputed":
+            if self.kernel_ == "precomputed":
                 K = X[rows][:, self.support_]
             else:
-                K = kernel_matrix(X[rows], self._support_vectors, self.kernel, self._params)
+                K = kernel_matrix(X[rows], self._support_vectors, self.kernel_, self._params)
             f[rows] += K @ self.dual_coef_
         return f
 
@@ -297,7 +302,10 @@ class RankSVM(ScoringClassifier):
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                variance = np.float64((X * X).mean() - X.mean() ** 2)
+                if sparse.issparse(X):
+                    variance = np.float64((X * X).mean() - X.mean() ** 2)
+                else:
+                    variance = np.float64(X.var())
                 gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else np.float64(1.0)
             if not np.isfinite([variance, gamma]).all():
                 raise ValueError(
@@ -309,7 +317,8 @@ class RankSVM(ScoringClassifier):
         return {"gamma": gamma, "coef0": self.coef0, "degree": self.degree}
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        given = self.kernel == "precomputed"
+        kernel = self.kernel if reset else getattr(self, "kernel_", self.kernel)
+        given = kernel == "precomputed"
         form = {"accept_sparse": False if given else "csr", "dtype": np.float64, "order": "C"}
         # one precision and one memory layout: the same numbers must give the same result
         X = validate_features(self, X, reset=reset, **form)

@@ -83,19 +83,20 @@ class AAkNN(DistributionLearner):
             )
         default = self.index is None
         index = ExactIndex(self.metric, n_jobs=self.n_jobs) if default else clone(self.index)
+        self.n_neighbors_, self.weights_ = self.n_neighbors, self.weights
         self.index_, self.D_ = index.fit(X), D
 
     def _distributions(self, X: Any) -> NDArray[np.float64]:
-        distances, neighbors = query_neighbors(self.index_, X, self.n_neighbors, len(self.D_))
+        distances, neighbors = query_neighbors(self.index_, X, self.n_neighbors_, len(self.D_))
         w = np.ones_like(distances)
-        if self.weights == "distance":
+        if self.weights_ == "distance":
             same = distances == 0
             apart = np.where(same, 1.0, distances)
             # scaled by the nearest, which keeps tiny distances from overflowing
             w = np.where(same.any(axis=1, keepdims=True), same, apart[:, :1] / apart)
         w = w / w.sum(axis=1, keepdims=True)
         degrees = np.zeros((len(neighbors), self.n_labels_))
-        for j in range(self.n_neighbors):  # (n, k, q) would be k times as large
+        for j in range(self.n_neighbors_):  # (n, k, q) would be k times as large
             degrees += w[:, [j]] * self.D_.take(neighbors[:, j], axis=0)
         return degrees
 

@@ -113,6 +113,7 @@ class DistributionNetwork(DistributionLearner):
         self.random_state = random_state
 
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
+        self.activation_ = self.activation
         sizes = [X.shape[1], *self._hidden(), D.shape[1]]
         shapes = list(pairwise(sizes))
         rng = check_random_state(self.random_state)
@@ -156,7 +157,7 @@ class DistributionNetwork(DistributionLearner):
 
     def _forward(self, X: Any, layers: Layers) -> list[Any]:
         """X, the activations of the hidden layers, and the last layer before the softmax."""
-        g = ACTIVATIONS[self.activation][0]
+        g = ACTIVATIONS[self.activation_][0]
         values = [X]
         for depth, (W, b) in enumerate(layers, start=1):
             z = np.asarray(safe_sparse_dot(values[-1], W, dense_output=True)) + b
@@ -177,7 +178,7 @@ class DistributionNetwork(DistributionLearner):
         log_p = log_softmax(values[-1], axis=1)
         decay = sum(float(np.vdot(W, W)) for W, _ in layers)
         value = -float(np.vdot(D, log_p)) / n - entropy + self.alpha / 2 * decay
-        slope = ACTIVATIONS[self.activation][1]
+        slope = ACTIVATIONS[self.activation_][1]
         delta = (np.exp(log_p) - D) / n  # (n, q): derivative by the last layer
         gradient = []
         for depth in reversed(range(len(layers))):
