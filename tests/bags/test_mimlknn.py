@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from plurilabel.bags import Bags, MIMLkNN, _mimlknn
 from tests.bags.problems import concept_bags, random_bags
@@ -73,3 +74,11 @@ def test_too_few_bags():
     learner = MIMLkNN(3, n_citers=3).fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 features, but MIMLkNN is expecting 4"):
         learner.predict(Bags([[[1.0, 2.0]]]))
+
+
+def test_equal_distances_do_not_depend_on_rounding():
+    rng = np.random.default_rng(0)
+    X, Y = rng.poisson(1.5, (40, 4)).astype(float), rng.integers(0, 2, (40, 3))
+    plain = MIMLkNN(5, n_citers=5).fit(X, Y).predict(X)
+    for other in (sparse.csr_array(X), 3 * X):
+        assert_array_equal(MIMLkNN(5, n_citers=5).fit(other, Y).predict(other), plain)

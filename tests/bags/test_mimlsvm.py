@@ -44,3 +44,11 @@ def test_units_do_not_matter():
         for bags in (X, X.with_instances(X.instances * 1000))
     ]
     assert_allclose(*scores, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160])
+def test_features_of_any_magnitude(scale):
+    bags, Y = concept_bags(0)[:2]
+    plain = MIMLSVM(random_state=0).fit(bags, Y).decision_function(bags)
+    far = bags.with_instances(bags.instances * scale)
+    assert_allclose(MIMLSVM(random_state=0).fit(far, Y).decision_function(far), plain, atol=1e-6)

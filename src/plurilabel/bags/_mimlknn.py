@@ -116,7 +116,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         self.radius_ = np.empty(n)
         for rows in row_blocks(n, n, _AT_ONCE):
             asked = X if rows == slice(0, n) else X[rows]
-            D = hausdorff_distances(asked, X, self.distance, n_jobs=self.n_jobs)
+            D = _tidy(hausdorff_distances(asked, X, self.distance, n_jobs=self.n_jobs))
             own = np.arange(rows.start, rows.stop)
             D[own - rows.start, own] = np.inf
             found = _nearest(D, max(r, c))
@@ -132,11 +132,19 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
         scores = np.empty((len(X), self.n_labels_))
         for rows in row_blocks(len(X), n, _AT_ONCE):
             D = hausdorff_distances(X[rows], self.bags_, self.distance_, n_jobs=self.n_jobs)
+            D = _tidy(D)
             references = _links(_nearest(D, self.n_neighbors_), n)
             # a bag that is as far as the c-th nearest comes after it; the last digits do not count
             citers = sparse.csr_array(self.radius_ * (1 - 1e-9) > D, dtype=np.float64)
             scores[rows] = dense((references + citers) @ self.Y_) @ self.coef_
         return with_constants(scores, self.constant_)
+
+
+def _tidy(D: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances to ten digits: what differs by rounding is equal, and the first comes first."""
+    digits, power = np.frexp(D)
+    D = np.ldexp(np.rint(digits * 2.0**33), power - 33)
+    return np.where(1e-7 * D.max(initial=0.0) < D, D, 0.0)
 
 
 def _nearest(D: NDArray[np.float64], k: int) -> NDArray[np.intp]:

@@ -15,6 +15,7 @@ from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, number, numbers, values
+from plurilabel._limits import check_size
 from plurilabel.bags._base import BagClassifier, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -56,6 +57,9 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     dual_coef_ : ndarray of shape (q, s)
     intercept_ : ndarray of shape (q,)
     gamma_ : float
+        The gamma of the kernel; for ``gamma="scale"``, of distances in units of ``unit_``.
+    unit_ : float
+        The mean distance to a medoid for ``gamma="scale"``, else 1.
 
     Notes
     -----
@@ -90,6 +94,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
+        "unit_": number(),
         "gamma_": number(),
         "support_": numbers("v", "m"),
         "dual_coef_": numbers("n_labels_", "v"),
@@ -117,11 +122,20 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
-        self.distance_ = self.distance
+        n = len(X)
+        check_size(
+            self,
+            f"{n:,} bags",
+            memory=24.0 * n * n,
+            instead="MIMLkNN, or BagsToRows and another learner",
+        )
+        self.distance_, self.unit_ = self.distance, 1.0
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs
         )
         if self.gamma == "scale":
+            self.unit_ = float(Z.mean()) or 1.0  # squares of distances must not overflow
+            Z = Z / self.unit_
             variance = Z.var()
             self.gamma_ = 1 / (Z.shape[1] * variance) if variance > 0 else 1.0
         else:
@@ -141,7 +155,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         self.support_, self.dual_coef_ = Z[used], alpha[:, used]
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
-        Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs)
+        Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs) / self.unit_
         scores = np.tile(self.intercept_, (len(X), 1))
         if len(self.support_):
             scores += rbf_kernel(Z, self.support_, gamma=self.gamma_) @ self.dual_coef_.T

@@ -121,7 +121,8 @@ class MMAC(ScoringClassifier):
     _fitted: ClassVar[Declared] = {
         "frequencies_": numbers("n_labels_"),
         "default_": labels("n_labels_"),
-        "_conditions": labels("r", None),
+        "_items": numbers("m", 4, finite=False),
+        "_conditions": labels("r", "m"),
         "_supports": numbers("r", "n_labels_"),
         "_confidences": numbers("r", "n_labels_"),
     }
