@@ -179,13 +179,13 @@ def _schema(rng, text):
         node.clear()
         node.update(other, **({} if rng.random() < 0.5 else {"__id__": kept}))
     elif kind == 5 and "__class__" in node and "__class__" in other:
-        node["__class__"], node["__module__"] = other["__class__"], other["__module__"]
+        node["__class__"], node["__module__"] = other["__class__"], other.get("__module__")
     elif kind == 6 and "__loader__" in other:
         node["__loader__"] = other["__loader__"]
     elif "file" in node and "file" in other:
         node["file"], other["file"] = other["file"], node["file"]
     elif plain:
-        pick(rng, plain)["content"] = pick(rng, plain)["content"]
+        pick(rng, plain)["content"] = pick(rng, plain).get("content")
     try:
         return json.dumps(schema).encode()
     except ValueError:  # it names itself
