@@ -117,3 +117,9 @@ def test_json_that_is_nested_too_deeply_is_named(tmp_path):
     (tmp_path / "a.jsonl").write_text("[" * 100_000 + "\n")
     with pytest.raises(FileFormatError, match="a.jsonl, line 1: expected a JSON object"):
         io.read_table(tmp_path / "a.jsonl", labels=["t"])
+
+
+def test_null_characters_in_column_names(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\0,weight,tags\n0.1,5,red\n0.2,5,red\n")
+    with pytest.raises(FileFormatError, match=r"line 1: expected column names without null"):
+        io.read_table(tmp_path / "t.csv", labels="tags")

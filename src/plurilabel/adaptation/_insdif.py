@@ -153,7 +153,9 @@ class INSDIF(ScoringClassifier):
 
     def _framed(self, X: Any) -> Any:
         """X in the unit and, unless the training set was sparse, around its mean."""
-        X = (sparse.csr_array(X) if sparse.issparse(X) else X).astype(np.float64) / self.scale_
+        # in one memory layout: sums in another order would be rounded differently
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+        X = X.astype(np.float64) / self.scale_
         return X if self.center_ is None else dense(X) - self.center_
 
 

@@ -81,8 +81,13 @@ class Frame:
         self.path = None if path is None else os.fspath(path)
         self._line_of = line_of
         names = [str(name).strip() for name in frame.columns]
+        problem = None
         if (twice := first_repeated(names)) is not None:
             problem = f"expected each column name once, got {twice!r} twice"
+        # where pandas looks up names, they end at such a character
+        elif (name := next((n for n in names if "\0" in n), None)) is not None:
+            problem = f"expected column names without null characters, got {name!r}"
+        if problem is not None:
             if path is None:
                 raise ValueError(f"data frame: {problem}")
             raise FileFormatError(path, head, problem)
