@@ -155,6 +155,7 @@ LINES = st.lists(
 @pytest.mark.parametrize("name", [n for n in READERS if "parquet" not in n and "gz" not in n])
 @settings(
     max_examples=500 if LONG else 40,
+    derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
