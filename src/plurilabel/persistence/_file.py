@@ -94,7 +94,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     parts are checked: what plurilabel's learners hold against what their classes declare, and
     sparse matrices, trees, neighbours, encoders and support vectors of scikit-learn so that none
     leads out of its arrays. Estimators that cannot be checked, such as those of
-    :mod:`sklearn.cluster`, are refused, here and by :func:`save_model`. Whether the numbers are
+    ``sklearn.cluster``, are refused, here and by :func:`save_model`. Whether the numbers are
     right is not known: a file that was made to mislead gives wrong answers, or errors.
 
     Parameters
