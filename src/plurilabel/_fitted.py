@@ -101,7 +101,7 @@ def check_sparse(matrix: Any) -> None:
     >>> check_sparse(matrix)
     Traceback (most recent call last):
     ...
-    ValueError: a sparse matrix with sound pointers, got one where indices must be < 2
+    ValueError: a sparse matrix with sound pointers, got one where ...
     """
     held = vars(matrix)
     for name in _REMEMBERED:

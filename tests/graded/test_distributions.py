@@ -145,8 +145,6 @@ def test_bad_input():
         DistributionNetwork(alpha=-1).fit(X, D)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         DistributionNetwork((5,), max_iter=2, random_state=0).fit(X, D)
-    with pytest.warns(ConvergenceWarning, match="scale the features"):
-        DistributionNetwork().fit(X * 1e8, D)
     with pytest.raises(ValueError, match="scale the features first"):
         DistributionNetwork().fit(X * 1e200, D)
 

@@ -110,7 +110,7 @@ def test_documents_in_blocks_are_the_same(monkeypatch):
 def test_many_words_stay_sparse():
     """300,000 words and 200 labels: a dense table would take 480 MB."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((300, 300_000), density=1e-4, rng=rng, format="csr")
+    X = sparse.random(300, 300_000, density=1e-4, random_state=3, format="csr")
     Y = sparse.csr_array((rng.random((300, 200)) < 0.01).astype(np.int8))
     for model in MODELS.values():
         tracemalloc.start()

@@ -313,7 +313,8 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     points = sparse.csr_array(checked, copy=not checked.has_canonical_format)
     points.sum_duplicates()
     # Wide indices are wider than they need be in most matrices, and scikit-learn refuses some.
-    narrow = sparse.get_index_dtype(maxval=max(*points.shape, points.nnz))
+    large = max(*points.shape, points.nnz) > np.iinfo(np.int32).max
+    narrow = np.int64 if large else np.int32
     points.indices = points.indices.astype(narrow, copy=False)
     points.indptr = points.indptr.astype(narrow, copy=False)
     return points
