@@ -138,7 +138,7 @@ def prune(
         raise ValueError(
             f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
             f"seen more than {threshold} times in n_samples={len(classes)}"
-            + ("" if weights is None else f", whose weights add up to {weights.sum():g}")
+            + ("" if weights is None else f", whose sample_weight adds up to {weights.sum():g}")
         )
     size = np.diff(sets.indptr)
     new = np.full(sets.shape[0], -1)
