@@ -12,10 +12,10 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from plurilabel._blocks import stack_rows
-from plurilabel._fitted import Declared, Fitting, numbers, places
+from plurilabel._fitted import Declared, numbers, places
 
 
-class Bags(Fitting):
+class Bags:
     """Bags of instances, stored as one matrix with all instances and the place of each bag.
 
     scikit-learn's splitters, pipelines and searches take it as X: it has a length and a shape,

@@ -35,10 +35,6 @@ class Fitted(NamedTuple):
     finite: bool = True
 
 
-class Fitting:
-    """A container, such as bags, that declares what it holds as learners do."""
-
-
 Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...]]
 """The type of ``_fitted``; a tuple declares the entries of a tuple."""
 
@@ -184,8 +180,8 @@ def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, A
             raise ValueError(f"finite, got {value}")
         return
     if kind in ("values", "lists"):
-        if isinstance(value, Fitting):
-            check_fitted(value)  # so that its length can be asked for
+        if hasattr(value, "_fitted"):  # bags, which declare what they hold as learners do
+            check_fitted(value)
         elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
             raise ValueError(f"a list, got {_type(value)}")
         _check_shape("values", shape, (len(value),), sizes, held)
@@ -248,7 +244,7 @@ def _size(
         return None if name not in sizes else sizes[name] + extra
     size = held.get(name)
     if not isinstance(size, Integral) or isinstance(size, bool):
-        raise ValueError(f"as large as {name}, which is no number")
+        raise ValueError(f"as large as {name}, which is not a number")
     return int(size) + extra
 
 

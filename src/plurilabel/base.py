@@ -223,7 +223,7 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
 def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     try:
         if any(issubclass(kind, str | bytes) for kind in set(map(type, array.flat))):
-            raise TypeError  # "0" and "1" are no numbers here either
+            raise TypeError  # "0" and "1" are not numbers here either
         return array.astype(np.float64)
     except (TypeError, ValueError):
         for (i, j), value in np.ndenumerate(array):
