@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -203,33 +205,36 @@ def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
     return replace(first, X=X, Y=Y, train=train, test=test)
 
 
+@contextmanager
+def _published(path: Path) -> Iterator[None]:
+    """Errors of a MATLAB file that is damaged, or another one than was published, name it."""
+    try:
+        yield
+    except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
+        raise FileFormatError(
+            path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
+        ) from None
+
+
 def _read_mat(path: Path) -> Dataset:
     """The MATLAB files of the image data: bags of instances, or a split sample."""
-    try:
+    with _published(path):
         content = loadmat(path)
         if "bags" in content:
             X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"].ravel()])
             return Dataset(X, (content["targets"].T > 0).astype(np.int64))
         X = np.vstack([content["train_data"], content["test_data"]]).astype(np.float64)
         Y = np.hstack([content["train_target"], content["test_target"]]).T > 0
-    except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
-        raise FileFormatError(
-            path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
-        ) from None
     train, test = np.split(np.arange(len(X)), [len(content["train_data"])])
     return Dataset(X, Y.astype(np.int64), train=train, test=test)
 
 
 def _read_graded(path: Path, entry: Entry) -> Dataset:
     """A MATLAB file of features and grades, or degrees that sum to one."""
-    try:
+    with _published(path):
         content = loadmat(path)
         Y = content["raw_data" if entry.kind == "grades" else "labels"]
         X = content["features"].astype(np.float64)
-    except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
-        raise FileFormatError(
-            path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
-        ) from None
     return Dataset(X, Y.astype(np.int64 if entry.kind == "grades" else np.float64))
 
 
