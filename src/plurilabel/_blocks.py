@@ -57,6 +57,19 @@ def short_indices(matrix: Any) -> Any:
     return type(matrix)(parts, shape=matrix.shape)
 
 
+def squared_norms(matrix: Any) -> NDArray[np.float64]:
+    """Squared length of each row.
+
+    Examples
+    --------
+    >>> squared_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([25.,  1.])
+    """
+    if sparse.issparse(matrix):
+        return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", matrix, matrix)
+
+
 def stack_rows(parts: Sequence[Any]) -> Any:
     """Matrices below each other: CSR if the first is sparse, else dense."""
     if sparse.issparse(parts[0]):

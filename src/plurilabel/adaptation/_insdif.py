@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,7 +13,7 @@ from scipy.linalg import lstsq
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from plurilabel._blocks import dense, row_blocks
+from plurilabel._blocks import dense, row_blocks, squared_norms
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, number, numbers, places
 from plurilabel._limits import check_size
@@ -119,11 +120,9 @@ class INSDIF(ScoringClassifier):
         if not sparse.issparse(X):
             self.center_ = self._framed(X).mean(axis=0)
         given, X = X, self._framed(X)
-        prototypes = _prototypes(X, Y)
-        self.prototypes_ = (prototypes if self.center_ is None else prototypes + self.center_) * (
-            self.scale_
-        )
-        bags = _Bags(X, self._framed(self.prototypes_))
+        origin = 0.0 if self.center_ is None else self.center_
+        self.prototypes_ = (_prototypes(X, Y) + origin) * self.scale_
+        bags = _Bags.of(X, self._framed(self.prototypes_))
         integral = isinstance(self.n_medoids, Integral)
         m = int(self.n_medoids) if integral else max(1, round(self.n_medoids * n))
         check_size(
@@ -144,8 +143,8 @@ class INSDIF(ScoringClassifier):
         self.coef_ = np.where(self.constant_ == 0, coef, 0.0).T
 
     def _scores(self, X: Any) -> Floats:
-        medoids = _Bags(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
-        queries = _Bags(self._framed(X), medoids.prototypes)
+        medoids = _Bags.of(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
+        queries = _Bags.of(self._framed(X), medoids.prototypes)
         scores = np.empty((X.shape[0], self.n_labels_))
         for rows in row_blocks(X.shape[0], len(self.medoids_), CELLS):
             scores[rows] = hausdorff(queries.part(rows), medoids) @ self.coef_.T
@@ -168,22 +167,23 @@ def _prototypes(X: Any, Y: NDArray[Any]) -> Floats:
     return dense(X.T @ Y[:, seen].astype(np.float64)).T / count[seen, None]
 
 
+@dataclass(frozen=True, eq=False)
 class _Bags:
     """Bags of differences, without making them: what their distances depend on."""
 
-    def __init__(self, X: Any, prototypes: Floats) -> None:
-        self.X = X
-        self.prototypes = prototypes
-        self.products = np.asarray(X @ prototypes.T, dtype=np.float64)
-        # two prototypes are compared once for all pairs of bags
-        self.apart = pairwise_distances(prototypes, metric="sqeuclidean")
+    X: Any
+    prototypes: Floats
+    products: Floats  # of the instances with the prototypes
+    apart: Floats  # squared distances between prototypes, the same for all pairs of bags
+
+    @classmethod
+    def of(cls, X: Any, prototypes: Floats) -> _Bags:
+        products = np.asarray(X @ prototypes.T, dtype=np.float64)
+        return cls(X, prototypes, products, pairwise_distances(prototypes, metric="sqeuclidean"))
 
     def part(self, rows: Any) -> _Bags:
         """Some of the bags."""
-        some = object.__new__(_Bags)
-        some.X, some.products = self.X[rows], self.products[rows]
-        some.prototypes, some.apart = self.prototypes, self.apart
-        return some
+        return replace(self, X=self.X[rows], products=self.products[rows])
 
     def distances(self, rows: Rows, columns: Rows) -> Floats:
         """Hausdorff distances between bags, by their numbers."""
@@ -201,7 +201,7 @@ def hausdorff(bags: _Bags, others: _Bags) -> Floats:
     ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
     """
     apart, q = bags.apart, bags.products.shape[1]
-    norms = _norms(bags.X)[:, None] + _norms(others.X)
+    norms = squared_norms(bags.X)[:, None] + squared_norms(others.X)
     square = norms - 2 * dense(bags.X @ others.X.T)
     a = 2 * (bags.products.T[:, :, None] - others.products.T[:, None, :])  # (q, n, m)
     most = np.full(square.shape, -np.inf)
@@ -211,10 +211,6 @@ def hausdorff(bags: _Bags, others: _Bags) -> Floats:
         np.maximum(most, np.maximum(there, back), out=most)
     square += most
     # what is left of a difference of rounded numbers is 0, and not its root
-    return np.sqrt(np.where(square > 1e-14 * (norms + _norms(bags.prototypes).max()), square, 0.0))
-
-
-def _norms(X: Any) -> Floats:
-    """Squared length of each row."""
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+    return np.sqrt(
+        np.where(square > 1e-14 * (norms + squared_norms(bags.prototypes).max()), square, 0.0)
+    )

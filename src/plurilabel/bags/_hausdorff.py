@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._bags import Bags, as_bags
-from plurilabel._blocks import row_blocks
+from plurilabel._blocks import row_blocks, squared_norms
 
 KINDS = ("max", "average", "min")
 _AT_ONCE = 2**17
@@ -111,14 +111,14 @@ def _directed(
     sizes = B.sizes[order]
     width = [int(np.count_nonzero(sizes > j)) for j in range(sizes[0])]
     layers = [b[B.offsets[order[:w]] + j] for j, w in enumerate(width)]
-    squares = [_squared_norms(layer) for layer in layers]
+    squares = [squared_norms(layer) for layer in layers]
     if not sparse.issparse(b):
         # -2ab + |a|^2 + |b|^2 as one product
         layers = [
             np.column_stack([-2 * layer, np.ones(len(layer)), norms]).T
             for layer, norms in zip(layers, squares)
         ]
-        a = np.column_stack([a, _squared_norms(a), np.ones(len(a))])
+        a = np.column_stack([a, squared_norms(a), np.ones(len(a))])
     owner, n, m = A.owner, len(A), len(B)
     start = {"max": 0.0, "average": 0.0, "min": np.inf}[kind]
     combine = {"max": np.maximum, "average": np.add, "min": np.minimum}[kind]
@@ -145,7 +145,7 @@ def _directed(
 def _nearest(a: Any, layers: list[Any], squares: list[Any]) -> NDArray[np.float64]:
     """Squared distance from each instance to the nearest one of each bag (r, m)."""
     if sparse.issparse(a):
-        own = _squared_norms(a)
+        own = squared_norms(a)
         products = (
             own[:, None] - 2 * (a @ layer.T).toarray() + norms
             for layer, norms in zip(layers, squares)
@@ -160,9 +160,3 @@ def _nearest(a: Any, layers: list[Any], squares: list[Any]) -> NDArray[np.float6
     # below this a difference is rounding
     nearest[nearest <= 64 * np.finfo(np.float64).eps * own[:, None]] = 0
     return nearest
-
-
-def _squared_norms(points: Any) -> NDArray[np.float64]:
-    if sparse.issparse(points):
-        return np.asarray(points.multiply(points).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", points, points)

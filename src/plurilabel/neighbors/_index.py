@@ -15,7 +15,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._blocks import own, rows_without, stack_rows
+from plurilabel._blocks import canonical, own, rows_without, short_indices, stack_rows
 from plurilabel._compat import (
     BOOLEAN_METRICS,
     Interval,
@@ -310,11 +310,4 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     )
     if not sparse.issparse(checked):
         return checked
-    points = sparse.csr_array(checked, copy=not checked.has_canonical_format)
-    points.sum_duplicates()
-    # Wide indices are wider than they need be in most matrices, and scikit-learn refuses some.
-    large = max(*points.shape, points.nnz) > np.iinfo(np.int32).max
-    narrow = np.int64 if large else np.int32
-    points.indices = points.indices.astype(narrow, copy=False)
-    points.indptr = points.indptr.astype(narrow, copy=False)
-    return points
+    return short_indices(sparse.csr_array(canonical(checked)))
