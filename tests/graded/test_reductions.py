@@ -23,6 +23,7 @@ from plurilabel import (
     datasets,
 )
 from plurilabel.graded import (
+    AAkNN,
     CombinedReduction,
     GradedMLkNN,
     HorizontalReduction,
@@ -228,3 +229,12 @@ def test_water_quality(data_folder):
         median[test] = np.median(data.Y[train], axis=0)
     vertical, horizontal, combined = (mean_absolute_error(data.Y, Z) for Z in found.values())
     assert combined < horizontal < vertical < mean_absolute_error(data.Y, median) - 0.04
+
+
+@pytest.mark.parametrize(
+    "learner", [VerticalReduction(RidgeClassifier()), GradedMLkNN(1), AAkNN(1)]
+)
+def test_masked_values_are_refused(learner):
+    X = np.ma.masked_equal([[1.0], [2.0], [9.0]], 9)
+    with pytest.raises(ValueError, match="X must not have masked values, got 1"):
+        learner.fit(X, np.eye(3, dtype=int))

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._compat import StrOptions, validate_parameter_constraints
-from plurilabel.base import AllOrNothing, default_label_names
+from plurilabel.base import AllOrNothing, default_label_names, validate_features
 from plurilabel.graded._losses import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
@@ -175,9 +175,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return X, at_least(found.ranks, len(found.scale))
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return validate_features(self, X, reset=reset)
 
     def _consistent(self, X: Any) -> NDArray[np.float64]:
         """Cumulative probabilities (n, q, m - 1) for unchecked X."""

@@ -15,11 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
 
 from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods
-from plurilabel.base import MultiLabelClassifier
+from plurilabel.base import MultiLabelClassifier, validate_features
 from plurilabel.graded._base import GRADED, GradedClassifier
 from plurilabel.transformation import StackedRelevance, TransformationClassifier
 
@@ -131,12 +130,10 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
     def _around(self, classifier: Any) -> MultiLabelClassifier: ...
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+        return validate_features(
             self,
             X,
             reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
             order="C",
             ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
         )

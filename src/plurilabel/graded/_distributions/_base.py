@@ -14,10 +14,10 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._compat import validate_parameter_constraints
-from plurilabel.base import AllOrNothing, column_names, default_label_names
+from plurilabel.base import AllOrNothing, column_names, default_label_names, validate_features
 from plurilabel.graded._distributions._measures import check_distributions, intersection_similarity
 
 
@@ -123,9 +123,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     # the door ----------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+        return validate_features(self, X, reset=reset)
 
     def _encode(self, y: Any) -> NDArray[np.float64]:
         """Degrees (n, q); and remember what is needed to answer in the form of y."""
