@@ -40,6 +40,7 @@ def _cases():
         "grid of tenths": np.round(rng.normal(size=(120, 2)), 1),
         "bits": (rng.random((140, 30)) < 0.1).astype(float),
         "duplicates": np.repeat(rng.normal(size=(12, 6)), 12, axis=0)[rng.permutation(144)],
+        "many duplicates": np.repeat(rng.normal(size=(4, 6)), 40, axis=0)[rng.permutation(160)],
         "constant": np.ones((60, 3)),
         "constant feature": np.column_stack([rng.normal(size=(90, 3)), np.full(90, 0.3)]),
         "offset": 1e8 + rng.normal(size=(120, 6)),
@@ -81,6 +82,22 @@ def test_training_graph_and_queries_are_those_of_the_twin(name, algorithm):
         near = twin.nearest(twin.table(queries, X), k, without_self=False)
         twin.same(index.kneighbors(queries, k), near)
         twin.same(index.kneighbors(sparse.csr_array(queries), k), near)
+
+
+@pytest.mark.parametrize("algorithm", ["blocks", "tree", "brute"])
+def test_cosine_of_many_equal_directions_takes_the_first(algorithm):
+    # more duplicates than candidates: the bound on the points left out is zero, not above it
+    X = CASES["many duplicates"]
+    queries = X[:9]
+    table = np.array([[twin.cosine(a, b) for b in X] for a in X])
+    near = twin.nearest(table[:9], 7, without_self=False)
+    graph = twin.nearest(table, 7, without_self=True)
+    for stored in (X, sparse.csr_array(X)):
+        if algorithm == "tree" and sparse.issparse(stored):
+            continue
+        index = ExactIndex("cosine", algorithm=algorithm).fit(stored)
+        twin.same(index.kneighbors(queries, 7), near)
+        twin.same(index.kneighbors(n_neighbors=7), graph)
 
 
 @pytest.mark.parametrize("name", CASES)

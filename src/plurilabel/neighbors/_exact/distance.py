@@ -124,7 +124,10 @@ class Formula:
 
     def of_norm(self, distance: Floats) -> Floats:
         """A lower bound of this distance, from one of the p-norm of prepared points."""
-        return distance * distance / 2 * (1 - 8 * UNIT) if self.cosine else distance
+        if not self.cosine:
+            return distance
+        distance = np.maximum(distance, 0)  # a bound below zero says nothing, nor must its square
+        return distance * distance / 2 * (1 - 8 * UNIT)
 
     def to_norm(self, distance: Floats) -> Floats:
         """An upper bound of the p-norm of prepared points, from one of this distance."""
