@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -19,7 +19,8 @@ def twin(X, Y, X_new, r, c, kind):
         return sorted(others, key=lambda j: (distance_of[j], j))[:k]
 
     n = len(X)
-    D, D_new = slow(X, X, kind), slow(X_new, X, kind)
+    # to nine digits: what differs by rounding only is as far
+    D, D_new = slow(X, X, kind).round(9), slow(X_new, X, kind).round(9)
     ranked = [nearest([j for j in range(n) if j != i], D[i], max(r, c)) for i in range(n)]
     delta = np.zeros(Y.shape)
     for i in range(n):
@@ -44,6 +45,7 @@ def twin(X, Y, X_new, r, c, kind):
 
 @settings(max_examples=12)
 @given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 6))
+@example(2, 1, 2)  # a tie that rounding breaks
 def test_against_the_paper(seed, r, c):
     (X, Y), X_new = concept_bags(seed, n=25), random_bags(seed, n=8, d=4)
     Y[0], Y[1] = 1, 0  # no constant labels, which have scores of their own
