@@ -325,10 +325,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     returns the class with the highest score.
 
     A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
-    the parameters of its ``fit``, whatever is set later, except for those that only choose
-    between answers of the same models: ``n_jobs``, ``nonempty``, ``decide``, ``beam_width``,
-    ``quick``, ``decoding``, ``search``, ``set_prior``, ``max_labels``, and ``voting`` of ensembles
-    and rules.
+    the parameters of its ``fit``, whatever is set later, but for ``n_jobs``, which changes no
+    answer. A parameter that is needed after ``fit`` is kept there under its name with ``_``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks, rows_without, stack_rows
 from plurilabel._compat import HasMethods, Interval
-from plurilabel._fitted import Declared, count, labels, numbers, places
+from plurilabel._fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._explain import Explanation
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
@@ -92,6 +92,7 @@ class LazyClassifier(ProbabilisticClassifier):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
+        "fitted_params_": parameters(),
         "X_": numbers("n", "n_features_in_", finite=False),  # a metric may take NaN
         "Y_": labels("n", "n_labels_"),
         "n_neighbors_": count(below="n"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
+from plurilabel._fitted import Declared, number, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, Rows
 from plurilabel.lazy._mlknn import MLkNN
@@ -71,6 +72,10 @@ class MLkNNCV(MLkNN):
         "smoothing": ["array-like"],
         "scoring": [str],
         "leave_out": [StrOptions({"entry", "instance"})],
+    }
+    _fitted: ClassVar[Declared] = {
+        "smoothing_": number(),
+        "cv_values_": numbers(None, None, finite=False),
     }
 
     def __init__(
