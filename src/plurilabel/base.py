@@ -40,7 +40,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import canonical, dense, short_indices
+from plurilabel._blocks import canonical, dense, refuse_masked, short_indices
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, count, flag, values
 
@@ -130,24 +130,6 @@ def default_feature_names(d: int) -> NumberedNames:
 def default_label_names(q: int) -> NumberedNames:
     """Names for labels without names: ``label0, label1, ...``."""
     return NumberedNames("label", q)
-
-
-def refuse_masked(values: Any, name: str) -> None:
-    """An error for a masked array with masked values, which would be read as if they were not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
-    Traceback (most recent call last):
-    ...
-    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
-    """
-    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
-        raise ValueError(
-            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
-            "rows"
-        )
 
 
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
