@@ -106,6 +106,11 @@ class MLkNNCV(MLkNN):
         _check_values("smoothing", self.smoothing, Real, 0)
         super()._fit(X, Y)
 
+    def _dense_bytes(self) -> float:
+        given = self.fitted_params_
+        from_tables = given["scoring"] == "hamming_loss" and given["leave_out"] == "entry"
+        return 6.0 if from_tables else 18.0  # labels and events; scores
+
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         given = self.fitted_params_
         ks, smoothings = np.array(given["n_neighbors"]), list(given["smoothing"])
