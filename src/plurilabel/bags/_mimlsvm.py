@@ -158,6 +158,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs) / self.unit_
+        Z = np.minimum(Z, 1e100)  # as far as it gets: squares must not overflow
         scores = np.tile(self.intercept_, (len(X), 1))
         if len(self.support_):
             scores += rbf_kernel(Z, self.support_, gamma=self.gamma_) @ self.dual_coef_.T

@@ -40,6 +40,9 @@ MOST_SETS = 2**20
 
 NO_LABEL = "(no label)"
 
+MOST = 1e290
+"""The largest count; the log likelihood of larger ones would be infinite."""
+
 
 class WordMixture(ScoringClassifier):
     """Base class of the mixtures: documents whose words come from their labels.
@@ -123,6 +126,8 @@ class WordMixture(ScoringClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = validate_features(self, X, reset=reset, dtype=np.float64)
         check_non_negative(X, f"{type(self).__name__} (input X)")
+        if X.shape[0] and (most := X.max()) > MOST:
+            raise ValueError(f"X must hold counts of at most {MOST:g}, got {most:g}")
         return X
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
@@ -141,12 +146,8 @@ class WordMixture(ScoringClassifier):
         which = sparse.csr_array((np.ones(n), (number, np.arange(n))), shape=(S, n))
         counts = sparse.csr_array(which @ X)
         counts.eliminate_zeros()
-        with np.errstate(over="ignore"):
-            n_words = float(counts.data.sum())
-        if not np.isfinite(n_words):
-            raise ValueError("the values of X must have a finite sum, got numbers too large")
         members = self._members(sets)
-        self._learn(PooledCounts(counts, members), members, n_words)
+        self._learn(PooledCounts(counts, members), members, float(counts.data.sum()))
 
     def _learn(self, pooled: PooledCounts, members: Memberships, n_words: float) -> None:
         shares = self._learn_shares(members, None)
