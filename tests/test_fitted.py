@@ -1,26 +1,49 @@
 """What fitted objects declare about themselves, and what is found where it does not hold."""
 
+from importlib.util import find_spec
+from numbers import Integral
+
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.tree import DecisionTreeClassifier
 
+import plurilabel
 from plurilabel import MLkNN, RAkEL
+from plurilabel._compat import Interval
 from plurilabel._fitted import (
     check_fitted,
     check_sparse,
     count,
     flag,
     labels,
+    lists_of_numbers,
     lists_of_places,
     number,
     numbers,
+    one_of,
+    parameter,
+    parameters,
     places,
     values,
 )
 from plurilabel._roster import learners
 from plurilabel.base import MultiLabelClassifier
+from plurilabel.checks import _data
 from plurilabel.compare import make_learner
+from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
+FORMS = [
+    *(
+        text
+        for entry in learners().values()
+        if not entry.needs or find_spec(entry.needs)
+        for text in entry.checked
+    ),
+    "ClassifierChain(LogisticRegression(), inference='monte-carlo')",
+    "RankSVM(kernel='rbf')",
+]
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]] * 2)
 
@@ -35,14 +58,20 @@ class Child(Toy):
         "d": flag(),
         "e": values("k+1"),
         "f": lists_of_places(None, below="k"),
+        "g": lists_of_numbers("k", None, 2),
+        "h": one_of("this", "that"),
+        "size_": parameter(),
+        "params": parameters(),
     }
+    _parameter_constraints = {"size": [Interval(Integral, 1, None, closed="left"), None]}
 
 
 def a_child(**changes):
     toy = Child()
     vars(toy).update(
         n_=2, a=np.ones((2, 3)), b=np.array([0, 1, 1]), c=(np.array([0, 1, 1]), 0.5), d=True,
-        e=list("vwxy"), f=[np.array([0, 2]), np.array([], int)],
+        e=list("vwxy"), f=[np.array([0, 2]), np.array([], int)], g=[np.ones((1, 2))] * 3, h="that",
+        size_=2, params={"size": None},
     )  # fmt: skip
     vars(toy).update(changes)
     return toy
@@ -78,11 +107,24 @@ def test_what_holds_is_accepted():
         ("e", list("vwx"), r"values in shape \(k\+1\) = \(4,\), got shape \(3,\)"),
         ("e", None, "must be a list, got None"),
         ("f", [np.array([3])], "at least 0 and below 3, got 3"),
+        ("g", [np.ones((1, 2))] * 2, r"values in shape \(k\) = \(3,\), got shape \(2,\)"),
+        ("g", [np.ones((1, 3))] * 3, r"numbers in shape \(None, 2\)"),
+        ("g", [np.full((1, 2), np.inf)] * 3, "finite, got NaN or infinity"),
+        ("h", "those", "must be one of this, that"),
+        ("h", ["this"], "must be one of this, that, got a list"),
+        ("params", {"length": 2}, "must be a dict of its parameters"),
+        ("params", [2], "must be a dict of its parameters"),
     ],
 )
 def test_what_does_not_hold_is_said(name, value, why):
     with pytest.raises(ValueError, match=f"^{name} of a Child .*{why}"):
         check_fitted(a_child(**{name: value}))
+
+
+@pytest.mark.parametrize("changes", [{"size_": 0}, {"params": {"size": "2"}}])
+def test_parameters_of_fit_are_what_parameters_may_be(changes):
+    with pytest.raises(ValueError, match="'size' parameter of fitted Child must be an int"):
+        check_fitted(a_child(**changes))
 
 
 def test_what_is_missing_is_said():
@@ -101,6 +143,69 @@ def test_learners_declare_what_they_hold():
     learner.labelsets_[1][0] = 3
     with pytest.raises(ValueError, match="labelsets_ of a RAkEL must be .* below 3, got 3"):
         check_fitted(learner)
+
+
+def undeclared_arrays(root):
+    """Arrays that a fitted object would take into a model file and does not declare."""
+    found, todo = set(), [root]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, list | tuple):
+            todo += part
+        elif isinstance(part, dict):
+            todo += part.values()
+        elif type(part).__module__.startswith("plurilabel."):
+            declared = {
+                name for cls in type(part).__mro__ for name in vars(cls).get("_fitted", {})
+            }
+            held = part.__getstate__()
+            params = part.get_params(deep=False) if hasattr(part, "get_params") else {}
+            todo += held.values()
+            for name in held.keys() - declared - params.keys():
+                value = held[name]
+                while isinstance(value, list | tuple) and value:
+                    value = value[0]
+                if isinstance(value, np.ndarray) or sparse.issparse(value):
+                    found.add(f"{name} of {type(part).__name__}")
+    return found
+
+
+def of_other_targets():
+    """Fitted objects that are in model files, but not on the roster."""
+    rng = np.random.default_rng(0)
+    X, G, D = rng.normal(size=(30, 2)), rng.integers(0, 3, (30, 2)), rng.dirichlet([1, 1], 30)
+    base = make_learner("LogisticRegression()")
+    graded = [plurilabel.graded.GradedMLkNN(3), plurilabel.graded.VerticalReduction(base)]
+    yield from (learner.fit(X, G) for learner in graded)
+    others = [plurilabel.graded.AAkNN(3), plurilabel.graded.DistributionNetwork((2,))]
+    yield from (learner.fit(X, D) for learner in others)
+    kinds = ("mean", "extremes", "medoids", "embedding")
+    yield plurilabel.bags.BagsToRows(kinds, n_centers=2).fit(X.reshape(10, 3, 2))
+    for strategy in strategy_names():
+        learner = make_learner("BinaryRelevance(LogisticRegression())")
+        yield ThresholdClassifier(learner, strategy).fit(X, G > 0)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_every_array_of_a_learner_is_declared(text):
+    X, Y = _data(learner := make_learner(text))
+    learner.fit(X, Y)
+    assert not undeclared_arrays(learner)
+    check_fitted(learner)
+
+
+def test_every_array_of_others_is_declared_and_parameters_wait_for_the_next_fit():
+    for learner in of_other_targets():
+        assert not undeclared_arrays(learner)
+        check_fitted(learner)
+        for part in vars(learner).values():
+            check_fitted(part)
+        ask = learner.predict if hasattr(learner, "predict") else learner.transform
+        wanted = ask(X)
+        for name, value in learner.get_params(deep=False).items():
+            other = DecisionTreeClassifier() if hasattr(value, "fit") else object()
+            learner.set_params(**{name: value if name == "n_jobs" else other})
+        assert_array_equal(ask(X), wanted)
 
 
 @pytest.mark.parametrize("name", learners())

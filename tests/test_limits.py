@@ -7,7 +7,19 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import LinearSVC
 
-from plurilabel import CML, AdaBoostMH, AdaBoostMR, ADTBoostMH, RankSVM
+from plurilabel import (
+    CML,
+    IBLRML,
+    AdaBoostMH,
+    AdaBoostMR,
+    ADTBoostMH,
+    DMLkNN,
+    MLDecisionTree,
+    MLkNN,
+    MLkNNCV,
+    MLRandomForest,
+    RankSVM,
+)
 from plurilabel._limits import check_size
 from plurilabel.transformation import (
     CalibratedLabelRanking,
@@ -37,6 +49,12 @@ MEMORY = [
     (AdaBoostMH(2), 36 * N * Q, "HOMER"),
     (AdaBoostMR(2), 52 * N * Q, "HOMER"),
     (ADTBoostMH(2), 52 * N * Q, "HOMER"),
+    (IBLRML(3), 24 * N * Q, "MLkNN"),
+    (DMLkNN(3), 4 * N * Q, "MLkNN"),
+    (MLkNNCV([1, 2]), 6 * N * Q, "MLkNN"),
+    (MLkNNCV([1, 2], scoring="micro_f1"), 18 * N * Q, "MLkNN"),
+    (MLDecisionTree(), 17 * N * Q, "HOMER"),
+    (MLRandomForest(2), 17 * N * Q, "HOMER"),
     (StackedRelevance(LinearSVC(), cv=2), 24 * N * Q + 8 * Q * (2 * D + Q), "ClassifierChain"),
     (StackedRelevance(DummyClassifier(), cv=2), 24 * N * Q, "ClassifierChain"),
 ]
@@ -102,3 +120,14 @@ def test_a_limit_that_is_no_number(monkeypatch):
     monkeypatch.setenv("PLURILABEL_MAX_MEMORY", "much")
     with pytest.raises(ValueError, match="PLURILABEL_MAX_MEMORY must be a number, got 'much'"):
         check_size("A learner", "few", memory=1.0, instead="another")
+
+
+def test_growth_is_checked_and_changes_nothing(data, monkeypatch):
+    X, Y = data
+    learner = DMLkNN(3).fit(X[:40], Y[:40])
+    before = learner.predict_proba(X)
+    monkeypatch.setenv("PLURILABEL_MAX_MEMORY", gigabytes(4 * N * Q - 1))
+    with pytest.raises(ValueError, match="DMLkNN would need about .* for 60 instances"):
+        learner.partial_fit(X[40:], Y[40:])
+    np.testing.assert_array_equal(learner.predict_proba(X), before)
+    MLkNN(3).fit(X, Y)  # it makes nothing dense

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from plurilabel._blocks import stack_rows
+from plurilabel._blocks import canonical, is_missing, refuse_masked, short_indices, stack_rows
 from plurilabel._fitted import Declared, numbers, places
+from plurilabel._text import first_repeated
 
 
 class Bags:
@@ -72,15 +73,18 @@ class Bags:
             matrix, places = _joined(bags)
         else:
             matrix, places = bags, _checked_offsets(offsets)
+        refuse_masked(matrix, "bags")
         matrix = check_array(
-            matrix,
+            canonical(matrix),
             accept_sparse="csr",
             order="C",  # a data frame is stored by columns; sums in another order differ
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             input_name="bags",
         )
-        self.instances = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+        if sparse.issparse(matrix):
+            matrix = sparse.csr_array(short_indices(matrix))
+        self.instances = matrix
         self.offsets = places
         if self.offsets[-1] != matrix.shape[0]:
             raise ValueError(
@@ -128,7 +132,11 @@ class Bags:
         array([[1., 4.],
                [3., 6.]])
         """
+        if not (hasattr(frame, "__len__") and hasattr(frame, "columns")):
+            raise TypeError(f"frame must be a data frame, got a {type(frame).__name__}")
         names = list(frame.columns)
+        if (again := first_repeated(names)) is not None:
+            raise ValueError(f"the columns of the frame must differ, got {again!r} twice")
         if bag not in names:
             raise ValueError(f"bag must be a column of the frame, got {bag!r}; it has {names}")
         names.remove(bag)
@@ -138,17 +146,16 @@ class Bags:
                 f"got {len(frame)} row(s) and {len(names)} column(s)"
             )
         owner = np.asarray(frame[bag])
-        missing = owner != owner  # NaN, NaT
-        if missing.any() or any(value is None for value in owner):
+        if any(map(is_missing, owner)):
             raise ValueError(f"column {bag!r} must name a bag in every row, got a missing value")
         codes: dict[Any, int] = {}
-        code = np.array([codes.setdefault(value, len(codes)) for value in owner.tolist()])
-        columns = []
-        for name in names:
-            try:
-                columns.append(np.asarray(frame[name]).astype(np.float64))
-            except (TypeError, ValueError):
-                raise ValueError(f"column {name!r} must hold numbers") from None
+        try:
+            code = np.array([codes.setdefault(value, len(codes)) for value in owner.tolist()])
+        except TypeError:
+            raise ValueError(
+                f"column {bag!r} must name bags by numbers or text, got {owner[0]!r}"
+            ) from None
+        columns = [_column(frame[name], name) for name in names]
         first = np.sort(np.unique(code, return_index=True)[1])
         offsets = np.concatenate(([0], np.cumsum(np.bincount(code))))
         order = np.argsort(code, kind="stable")
@@ -298,6 +305,17 @@ def _is_matrix(first: Any) -> bool:
         return False
 
 
+def _column(column: Any, name: Any) -> NDArray[np.float64]:
+    values = np.asarray(column)
+    text = values.dtype == object and any(isinstance(value, str | bytes) for value in values)
+    try:
+        if text or values.dtype.kind not in "biufO":
+            raise TypeError
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"column {name!r} must hold numbers") from None
+
+
 def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     """All instances below each other, and the offsets of the bags."""
     if isinstance(bags, np.ndarray) and bags.dtype != object:
@@ -317,6 +335,7 @@ def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     parts: list[Any] = []
     names: Any = None
     for i, bag in enumerate(bags):
+        refuse_masked(bag, f"bag {i}")
         if hasattr(bag, "columns"):
             if names is not None and list(bag.columns) != names:
                 raise ValueError(
@@ -341,6 +360,7 @@ def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
 
 
 def _checked_offsets(offsets: ArrayLike) -> NDArray[np.intp]:
+    refuse_masked(offsets, "offsets")
     places = np.asarray(offsets)
     if places.ndim != 1 or places.dtype.kind not in "iu" or len(places) < 2 or places[0] != 0:
         raise ValueError("offsets must be whole numbers that begin with 0, one more than bags")

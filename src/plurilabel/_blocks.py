@@ -27,6 +27,40 @@ def dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, NaT, or the NA of pandas.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "", [1])]
+    [True, True, False, False, False]
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA is neither equal to itself nor not
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """An error for a masked array with masked values, which would be read as if they were not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
+    Traceback (most recent call last):
+    ...
+    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
+    """
+    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
+        raise ValueError(
+            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
+            "rows"
+        )
+
+
 def canonical(matrix: Any) -> Any:
     """The matrix; if it is CSR or CSC with duplicate entries, a copy in which they are added up.
 

@@ -22,6 +22,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from plurilabel._compat import validate_parameter_constraints
+
 Size: TypeAlias = str | int | None
 
 
@@ -33,6 +35,7 @@ class Fitted(NamedTuple):
     below: Size = None
     optional: bool = False
     finite: bool = True
+    options: tuple[str, ...] = ()
 
 
 Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...]]
@@ -72,6 +75,26 @@ def flag() -> Fitted:
 def values(size: Size, *, optional: bool = False) -> Fitted:
     """A list or array of so many values of any kind."""
     return Fitted("values", (size,), optional=optional)
+
+
+def one_of(*options: str) -> Fitted:
+    """One of these words."""
+    return Fitted("word", options=options)
+
+
+def parameter() -> Fitted:
+    """A parameter as it was in ``fit``: ``search_`` is what ``search`` may be."""
+    return Fitted("parameter")
+
+
+def parameters() -> Fitted:
+    """A dict of parameters as they were in ``fit``."""
+    return Fitted("parameters")
+
+
+def lists_of_numbers(size: Size, *shape: Size) -> Fitted:
+    """A list of so many arrays of finite numbers, each of this shape."""
+    return Fitted("arrays", (size, *shape))
 
 
 def lists_of_places(size: Size, *, below: Size) -> Fitted:
@@ -154,6 +177,9 @@ def check_fitted(part: Any) -> None:
             continue
         if name not in held:
             raise ValueError(f"{name} of a {type(part).__name__} is missing")
+        if every[0].kind in ("parameter", "parameters"):
+            _check_parameters(part, name, held[name], several=every[0].kind == "parameters")
+            continue
         entries = held[name] if every[0] is not what else (held[name],)
         if not isinstance(entries, tuple | list) or len(entries) != len(every):
             raise ValueError(f"{name} of a {type(part).__name__} must have {len(every)} entries")
@@ -164,11 +190,23 @@ def check_fitted(part: Any) -> None:
                 raise ValueError(f"{name} of a {type(part).__name__} must be {error}") from None
 
 
+def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> None:
+    owner, constraints = type(part).__name__, type(part)._parameter_constraints
+    given = value if several else {name.removesuffix("_"): value}
+    if not isinstance(given, dict) or not constraints.keys() >= given.keys():
+        raise ValueError(f"{name} of a {owner} must be a dict of its parameters")
+    validate_parameter_constraints(constraints, given, f"fitted {owner}")
+
+
 def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
     kind, shape = what.kind, what.shape
     if kind == "flag":
         if not isinstance(value, bool | np.bool_):
             raise ValueError(f"True or False, got {_type(value)}")
+        return
+    if kind == "word":
+        if not isinstance(value, str) or value not in what.options:
+            raise ValueError(f"one of {', '.join(what.options)}, got {_type(value)}")
         return
     if kind in ("count", "number"):
         wanted: Any = Integral if kind == "count" else (int, float, np.number)
@@ -179,14 +217,16 @@ def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, A
         elif what.finite and not np.isfinite(value):
             raise ValueError(f"finite, got {value}")
         return
-    if kind in ("values", "lists"):
+    if kind in ("values", "lists", "arrays"):
         if hasattr(value, "_fitted"):  # bags, which declare what they hold as learners do
             check_fitted(value)
         elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
             raise ValueError(f"a list, got {_type(value)}")
-        _check_shape("values", shape, (len(value),), sizes, held)
+        _check_shape("values", shape[:1], (len(value),), sizes, held)
         for entry in value if kind == "lists" else ():
             _check(places(None, below=what.below), entry, sizes, held)
+        for entry in value if kind == "arrays" else ():
+            _check(numbers(*shape[1:]), entry, sizes, held)
         return
     if not (isinstance(value, np.ndarray) or sparse.issparse(value)):
         raise ValueError(f"an array, got {_type(value)}")

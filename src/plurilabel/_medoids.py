@@ -35,6 +35,16 @@ def k_medoids(
     >>> k_medoids(lambda i, j: np.abs(x[i, None] - x[j]), np.array([0, 1]), 6, max_iter=10)
     (array([1, 4]), 3)
     """
+
+    def asked(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        D = distances(rows, columns)
+        if np.isnan(D).any():
+            i, j = np.argwhere(np.isnan(D))[0]
+            raise ValueError(
+                f"distances must be numbers, got NaN between items {rows[i]} and {columns[j]}"
+            )
+        return D
+
     medoids = np.array(first)
     everything = np.arange(n)
     rounds, moved = 0, True
@@ -42,7 +52,7 @@ def k_medoids(
         rounds += 1
         nearest = np.empty(n, dtype=np.intp)
         for rows in row_blocks(n, len(medoids), CELLS):
-            nearest[rows] = distances(everything[rows], medoids).argmin(axis=1)
+            nearest[rows] = asked(everything[rows], medoids).argmin(axis=1)
         nearest[medoids] = np.arange(len(medoids))  # also where two medoids are equal
         order = np.argsort(nearest, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
@@ -51,7 +61,7 @@ def k_medoids(
             if len(group) < 3:  # of two, each is as good
                 continue
             blocks = row_blocks(len(group), len(group), CELLS)
-            total = np.concatenate([distances(group[b], group).sum(axis=1) for b in blocks])
+            total = np.concatenate([asked(group[b], group).sum(axis=1) for b in blocks])
             if total.min() < total[group == medoids[j]][0]:
                 medoids[j], moved = group[total.argmin()], True
     return medoids, rounds

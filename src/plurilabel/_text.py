@@ -5,12 +5,25 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
 """A decimal number in a file."""
 
 NO_YES = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1, "n": 0, "y": 1, "f": 0, "t": 1}
 """Words for absent and present in a file, in lower case."""
+
+
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file, with a ``'`` before text that a spreadsheet would take for a formula.
+
+    Examples
+    --------
+    >>> no_formula("=A1"), no_formula("-1.5"), no_formula(2)
+    ("'=A1", '-1.5', 2)
+    """
+    is_text = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{cell}" if is_text and not NUMBER.fullmatch(cell) else cell
 
 
 def counted(number: int, noun: str) -> str:

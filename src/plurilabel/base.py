@@ -40,7 +40,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import canonical, dense, short_indices
+from plurilabel._blocks import canonical, dense, refuse_masked, short_indices
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, count, flag, values
 
@@ -130,24 +130,6 @@ def default_feature_names(d: int) -> NumberedNames:
 def default_label_names(q: int) -> NumberedNames:
     """Names for labels without names: ``label0, label1, ...``."""
     return NumberedNames("label", q)
-
-
-def refuse_masked(values: Any, name: str) -> None:
-    """An error for a masked array with masked values, which would be read as if they were not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> refuse_masked(np.ma.masked_equal([[1, 0], [9, 1]], 9), "Y")
-    Traceback (most recent call last):
-    ...
-    ValueError: Y must not have masked values, got 1: fill them in, or leave out their rows
-    """
-    if isinstance(values, np.ma.MaskedArray) and (masked := np.ma.count_masked(values)):
-        raise ValueError(
-            f"{name} must not have masked values, got {masked}: fill them in, or leave out their "
-            "rows"
-        )
 
 
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
@@ -325,10 +307,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     returns the class with the highest score.
 
     A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
-    the parameters of its ``fit``, whatever is set later, except for those that only choose
-    between answers of the same models: ``n_jobs``, ``nonempty``, ``decide``, ``beam_width``,
-    ``quick``, ``decoding``, ``search``, ``set_prior``, ``max_labels``, and ``voting`` of ensembles
-    and rules.
+    the parameters of its ``fit``, whatever is set later, but for ``n_jobs``, which changes no
+    answer. A parameter that is needed after ``fit`` is kept there under its name with ``_``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

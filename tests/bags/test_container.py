@@ -186,3 +186,37 @@ def test_what_counts_as_bags():
     assert is_bags(np.zeros((2, 3, 4))) and is_bags([np.zeros((1, 2))]) and is_bags([[[1.0]]])
     assert not is_bags(np.zeros((2, 3))) and not is_bags([[1.0], [2.0]]) and not is_bags([])
     assert as_bags([[1.0, 2.0], [3.0, 4.0]]).sizes.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (None, "must be a data frame, got a NoneType"),
+        ([[1, 2]], "must be a data frame, got a list"),
+        (pd.Series([1.0], name="v"), "must be a data frame, got a Series"),
+        (pl.LazyFrame({"b": ["x"], "v": [1]}), "must be a data frame, got a LazyFrame"),
+        (pd.DataFrame([["x", 1, 2]], columns=["b", "v", "v"]), "must differ, got 'v' twice"),
+        (pd.DataFrame([["x", "x", 2]], columns=["b", "b", "v"]), "must differ, got 'b' twice"),
+        (pd.DataFrame({"b": ["x"], "v": ["1"]}), "column 'v' must hold numbers"),
+        (pd.DataFrame({"b": ["x"], "v": [1j]}), "column 'v' must hold numbers"),
+        (pd.DataFrame({"b": ["x"], "v": [10**400]}), "column 'v' must hold numbers"),
+        (pd.DataFrame({"b": ["x"], "v": pd.to_datetime(["2020"])}), "column 'v' must hold num"),
+        (pd.DataFrame({"b": [[1]], "v": [1]}), r"name bags by numbers or text, got \[1\]"),
+        (pd.DataFrame({"b": pd.array([None], "string"), "v": [1]}), "got a missing value"),
+    ],
+)
+def test_bad_frames(frame, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Bags.from_frame(frame, "b")
+
+
+def test_masked_values_are_refused_and_duplicate_entries_added_up():
+    masked = np.ma.masked_equal(np.ones((4, 2)), 1)
+    for parts in ((masked.reshape(2, 2, 2),), (masked, [0, 2, 4]), ([masked],)):
+        with pytest.raises(ValueError, match="must not have masked values, got 8"):
+            Bags(*parts)
+    with pytest.raises(ValueError, match="offsets must not have masked values"):
+        Bags(np.eye(3), np.ma.masked_equal([0, 1, 3], 1))
+    twice = sparse.csr_array((np.ones(3), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
+    assert_array_equal(Bags(twice, [0, 2])[0].toarray(), [[2, 0], [0, 1]])
+    assert Bags(twice, [0, 2]).instances.nnz == 2 and twice.nnz == 3

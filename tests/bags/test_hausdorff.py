@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist, directed_hausdorff
 
 from plurilabel import datasets
-from plurilabel.bags import Bags, _hausdorff, hausdorff_distances
+from plurilabel.bags import MIMLNN, MIMLSVM, Bags, _hausdorff, hausdorff_distances
 from tests.bags.problems import random_bags
 
 
@@ -98,3 +98,17 @@ def test_two_thousand_images_take_two_seconds_of_one_core(data_folder):
     D = hausdorff_distances(bags, kind="average")
     assert time.process_time() - start < 2
     assert_allclose(D[:3, :3], slow(bags[:3], bags[:3], "average"), atol=1e-6)
+
+
+def test_instances_too_large_for_distances_are_refused():
+    near, far = np.ones((1, 2, 3)), np.full((1, 2, 3), 1.7e308)
+    assert np.isfinite(hausdorff_distances(near, far / 1e9)).all()
+    for kind in ("max", "average", "min"):
+        with pytest.raises(ValueError, match=r"at most 1e\+300 in size"):
+            hausdorff_distances(near, -far, kind)
+
+
+def test_far_bags_have_finite_scores():
+    bags, Y = np.arange(24.0).reshape(6, 2, 2), [[1, 0], [0, 1]] * 3
+    for learner in (MIMLSVM(random_state=0), MIMLNN(random_state=0)):
+        assert np.isfinite(learner.fit(bags, Y).decision_function(bags + 1e299)).all()

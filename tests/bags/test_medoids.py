@@ -45,3 +45,19 @@ def test_bad_numbers():
     assert len(MIMLNN(n_medoids=0.01).fit(X, Y).medoids_) == 1
     with pytest.raises(ValueError, match="'n_medoids' parameter of MIMLNN"):
         MIMLNN(n_medoids=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("D", "k", "message"),
+    [
+        (np.zeros((3, 2)), 1, r"as many columns as rows, got the shape \(3, 2\)"),
+        (np.zeros(3), 1, "Expected 2D array"),
+        (np.full((3, 3), np.nan), 1, "got NaN between items 0 and"),
+        (np.ma.masked_equal(np.ones((3, 3)), 1), 1, "D must not have masked values"),
+        (np.zeros((3, 3)), 4, "between 1 and the 3 items, got 4"),
+        (np.zeros((3, 3)), 1.5, "between 1 and the 3 items, got 1.5"),
+    ],
+)
+def test_bad_distances(D, k, message):
+    with pytest.raises(ValueError, match=message):
+        k_medoids(D, k, random_state=0)

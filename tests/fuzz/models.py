@@ -18,7 +18,7 @@ from scipy import sparse
 from plurilabel.persistence import ModelFileError, load_model
 from tests.fuzz.mutate import mutated_model, pick
 
-MEMORY = 2 << 30  # bytes beyond what the libraries take themselves
+MEMORY = 1 << 28  # bytes beyond what the libraries take themselves; the files are small
 SECONDS = 10
 
 

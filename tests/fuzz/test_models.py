@@ -1,11 +1,20 @@
 """Mutated model files: refused, or loaded and asked; no crash, no hang, no memory without end."""
 
+import io
+import json
 import os
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.neighbors import KNeighborsClassifier
 
+from plurilabel import MLkNN
+from plurilabel.persistence import Model, ModelFileError, load_model, save_model
 from tests.fuzz.seeds import model_seeds
 
 pytest.importorskip("skops.io", reason="model files need skops")
@@ -13,6 +22,7 @@ pytest.importorskip("resource", reason="limits need resource")
 
 LONG = bool(os.environ.get("PLURILABEL_LONG_FUZZ"))
 FILES = 3000 if LONG else 250
+TEXT = 30  # times the size of the text that describes objects
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -24,3 +34,78 @@ def test_mutated_model_files_end_no_process(tmp_path):
     assert done.returncode == 0, f"file {last or numbers[-1:]}: {done.stderr[-3000:]}"
     assert len(numbers) == FILES
     assert "refused" in last and "answered" in last
+
+
+def large_models(folder, learner):
+    """Files of some megabytes: honest ones, and the same made to take more than they hold."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((2000, 200)), (rng.random((2000, 4)) < 0.5).astype(np.int8)
+    ones = sparse.csr_array((rng.random((2000, 200)) < 0.5).astype(np.float64))
+    for data in ((X, Y), (ones, Y), (0 * ones, Y)):
+        path, names = folder / "honest.skops", [f"x{j}" for j in range(200)]
+        save_model(path, Model(learner.fit(*data), list("abcd"), names))
+        yield path, True
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        for name in members:
+            if name.endswith(".npz"):  # compressed, as skops itself would have it
+                packed = io.BytesIO()
+                np.savez_compressed(packed, **np.load(io.BytesIO(members[name])))
+                yield _with_members(folder, members | {name: packed.getvalue()}), False
+        schema = json.loads(members["schema.json"])
+        largest = max(members, key=lambda name: len(members[name]))
+        array = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
+                 "type": "numpy", "file": largest}  # fmt: skip
+        schema["content"]["content"]["again"] = [dict(array) for _ in range(100)]
+        yield _with_members(folder, members | {"schema.json": json.dumps(schema).encode()}), False
+
+
+def _with_members(folder, members):
+    path = folder / "changed.skops"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, member in members.items():
+            archive.writestr(name, member)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("learner", "times"), [(KNeighborsClassifier(algorithm="brute"), 4), (MLkNN(3), 6)]
+)
+def test_a_file_takes_no_more_than_some_times_its_size(tmp_path, learner, times):
+    """Four times; an index of neighbours is made on loading, and takes twice its points more."""
+    for path, honest in large_models(tmp_path, learner):
+        with zipfile.ZipFile(path) as archive:
+            text = sum(e.file_size for e in archive.infolist() if e.filename.endswith(".json"))
+        load_or_refuse(path)  # what is imported is not counted
+        loaded, peak = with_peak(path)
+        assert loaded == honest
+        assert peak < times * path.stat().st_size + TEXT * text
+
+
+@pytest.mark.parametrize("piece", ["[]", "{}", '{"a":[]}', "0.5", '"é"'])
+def test_text_takes_no_more_than_thirty_times_its_size(tmp_path, piece):
+    path, _ = next(large_models(tmp_path, MLkNN(3)))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for name in ("schema.json", "plurilabel.json"):
+        text = "[" + ",".join([piece] * (2_000_000 // (len(piece) + 1))) + "]"
+        path = _with_members(tmp_path, members | {name: text.encode()})
+        loaded, peak = with_peak(path)
+        assert not loaded
+        assert peak < 4 * path.stat().st_size + TEXT * len(text.encode())
+
+
+def with_peak(path):
+    """Whether a file is loaded, and the most memory that takes."""
+    tracemalloc.start()
+    try:
+        return load_or_refuse(path), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def load_or_refuse(path):
+    try:
+        return load_model(path) is not None
+    except ModelFileError:
+        return False

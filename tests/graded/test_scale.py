@@ -131,3 +131,25 @@ def test_consistent_takes_any_shape_and_leaves_its_input():
     assert consistent(np.empty((2, 3, 0))).shape == (2, 3, 0)
     with pytest.raises(ValueError, match="got a number"):
         consistent(0.5)
+
+
+@pytest.mark.parametrize(
+    "grades",
+    [[0, 1, np.nan], [np.nan, np.nan, 1], [0, 1, None], ["low", pd.NA], [pd.NaT, pd.NaT]],
+)
+def test_scales_without_missing_values(grades):
+    with pytest.raises(ValueError, match="grades must not have missing values"):
+        read_grades([[0, 1]], grades)
+
+
+def test_masked_grades_and_scales_of_different_lengths():
+    masked = np.ma.masked_equal([[0, 1], [1, 2]], 2)
+    with pytest.raises(ValueError, match="y must not have masked values, got 1"):
+        read_grades(masked)
+    with pytest.raises(ValueError, match="grades must not have masked values, got 1"):
+        read_grades([[0, 1]], masked[1])
+    with pytest.raises(ValueError, match="grades must be a sequence of grades"):
+        read_grades([[0, 1]], [0, 1, [2]])
+    frame = pd.DataFrame({"a": pd.array([None, 1], "Int64")})
+    with pytest.raises(ValueError, match="only the grades 0, 1, got NaN in row 0, column 0"):
+        read_grades(frame, [0, 1])

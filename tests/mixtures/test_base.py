@@ -333,7 +333,7 @@ def test_bad_input(model):
         model().fit(-X, Y)
     with pytest.raises(ValueError, match="Negative values in data passed to"):
         model().fit(X, Y).predict(-X)
-    with pytest.raises(ValueError, match="must have a finite sum"):
+    with pytest.raises(ValueError, match="must hold counts of at most"):
         model().fit(X * 1e308, Y)
     with pytest.raises(ValueError, match="NaN"):
         model().fit(X * np.nan, Y)
@@ -370,3 +370,13 @@ def test_better_than_naive_bayes_per_label(data_folder):
         bar = metrics.f1(Y_test, peer.predict(X_test))
         for model in MODELS.values():
             assert metrics.f1(Y_test, model().fit(X, Y).predict(X_test)) > bar + 0.05
+
+
+@pytest.mark.parametrize("learner", [PMM1(), PMM2(), LabelSetMixture(search="seen")], ids=repr)
+def test_counts_whose_likelihood_would_be_infinite_are_refused(learner):
+    X, Y = np.array([[1.0, 0], [0, 2], [1, 1]]), np.array([[1, 0], [0, 1], [1, 1]])
+    learner.fit(X, Y)
+    assert np.isfinite(learner.decision_function(X * 1e289)).all()
+    for call in (learner.predict, lambda huge: learner.fit(huge, Y)):
+        with pytest.raises(ValueError, match=r"counts of at most 1e\+290, got 3.4e\+307"):
+            call(X * 1.7e307)

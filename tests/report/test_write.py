@@ -305,6 +305,13 @@ def test_csv_holds_every_mean(tmp_path):
         assert row["splits"] == "4"
 
 
+def test_names_in_csv_are_no_formulas(tmp_path):
+    results = example_results(1, 2, names=["=HYPERLINK(A1)", "-1"])
+    file = write_report(results, tmp_path, formats="csv")["csv"]
+    with open(file, newline="", encoding="utf-8") as stream:
+        assert {row["learner"] for row in csv.DictReader(stream)} == {"'=HYPERLINK(A1)", "-1"}
+
+
 def test_refusals(tmp_path):
     results = example_results()
     with pytest.raises(ValueError, match="formats must be of html, md, tex, csv, got 'pdf'"):

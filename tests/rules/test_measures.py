@@ -30,3 +30,9 @@ def test_bad_input(measure):
         measure([[0, 1]], [[0.1, -0.5]])
     with pytest.raises(ValueError, match="only 0 and 1"):
         measure([[0, 2]], [[0.1, 0.5]])
+
+
+def test_huge_and_tiny_weights():
+    assert label_weight([[1, 1, 0]], [[1e308, 1e308, 1e308]]) == pytest.approx(2 / 3)
+    assert label_weight([[1, 0]], [[5e-324, 5e-324]]) == 0.5
+    assert label_weight([[1, 0], [1, 0]], [[0, 0], [1, 0]]) == 0.5

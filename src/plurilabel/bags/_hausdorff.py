@@ -16,6 +16,9 @@ KINDS = ("max", "average", "min")
 _AT_ONCE = 2**17
 """Distances that are held at a time: they stay in the cache of one core."""
 
+MOST = 1e300
+"""The largest entry of instances that have distances."""
+
 
 def hausdorff_distances(
     A: Any, B: Any = None, kind: str = "max", *, n_jobs: int | None = None
@@ -69,6 +72,11 @@ def hausdorff_distances(
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"A has {A.shape[1]} features, but B has {B.shape[1]}")
     a, b, unit = _points(A, B)
+    if unit > MOST:
+        raise ValueError(
+            f"instances must be at most {MOST:g} in size, so that sums of distances are finite: "
+            "scale the features first"
+        )
     there = unit * _directed(A, a, B, b, kind, n_jobs)  # (n, m)
     if kind == "min":
         return there

@@ -6,10 +6,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, check_random_state
 
 from plurilabel._bags import Bags
+from plurilabel._blocks import refuse_masked
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._medoids import k_medoids as _k_medoids
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
@@ -30,13 +31,13 @@ MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def k_medoids(D: NDArray[np.float64], k: int, random_state: Any = None) -> NDArray[np.intp]:
+def k_medoids(D: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
     """Medoids of k clusters: each goes to its nearest medoid, the most central one becomes medoid.
 
     Parameters
     ----------
-    D : ndarray of shape (n, n)
-        Distances.
+    D : array-like of shape (n, n)
+        Distances; NaN is refused.
     k : int
         Clusters, at most n.
     random_state : int, RandomState instance or None
@@ -56,11 +57,15 @@ def k_medoids(D: NDArray[np.float64], k: int, random_state: Any = None) -> NDArr
     >>> k_medoids(np.abs(x - x[:, None]), 2, random_state=0)
     array([1, 4])
     """
-    n = len(D)
-    if not 1 <= k <= n:
-        raise ValueError(f"k must be between 1 and the {n} items, got {k}")
-    first = _drawn(n, k, random_state)
-    return np.sort(_k_medoids(lambda i, j: D[np.ix_(i, j)], first, n, MOST_ROUNDS)[0])
+    refuse_masked(D, "D")
+    checked = check_array(D, dtype=np.float64, ensure_all_finite=False, input_name="D")
+    n = len(checked)
+    if checked.shape != (n, n):
+        raise ValueError(f"D must have as many columns as rows, got the shape {checked.shape}")
+    if not isinstance(k, Integral) or not 1 <= k <= n:
+        raise ValueError(f"k must be between 1 and the {n} items, got {k!r}")
+    first = _drawn(n, int(k), random_state)
+    return np.sort(_k_medoids(lambda i, j: checked[np.ix_(i, j)], first, n, MOST_ROUNDS)[0])
 
 
 def _drawn(n: int, k: int, random_state: Any) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, count, labels, numbers, values
+from plurilabel._fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 from plurilabel.base import LabelMatrix, ScoringClassifier
@@ -82,6 +82,7 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "bags_": values("n"),
+        "distance_": parameter(),
         "Y_": labels("n", "n_labels_"),
         "radius_": numbers("n", finite=False),
         "n_neighbors_": count(below="n"),

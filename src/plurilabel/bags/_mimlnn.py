@@ -11,7 +11,7 @@ from scipy import linalg
 
 from plurilabel._bags import Bags
 from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, numbers, values
+from plurilabel._fitted import Declared, numbers, parameter, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -75,6 +75,7 @@ class MIMLNN(BagClassifier, ScoringClassifier):
 
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
+        "distance_": parameter(),
         "coef_": numbers("m", "n_labels_"),
         "constant_": numbers("n_labels_"),
     }

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, number, numbers, values
+from plurilabel._fitted import Declared, number, numbers, parameter, values
 from plurilabel._limits import check_size
 from plurilabel.bags._base import BagClassifier, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
@@ -94,6 +94,8 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
+        "distance_": parameter(),
+        "t_criterion_": parameter(),
         "unit_": number(),
         "gamma_": number(),
         "support_": numbers("v", "m"),
@@ -129,7 +131,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
             memory=24.0 * n * n,
             instead="MIMLkNN, or BagsToRows and another learner",
         )
-        self.distance_, self.unit_ = self.distance, 1.0
+        self.distance_, self.t_criterion_, self.unit_ = self.distance, self.t_criterion, 1.0
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs
         )
@@ -156,6 +158,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         Z = hausdorff_distances(X, self.medoids_, self.distance_, n_jobs=self.n_jobs) / self.unit_
+        Z = np.minimum(Z, 1e100)  # as far as it gets: squares must not overflow
         scores = np.tile(self.intercept_, (len(X), 1))
         if len(self.support_):
             scores += rbf_kernel(Z, self.support_, gamma=self.gamma_) @ self.dual_coef_.T
@@ -164,7 +167,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     def _predict(self, X: Bags) -> NDArray[np.bool_]:
         scores = self._scores(X)
         chosen = scores > 0
-        if self.t_criterion:
+        if self.t_criterion_:
             empty = np.flatnonzero(~chosen.any(axis=1))
             possible = np.where(self.constant_ < 0, -np.inf, scores[empty])
             # if no training bag has a label, there is none to choose

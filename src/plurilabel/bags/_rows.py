@@ -22,6 +22,7 @@ from plurilabel._compat import (
     StrOptions,
     validate_parameter_constraints,
 )
+from plurilabel._fitted import Declared, count, numbers, parameter, values
 from plurilabel.bags._base import validated_bags
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -99,6 +100,13 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         "kinds": [StrOptions(set(ROW_KINDS)), "array-like"],
         "n_centers": [Interval(Integral, 1, None, closed="left")],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(),
+        "kinds_": values(None),
+        "distance_": parameter(),
+        "medoids_": values(None, optional=True),
+        "centers_": numbers(None, "n_features_in_", optional=True),
     }
 
     def __init__(
@@ -204,7 +212,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
             raise ValueError(f"kinds must name at least one of {', '.join(ROW_KINDS)}, got none")
         names = getattr(self, "feature_names_in_", bags.feature_names)
         self._features = [f"x{j}" for j in range(bags.shape[1])] if names is None else [*names]
-        distances = None
+        self.distance_, distances = self.distance, None
         if "medoids" in self.kinds_:
             self.medoids_, distances = fit_medoids(
                 bags, self.n_medoids, self.distance, self.random_state, self.n_jobs
@@ -234,7 +242,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
             elif kind == "medoids":
                 if distances is None:
                     distances = hausdorff_distances(
-                        bags, self.medoids_, self.distance, n_jobs=self.n_jobs
+                        bags, self.medoids_, self.distance_, n_jobs=self.n_jobs
                     )
                 parts.append(distances)
             else:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, number, values
+from plurilabel._fitted import Declared, number, numbers, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.boosting._bins import Bins
@@ -54,6 +54,9 @@ class BoostedClassifier(ScoringClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "rules_": values(None),
+        "bound_": numbers(None, finite=False),
+        "validation_scores_": numbers(None, finite=False),
+        "feature_importances_": numbers("n_features_in_"),
         "slope_": number(),
     }
 

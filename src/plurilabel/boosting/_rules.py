@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import row_blocks
+from plurilabel._fitted import Declared, count, numbers, values
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -125,6 +126,12 @@ class WeakRule:
            [-0.55]])
     """
 
+    _fitted: ClassVar[Declared] = {
+        "conditions": values("n_conditions"),
+        "nodes": values("n_conditions"),
+        "scores": numbers(None, None),
+    }
+
     conditions: tuple[Condition, ...]
     nodes: tuple[int, ...]
     scores: Floats
@@ -185,6 +192,12 @@ class DecisionNode:
     >>> node.yes.round(2), node.no.round(2)
     (array([0.41]), array([-0.5]))
     """
+
+    _fitted: ClassVar[Declared] = {
+        "precondition": count(),
+        "yes": numbers("q"),
+        "no": numbers("q"),
+    }
 
     precondition: int
     condition: Condition | None

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._compat import StrOptions, validate_parameter_constraints
+from plurilabel._fitted import Declared, count, flag, parameter, values
 from plurilabel.base import AllOrNothing, default_label_names, validate_features
 from plurilabel.graded._losses import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
@@ -67,6 +68,15 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GRADED}
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(),
+        "n_labels_": count(),
+        "label_names_": values("n_labels_"),
+        "single_output_": flag(),
+        "grades_": values("m"),
+        "classes_": values("m"),
+        "decision_": parameter(),
+    }
 
     grades: Any
     decision: str
@@ -101,7 +111,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             Shape (n,) if ``y`` was 1-D.
         """
         cumulative = self._consistent(X)
-        if self.decision == "median":
+        if self.decision_ == "median":
             ranks = (cumulative > 0.5).sum(axis=2)
         else:
             ranks = _shares(cumulative).argmax(axis=2)
@@ -168,6 +178,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         X = self._validate_X(X, reset=True)
         found = read_grades(y, self.grades)
         check_consistent_length(X, found.ranks)
+        self.decision_ = self.decision
         self.grades_ = self.classes_ = found.scale
         self.single_output_ = found.single
         self.n_labels_ = q = found.ranks.shape[1]

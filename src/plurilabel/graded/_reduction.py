@@ -18,6 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods
+from plurilabel._fitted import Declared, flag, values
 from plurilabel.base import MultiLabelClassifier, validate_features
 from plurilabel.graded._base import GRADED, GradedClassifier
 from plurilabel.transformation import StackedRelevance, TransformationClassifier
@@ -41,6 +42,11 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         "estimator": [HasMethods(["fit", "predict"])],
         **GRADED,
         "n_jobs": [None, Integral],
+    }
+
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values(None, optional=True),  # none are needed for a single grade
+        "allow_nan_": flag(),
     }
 
     estimator: Any
@@ -77,6 +83,7 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         self
         """
         X, cuts = self._validate_fit(X, y)
+        self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
         if cuts.shape[2]:
             self._fit(X, cuts, **self._routed(params))
         return self
@@ -130,13 +137,9 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
     def _around(self, classifier: Any) -> MultiLabelClassifier: ...
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return validate_features(
-            self,
-            X,
-            reset=reset,
-            order="C",
-            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
-        )
+        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
+        finite = "allow-nan" if allow_nan else True
+        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
+from plurilabel._blocks import is_missing, refuse_masked
 from plurilabel.base import column_names
 
 
@@ -53,6 +54,7 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
     """
     if sparse.issparse(y):
         raise ValueError(f"{name} must be dense: grades have no zero that could be left out")
+    refuse_masked(y, name)
     names, scale = column_names(y), None
     if grades is not None:
         scale = check_scale(grades)
@@ -77,11 +79,17 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
 
 def check_scale(grades: ArrayLike) -> NDArray[Any]:
     """A scale of distinct grades, the lowest first."""
-    scale = np.asarray(grades)
+    refuse_masked(grades, "grades")
+    try:
+        scale = np.asarray(grades)
+    except ValueError:  # lists of different lengths
+        scale = np.empty((0, 0))
     if scale.dtype.kind in "US":  # as data frames hold them
         scale = scale.astype(object)
     if scale.ndim != 1 or len(scale) == 0:
         raise ValueError(f"grades must be a sequence of grades, the lowest first, got {grades!r}")
+    if any(map(is_missing, scale.tolist())):
+        raise ValueError(f"grades must not have missing values, got {scale.tolist()}")
     if len(set(scale.tolist())) < len(scale):
         raise ValueError(f"grades must be distinct, got {scale.tolist()}")
     return scale
@@ -157,6 +165,9 @@ def _place(at: Any) -> str:
 
 def _places(table: NDArray[Any], scale: NDArray[Any], name: str) -> NDArray[np.intp]:
     ranks = np.full(table.shape, -1, dtype=np.intp)
+    if table.dtype == object:  # pandas' NA is neither equal to a grade nor not
+        missing = np.reshape([is_missing(value) for value in table.flat], table.shape)
+        table = np.where(missing, np.nan, table)
     for rank, grade in enumerate(scale.tolist()):
         ranks[table == grade] = rank
     if (ranks < 0).any():

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks, rows_without, stack_rows
 from plurilabel._compat import HasMethods, Interval
-from plurilabel._fitted import Declared, count, labels, numbers, places
+from plurilabel._fitted import Declared, count, labels, numbers, parameters, places
+from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._explain import Explanation
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
@@ -92,6 +93,7 @@ class LazyClassifier(ProbabilisticClassifier):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {
+        "fitted_params_": parameters(),
         "X_": numbers("n", "n_features_in_", finite=False),  # a metric may take NaN
         "Y_": labels("n", "n_labels_"),
         "n_neighbors_": count(below="n"),
@@ -111,6 +113,10 @@ class LazyClassifier(ProbabilisticClassifier):
     @abstractmethod
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats: ...
 
+    def _dense_bytes(self) -> float:
+        """What a fit makes dense, in bytes for each instance and label; overridden."""
+        return 0.0
+
     def _n_searched(self) -> int:
         """How many neighbours each training instance has in the graph."""
         return self.fitted_params_["n_neighbors"]
@@ -120,6 +126,7 @@ class LazyClassifier(ProbabilisticClassifier):
         params = self.get_params(deep=False).items()
         self.fitted_params_ = {name: value for name, value in params if name not in search}
         self._check_size(X.shape[0])
+        self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
         if self.index is None:  # an ExactIndex keeps a copy of the points: one is enough
             self.index_ = ExactIndex(self.metric, n_jobs=self.n_jobs).fit(X)
@@ -149,6 +156,14 @@ class LazyClassifier(ProbabilisticClassifier):
                 f"got {self._n_searched()}"
             )
 
+    def _check_memory(self, n: int) -> None:
+        check_size(
+            self,
+            f"{n:,} instances and {self.n_labels_:,} labels",
+            memory=self._dense_bytes() * n * self.n_labels_,
+            instead="MLkNN, BRkNN or MLWkNN, which keep sparse labels sparse",
+        )
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.index is None and self.metric == "precomputed"
@@ -176,6 +191,7 @@ class LazyClassifier(ProbabilisticClassifier):
             return self
         X, Y = self._validate_more(X, y)
         self._check_features("partial_fit")
+        self._check_memory(self.Y_.shape[0] + X.shape[0])
         among_new = None
         if self._learn is not None:
             k_new = min(self.graph_[1].shape[1], X.shape[0])

@@ -97,6 +97,9 @@ class DMLkNN(LazyClassifier):
         self.index = index
         self.n_jobs = n_jobs
 
+    def _dense_bytes(self) -> float:
+        return 4.0  # counts_
+
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         del distances
         s = self.fitted_params_["smoothing"]

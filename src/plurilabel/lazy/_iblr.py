@@ -132,6 +132,9 @@ class IBLRML(LazyClassifier):
                 stacklevel=2,
             )
 
+    def _dense_bytes(self) -> float:
+        return 24.0  # F, and twice as much while it is made
+
     def _features(self, neighbors: Rows, X: Any) -> Any:
         # votes for minus votes against, (n, q)
         F = 2.0 * dense(label_counts(neighbors, self.Y_)) - self.n_neighbors_

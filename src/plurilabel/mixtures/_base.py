@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels, number, numbers
+from plurilabel._fitted import Declared, labels, numbers, parameter
 from plurilabel.base import (
     LabelMatrix,
     ScoringClassifier,
@@ -39,6 +39,9 @@ MOST_SETS = 2**20
 """The most label sets that ``search="exact"`` tries."""
 
 NO_LABEL = "(no label)"
+
+MOST = 1e290
+"""The largest count; the log likelihood of larger ones would be infinite."""
 
 
 class WordMixture(ScoringClassifier):
@@ -69,10 +72,14 @@ class WordMixture(ScoringClassifier):
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "alpha_": number(),
+        "alpha_": parameter(),
+        "set_prior_": parameter(),
+        "search_": parameter(),
+        "max_labels_": parameter(),
         "set_counts_": numbers("s"),
         "label_sets_": labels("s", "n_labels_"),
-        "feature_count_": numbers(None, "n_features_in_"),
+        "feature_count_": numbers("n_labels_+1", "n_features_in_"),
+        "objectives_": numbers(None),
     }
 
     def __init__(
@@ -119,13 +126,16 @@ class WordMixture(ScoringClassifier):
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = validate_features(self, X, reset=reset, dtype=np.float64)
         check_non_negative(X, f"{type(self).__name__} (input X)")
+        if X.shape[0] and (most := X.max()) > MOST:
+            raise ValueError(f"X must hold counts of at most {MOST:g}, got {most:g}")
         return X
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         X = sparse.csr_array(X)
         sets, number = distinct_sets(Y)
         n, q, S = X.shape[0], self.n_labels_, len(sets)
-        self.alpha_ = self.alpha
+        self.alpha_, self.set_prior_ = self.alpha, self.set_prior
+        self.search_, self.max_labels_ = self.search, self.max_labels
         self.set_counts_ = np.bincount(number, minlength=S)
         sizes = [len(present) for present in sets]
         ends = np.concatenate(([0], np.cumsum(sizes)))
@@ -136,12 +146,8 @@ class WordMixture(ScoringClassifier):
         which = sparse.csr_array((np.ones(n), (number, np.arange(n))), shape=(S, n))
         counts = sparse.csr_array(which @ X)
         counts.eliminate_zeros()
-        with np.errstate(over="ignore"):
-            n_words = float(counts.data.sum())
-        if not np.isfinite(n_words):
-            raise ValueError("the values of X must have a finite sum, got numbers too large")
         members = self._members(sets)
-        self._learn(PooledCounts(counts, members), members, n_words)
+        self._learn(PooledCounts(counts, members), members, float(counts.data.sum()))
 
     def _learn(self, pooled: PooledCounts, members: Memberships, n_words: float) -> None:
         shares = self._learn_shares(members, None)
@@ -200,11 +206,11 @@ class WordMixture(ScoringClassifier):
         label_counts = np.asarray(self.set_counts_ @ self.label_sets_).ravel().astype(float)
         n = self.set_counts_.sum()
         free = np.flatnonzero((label_counts > 0) & (label_counts < n))
-        look_up = self._looks_up_sets() or self.set_prior == "sets"
+        look_up = self._looks_up_sets() or self.set_prior_ == "sets"
         return SetSearch(
             theta=self._theta(),
             shares=self._shares,
-            prior=SetPrior(self.set_prior, self.set_counts_.astype(float), label_counts),
+            prior=SetPrior(self.set_prior_, self.set_counts_.astype(float), label_counts),
             seen=SeenSets(self._seen() if look_up else []),
             always=tuple(np.flatnonzero(label_counts == n).tolist()),
             free=free[np.argsort(-label_counts[free], kind="stable")],
@@ -219,15 +225,15 @@ class WordMixture(ScoringClassifier):
 
     def _listed(self, search: SetSearch) -> list[Members]:
         """The label sets that are tried one by one."""
-        if self.single_output_ or self.search == "seen":
+        if self.single_output_ or self.search_ == "seen":
             return by_size(self._seen())
         fixed, free = len(search.always), len(search.free)
         largest = max(map(len, self._seen()))
-        most = min(self.max_labels or largest, fixed + free) - fixed
+        most = min(self.max_labels_ or largest, fixed + free) - fixed
         if most < 0:
             raise ValueError(
                 f"max_labels must be at least {fixed}, the number of labels that all training "
-                f"instances have, got {self.max_labels}"
+                f"instances have, got {self.max_labels_}"
             )
         fewest = 0 if search.empty or fixed else 1
         n_sets = count_sets(free, fewest, most)
@@ -242,7 +248,7 @@ class WordMixture(ScoringClassifier):
     def _scores(self, X: Any) -> Floats:
         X = sparse.csr_array(X)
         search = self._set_search()
-        if self.search == "greedy" and not self.single_output_:
+        if self.search_ == "greedy" and not self.single_output_:
             scores = search.greedy(X)
         else:
             scores = search.among(X, self._listed(search))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._fitted import Declared, number, numbers
 from plurilabel.mixtures._base import WordMixture
 from plurilabel.mixtures._pooled import Floats, Memberships
 from plurilabel.mixtures._sets import Members
@@ -116,6 +117,11 @@ class LabelSetMixture(WordMixture):
     the       1    0.13    0.13        0.73
     all       5    0.38    0.38        0.23
     """
+
+    _fitted: ClassVar[Declared] = {
+        "shares_": numbers("s", "n_labels_+1"),
+        "background_share_": number(),
+    }
 
     def __init__(
         self,

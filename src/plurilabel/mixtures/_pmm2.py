@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._fitted import Declared, numbers
 from plurilabel.mixtures._pmm1 import PMM1
 from plurilabel.mixtures._pooled import Floats, Memberships
 from plurilabel.mixtures._sets import Members
@@ -92,6 +95,8 @@ class PMM2(PMM1):
            [0, 1],
            [1, 1]])
     """
+
+    _fitted: ClassVar[Declared] = {"pair_shares_": numbers("n_labels_", "n_labels_")}
 
     pair_shares_: Floats
 

@@ -62,31 +62,38 @@ def trusted_types() -> frozenset[str]:
 
 # size -----------------------------------------------------------------------------------------
 
-UNPACKED = 100, 10**8
-"""Sparse matrices may take so many times the size of the file, and so many bytes more."""
+
+def stored(content: bytes) -> bytes:
+    """The content of a model file, with nothing compressed in it.
+
+    skops stores arrays as they are, but each sparse matrix as a small archive of its own that is
+    compressed. Of a file without those it is known how much memory it takes.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as packed, zipfile.ZipFile(buffer, "w") as plain:
+        for name in packed.namelist():
+            member = packed.read(name)
+            plain.writestr(name, stored(member) if member.startswith(b"PK") else member)
+    return buffer.getvalue()
 
 
 def refused(content: bytes) -> str | None:
     """Why the content of a model file must not be read, None if it may.
 
-    skops saves without compression, except for the sparse matrices, each of which is a small
-    archive of its own. It reads a member anew for each object that names it.
+    skops reads a member anew for each object that names it. Where each is named once, the file,
+    its members and the arrays made of them are in memory together: three times the file.
     """
     size = len(content)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
-        packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-        if packed or sum(entry.file_size for entry in entries) > size:
+        if _is_packed(archive, size):
             return "model files hold nothing compressed"
         if len({entry.filename for entry in entries}) < len(entries):
             return "it has two members of the same name"
-        inner = 0
         for entry in entries:
             with archive.open(entry) as stream:
-                inner += _unpacked_size(stream, entry.file_size)
-            times, more = UNPACKED
-            if inner > times * size + more:
-                return f"its sparse matrices would take {inner / 1e9:,.1f} GB"
+                if _holds_packed(stream, entry.file_size):
+                    return "model files hold nothing compressed, and no sparse matrices that are"
         if "schema.json" not in archive.namelist():
             return None
         schema = json.loads(archive.read("schema.json"))
@@ -94,24 +101,33 @@ def refused(content: bytes) -> str | None:
     nodes = list(_nodes(schema))
     named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
     read = sum(sizes.get(name, 0) for _, name in named)
-    if read > 2 * size:
+    if read > size:
         return f"it names the same arrays again and again, {read / 1e9:,.1f} GB of them"
     return None
 
 
-def _unpacked_size(stream: Any, size: int) -> int:
-    """What a sparse matrix, which is an archive itself, takes when it is unpacked; else 0."""
+def _is_packed(archive: zipfile.ZipFile, size: int) -> bool:
+    """Whether an archive in so many bytes holds more than these."""
+    entries = archive.infolist()
+    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+    return packed or sum(entry.file_size for entry in entries) > size
+
+
+def _holds_packed(stream: Any, size: int) -> bool:
+    """Whether a member is a sparse matrix, which is an archive itself, that is compressed."""
     start = stream.read(6)
     stream.seek(0)
     if start == b"\x93NUMPY":
         _check_array(stream, size)
     if not start.startswith(b"PK"):
-        return 0
+        return False
     with zipfile.ZipFile(stream) as inner:
+        if _is_packed(inner, size):
+            return True
         for entry in inner.infolist():
             with inner.open(entry) as part:
                 _check_array(part, entry.file_size)
-        return sum(entry.file_size for entry in inner.infolist())
+    return False
 
 
 def _check_array(stream: Any, size: int) -> None:

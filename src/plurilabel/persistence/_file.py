@@ -22,7 +22,7 @@ from plurilabel._compat import versions
 from plurilabel._text import shortened
 from plurilabel.base import default_feature_names
 from plurilabel.io import write_atomic
-from plurilabel.persistence._audit import refused, trusted_types
+from plurilabel.persistence._audit import refused, stored, trusted_types
 from plurilabel.persistence._model import Model
 from plurilabel.persistence._sound import check_sound, parts_of
 
@@ -73,7 +73,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     check_is_fitted(model.estimator)
     check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
-        content = io.BytesIO(sio.dumps(model.estimator))
+        content = io.BytesIO(stored(sio.dumps(model.estimator)))
     if strange := _untrusted(_named_types(content.getvalue())):
         raise ValueError(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
@@ -90,12 +90,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
-    run, and it cannot fill the memory by lying about sizes. Before the model is returned, its
-    parts are checked: what plurilabel's learners hold against what their classes declare, and
-    sparse matrices, trees, neighbours, encoders and support vectors of scikit-learn so that none
-    leads out of its arrays. Estimators that cannot be checked, such as those of
-    ``sklearn.cluster``, are refused, here and by :func:`save_model`. Whether the numbers are
-    right is not known: a file that was made to mislead gives wrong answers, or errors.
+    run, and it cannot fill the memory: nothing in it is compressed, and all sizes are checked.
+    Before the model is returned, its parts are checked: what plurilabel's learners hold against
+    what their classes declare, and sparse matrices, trees, neighbours, encoders and support
+    vectors of scikit-learn so that none leads out of its arrays. Estimators that cannot be
+    checked, such as those of ``sklearn.cluster``, are refused, here and by :func:`save_model`.
+    Whether the numbers are right is not known: a file that was made to mislead gives wrong
+    answers, or errors.
 
     Parameters
     ----------

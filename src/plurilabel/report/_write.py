@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plurilabel._text import capital, counted, listed
+from plurilabel._text import capital, counted, listed, no_formula
 from plurilabel.compare import Results
 from plurilabel.io import write_atomic
 from plurilabel.report._charts import charts, label_scores
@@ -189,5 +189,6 @@ def _csv(findings: Findings) -> str:
             for measure, parts in tables.items():
                 numbers = [part[i, j].item() for part in parts]
                 cells = ["" if np.isnan(number) else number for number in numbers]
-                writer.writerow([dataset, learner, measure, *cells])
+                names = map(no_formula, (dataset, learner, measure))
+                writer.writerow([*names, *cells])
     return text.getvalue()

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import csr_of_rows, dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels, numbers
+from plurilabel._fitted import Declared, labels, numbers, parameter
 from plurilabel._text import listed
 from plurilabel.base import (
     LabelMatrix,
@@ -119,6 +119,7 @@ class MMAC(ScoringClassifier):
         "voting": [StrOptions({"first", "all"})],
     }
     _fitted: ClassVar[Declared] = {
+        "voting_": parameter(),
         "frequencies_": numbers("n_labels_"),
         "default_": labels("n_labels_"),
         "_items": numbers("m", 4, finite=False),
@@ -150,6 +151,7 @@ class MMAC(ScoringClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         Y = dense(Y)
         n = len(Y)
+        self.voting_ = self.voting
         self.frequencies_ = Y.mean(axis=0)
         # labels without a choice take no part: their columns are empty
         varies = (self.frequencies_ > 0) & (self.frequencies_ < 1)
@@ -285,8 +287,8 @@ class MMAC(ScoringClassifier):
             for r in range(len(confidences)):
                 has = matches[:, r]
                 best[has] = np.maximum(best[has], confidences[r])
-            own = best if self.voting == "all" else np.zeros_like(best)
-            if len(confidences) and self.voting == "first":
+            own = best if self.voting_ == "all" else np.zeros_like(best)
+            if len(confidences) and self.voting_ == "first":
                 own[first >= 0] = confidences[first[first >= 0]]
             own[first < 0] = self.default_ * self.frequencies_
             others = np.where(best > 0, best - 1, self.frequencies_ - 2)

@@ -17,7 +17,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, StrOptions
-from plurilabel.base import LabelMatrix, MultiLabelClassifier
+from plurilabel._fitted import Declared, one_of, parameter
+from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds._base import Scores, never_empty
@@ -119,6 +120,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         "nonempty": ["boolean"],
         "n_jobs": [None, Integral],
     }
+    _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS), "nonempty_": parameter()}
 
     def __init__(
         self,
@@ -171,7 +173,8 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_ = self._checked_prefit()
         else:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
-        self.response_method_ = self._score_method()
+        self.response_method_ = self._asked_method()
+        self.nonempty_ = self.nonempty
         strategy = self._unfitted_strategy()
         if not getattr(strategy, "learns_from_scores", lambda: True)():
             scores = None
@@ -225,6 +228,9 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         return IterativeStratifiedKFold(folds)
 
     def _score_method(self) -> str:
+        return self.response_method_
+
+    def _asked_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
         if not hasattr(self.estimator_, self.response_method):
@@ -250,7 +256,7 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         if self.single_output_:
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)
             return self.classes_[chosen.argmax(axis=1)]
-        return never_empty(labels, scores) if self.nonempty else labels
+        return never_empty(labels, scores) if self.nonempty_ else labels
 
     @_scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> Scores:

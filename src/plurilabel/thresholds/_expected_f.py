@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval
+from plurilabel._fitted import Declared, parameter
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     BLOCK,
@@ -62,6 +63,7 @@ class ExpectedF(ThresholdStrategy):
         "beta": [Interval(Real, 0, None, closed="neither")],
         "empty": [Interval(Real, 0, 1, closed="both")],
     }
+    _fitted: ClassVar[Declared] = {"beta_": parameter(), "empty_": parameter()}
 
     def __init__(self, beta: float = 1.0, *, empty: float = 0.0):
         self.beta = beta
@@ -73,11 +75,12 @@ class ExpectedF(ThresholdStrategy):
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         check_probabilities(scores, "ExpectedF")
+        self.beta_, self.empty_ = self.beta, self.empty
 
     def _sets(self, scores: Scores) -> Sets:
         check_probabilities(scores, "ExpectedF")
         # from 1e15 on F is the recall, to the last digit; the square must not overflow
-        return highest(scores, _best_sizes(scores, min(float(self.beta), 1e15), self.empty))
+        return highest(scores, _best_sizes(scores, min(float(self.beta_), 1e15), self.empty_))
 
 
 def _best_sizes(p: Scores, beta: float, empty: float) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel._compat import HasMethods, StrOptions
-from plurilabel._fitted import Declared, places
+from plurilabel._fitted import Declared, parameter, places
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
@@ -61,6 +61,7 @@ class MetaLabeler(ThresholdStrategy):
     }
     _fitted: ClassVar[Declared] = {
         "sizes_": places(None, below="n_labels_+1"),
+        "features_": parameter(),
     }
 
     def __init__(self, estimator: Any = None, *, features: str = "sorted"):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, numbers
+from plurilabel._fitted import Declared, numbers, parameter
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     Scores,
@@ -69,6 +69,7 @@ class PCut(ThresholdStrategy):
         "batch": ["boolean"],
     }
     _fitted: ClassVar[Declared] = {
+        "factor_": parameter(),
         "shares_": numbers("n_labels_"),
         "cuts_": numbers("n_labels_", finite=False, optional=True),
     }
@@ -83,6 +84,7 @@ class PCut(ThresholdStrategy):
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         n, q = Y.shape
+        self.factor_ = self.factor
         self.shares_ = Y.sum(axis=0, dtype=np.int64) / n
         self.cuts_ = None
         if scores is not None and not self.batch:
@@ -93,4 +95,4 @@ class PCut(ThresholdStrategy):
         if self.cuts_ is not None:
             return above(scores, self.cuts_)
         m = len(scores)
-        return highest(scores.T, np.minimum(round_half_up(self.factor * self.shares_ * m), m)).T
+        return highest(scores.T, np.minimum(round_half_up(self.factor_ * self.shares_ * m), m)).T

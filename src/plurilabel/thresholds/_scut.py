@@ -69,6 +69,7 @@ class SCut(ThresholdStrategy):
     }
     _fitted: ClassVar[Declared] = {
         "cuts_": numbers("n_labels_", finite=False),
+        "values_": numbers("n_labels_", finite=False),
     }
 
     def __init__(self, measure: str | Callable[..., Any] = "f1", *, fbr: float | None = None):

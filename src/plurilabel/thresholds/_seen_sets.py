@@ -10,7 +10,7 @@ from scipy import sparse
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels
+from plurilabel._fitted import Declared, labels, parameter
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, check_probabilities
 
@@ -63,6 +63,8 @@ class SeenSets(ThresholdStrategy):
     }
     _fitted: ClassVar[Declared] = {
         "sets_": labels(None, "n_labels_"),
+        "distance_": parameter(),
+        "cut_": parameter(),
     }
 
     def __init__(self, distance: str = "log_loss", *, cut: float = 0.5):
@@ -77,21 +79,22 @@ class SeenSets(ThresholdStrategy):
         if self.distance == "log_loss":
             check_probabilities(scores, 'SeenSets(distance="log_loss")')
         self.sets_ = _distinct_sets(Y)
+        self.distance_, self.cut_ = self.distance, self.cut
 
     def _sets(self, scores: Scores) -> Sets:
-        if self.distance == "log_loss":
+        if self.distance_ == "log_loss":
             check_probabilities(scores, 'SeenSets(distance="log_loss")')
         n, q = scores.shape
         Z = self.sets_.astype(np.float64)
         predicted = np.empty((n, q), dtype=bool)
         for rows in row_blocks(n, max(q, Z.shape[0]), BLOCK):
             f = scores[rows].astype(np.float64)
-            if self.distance == "log_loss":
+            if self.distance_ == "log_loss":
                 # log P(z) = sum_j z_j log(p_j / (1 - p_j)) + a term without z
                 p = np.clip(f, EPSILON, 1 - EPSILON)
                 suits = Z @ np.log(p / (1 - p)).T  # (sets, n)
             else:
-                margin = f - self.cut
+                margin = f - self.cut_
                 b = margin > 0  # (n, q)
                 differ = b.sum(axis=1) + Z.sum(axis=1)[:, np.newaxis] - 2 * (Z @ b.T.astype(float))
                 suits = np.where(differ == differ.min(axis=0), Z @ margin.T, -np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn import get_config
@@ -14,7 +14,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._compat import HasMethods, check_sample_weight
+from plurilabel._fitted import Declared, flag, one_of
 from plurilabel.base import (
+    CUTS,
     LabelMatrix,
     ProbabilisticClassifier,
     ScoringClassifier,
@@ -45,6 +47,8 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     those of the base estimator, ``_predict(X)`` where the sets are not the scores above the cut.
     """
 
+    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "allow_nan_": flag()}
+
     estimator: Any
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
@@ -63,13 +67,18 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self
         """
         X, Y = self._validate_fit(X, y)
-        self.base_method_ = score_method(self.estimator)
+        self._look_at_estimator()
         self._fit(X, Y, **self._routed(X, params))
         return self
 
     def _fit_inside(self, *args: Any, **params: Any) -> Self:
-        self.base_method_ = score_method(self.estimator)
+        self._look_at_estimator()
         return super()._fit_inside(*args, **params)
+
+    def _look_at_estimator(self) -> None:
+        """Keep what the door asks of the estimator: another may be set later."""
+        self.base_method_ = score_method(self.estimator)
+        self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
@@ -89,13 +98,9 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
 
         Missing values are accepted where the base estimator accepts them.
         """
-        return validate_features(
-            self,
-            X,
-            reset=reset,
-            order="C",
-            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan or "allow-nan",
-        )
+        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
+        finite = "allow-nan" if allow_nan else True
+        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
 
     def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
         """What goes to the base estimator's ``fit`` beside X and y."""

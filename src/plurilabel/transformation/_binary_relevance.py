@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._fitted import Declared, values
+from plurilabel._fitted import Declared, parameter, values
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -81,6 +81,7 @@ class BinaryRelevance(TransformationClassifier):
     }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("n_labels_"),
+        "nonempty_": parameter(),
     }
 
     def __init__(
@@ -97,6 +98,7 @@ class BinaryRelevance(TransformationClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.nonempty_ = self.nonempty
         self.estimators_ = fit_each(
             self.estimator, X, Y, params, n_jobs=self.n_jobs, verbose=self.verbose
         )
@@ -107,4 +109,4 @@ class BinaryRelevance(TransformationClassifier):
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = self._scores(X)
         sets = scores > self._cut
-        return never_empty(sets, scores) == 1 if self.nonempty else sets
+        return never_empty(sets, scores) == 1 if self.nonempty_ else sets

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
-from plurilabel._fitted import Declared, values
+from plurilabel._fitted import Declared, parameter, values
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import draw_seeds, in_parallel
@@ -30,16 +30,19 @@ ENSEMBLE: dict[str, list[Any]] = {
 class VotingClassifier(TransformationClassifier):
     """A learner whose members vote with their label sets ("hard") or their scores ("soft")."""
 
+    _fitted: ClassVar[Declared] = {"voting_": parameter()}
+
     voting: str
     n_jobs: int | None
     estimators_: list[TransformationClassifier]
 
     def _score_method(self) -> str:
-        return "predict_proba" if self.voting == "hard" else super()._score_method()
+        voting = getattr(self, "voting_", self.voting)
+        return "predict_proba" if voting == "hard" else super()._score_method()
 
     def _votes(self, X: Any) -> list[NDArray[Any]]:
         def vote(member: TransformationClassifier) -> NDArray[Any]:
-            return member._predict(X) if self.voting == "hard" else member._scores(X)
+            return member._predict(X) if self.voting_ == "hard" else member._scores(X)
 
         return in_parallel(vote, ((member,) for member in self.estimators_), n_jobs=self.n_jobs)
 
@@ -64,6 +67,7 @@ class EnsembleClassifier(VotingClassifier):
     def _member(self, seed: int) -> TransformationClassifier: ...
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.voting_ = self.voting
         n, size = X.shape[0], max(1, round(self.max_samples * X.shape[0]))
 
         def fit(seed: int) -> TransformationClassifier:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
-from plurilabel._fitted import Declared, lists_of_places, values
+from plurilabel._fitted import Declared, count, lists_of_places, values
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -98,6 +98,7 @@ class HOMER(TransformationClassifier):
         "node_labels_": lists_of_places("n_nodes", below="n_labels_"),
         "node_children_": values("n_nodes"),
         "estimators_": values("n_nodes"),
+        "n_samples_fit_": count(),
     }
 
     def __init__(

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
-from plurilabel._fitted import Declared, count, labels
+from plurilabel._fitted import Declared, count, labels, parameter
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
@@ -91,6 +91,7 @@ class LabelPowerset(TransformationClassifier):
     _fitted: ClassVar[Declared] = {
         "sets_": labels("n_sets", "n_labels_"),
         "n_samples_fit_": count(),
+        "decide_": parameter(),
     }
 
     def __init__(self, estimator: Any, *, decide: str = "joint"):
@@ -108,7 +109,7 @@ class LabelPowerset(TransformationClassifier):
         instead = "PrunedSets with a higher pruning_threshold, HOMER, or BinaryRelevance"
         # the weights of a linear model, and its targets or scores; trees have as much in leaves
         check_size(self, f"{c:,} label sets", memory=8.0 * c * (n + d), instead=instead)
-        self.sets_ = sets
+        self.sets_, self.decide_ = sets, self.decide
         several = sets.shape[0] > 1
         with _many_classes(sets.shape[0], len(classes)):
             self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
@@ -143,7 +144,7 @@ class LabelPowerset(TransformationClassifier):
         return margins
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.decide == "marginal":
+        if self.decide_ == "marginal":
             return super()._predict(X)
         return self.sets_[self._set_scores(X).argmax(axis=1)].toarray() == 1
 

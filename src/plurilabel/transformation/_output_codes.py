@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
-from plurilabel._fitted import Declared, numbers, values
+from plurilabel._fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_powerset import distinct_sets, set_margins
@@ -119,6 +119,9 @@ class OutputCodes(TransformationClassifier):
     _fitted: ClassVar[Declared] = {
         "code_": numbers("n_labels_", "n_models"),
         "estimators_": values("n_models"),
+        "sets_": labels(None, "n_labels_", optional=True),
+        "n_samples_fit_": count(),
+        "decoding_": parameter(),
     }
 
     def __init__(
@@ -149,7 +152,7 @@ class OutputCodes(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
-        self.n_samples_fit_ = n
+        self.n_samples_fit_, self.decoding_ = n, self.decoding
         # where each bit occurs first
         first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
 
@@ -211,7 +214,7 @@ class OutputCodes(TransformationClassifier):
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()
         scores = score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
-        if self.decoding == "hard":
+        if self.decoding_ == "hard":
             return np.where(scores > CUTS[method], 1.0, -1.0)
         if method == "decision_function":
             return scores

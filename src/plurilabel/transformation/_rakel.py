@@ -138,6 +138,8 @@ class RAkEL(VotingClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.voting_ = self.voting
+
         def fit(labels: NDArray[np.intp], seed: int) -> PrunedSets:
             base = seeded(self.estimator, seed)
             member = PrunedSets(base, pruning_threshold=self.pruning_threshold)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
-from plurilabel._fitted import Declared, values
+from plurilabel._fitted import Declared, one_of, parameter, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.metrics import score_method
@@ -117,6 +117,9 @@ class StackedRelevance(TransformationClassifier):
     _fitted: ClassVar[Declared] = {
         "estimators_": values("n_labels_"),
         "final_estimators_": values("n_labels_"),
+        "final_method_": one_of(*CUTS),
+        "stack_method_": parameter(),
+        "passthrough_": parameter(),
     }
 
     def __init__(

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels, numbers, places
+from plurilabel._fitted import Declared, labels, numbers, parameter, places
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
@@ -164,6 +164,8 @@ class RankSVM(ScoringClassifier):
         "_never": labels("n_labels_"),
         "_always": labels("n_labels_"),
         "_centre": numbers("n_features_in_", optional=True),
+        "_support_vectors": numbers("n_support", "n_features_in_", optional=True),
+        "kernel_": parameter(),
     }
 
     def __init__(
@@ -212,7 +214,8 @@ class RankSVM(ScoringClassifier):
         rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
 
         # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
-        self.kernel_ = self.kernel
+        self.kernel_, self._support_vectors = self.kernel, None
+        self.__dict__.pop("coef_", None)  # of another kernel
         moves = self.kernel in ("linear", "rbf") and not sparse.issparse(X)
         self._centre = centre = X.mean(axis=0) if moves else None
 

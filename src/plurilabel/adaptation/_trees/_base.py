@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions, constraints_of
 from plurilabel._fitted import Declared, numbers
+from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 
 BLOCK = 2**17
@@ -77,6 +78,13 @@ class TreeClassifier(ProbabilisticClassifier):
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+        n, q = Y.shape
+        check_size(
+            self,
+            f"{n:,} instances and {q:,} labels",
+            memory=17.0 * n * q,  # as bytes, and twice as float64
+            instead="HOMER around it, or a lazy learner such as MLkNN",
+        )
         Y = dense(Y)
         # the engine keeps a single class for a label that never varies: NaN marks those that do
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)

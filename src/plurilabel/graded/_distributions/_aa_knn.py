@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from plurilabel._compat import HasMethods, Interval, StrOptions
+from plurilabel._fitted import Declared, numbers, parameter
 from plurilabel.graded._distributions._base import DistributionLearner
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
@@ -58,6 +59,11 @@ class AAkNN(DistributionLearner):
         "metric": [str, callable],
         "index": [None, HasMethods(["fit", "kneighbors"])],
         "n_jobs": [None, Integral],
+    }
+    _fitted: ClassVar[Declared] = {
+        "n_neighbors_": parameter(),
+        "weights_": parameter(),
+        "D_": numbers(None, "n_labels_"),
     }
 
     def __init__(

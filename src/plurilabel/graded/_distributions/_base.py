@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._compat import validate_parameter_constraints
+from plurilabel._fitted import Declared, count, flag, values
 from plurilabel.base import AllOrNothing, column_names, default_label_names, validate_features
 from plurilabel.graded._distributions._measures import check_distributions, intersection_similarity
 
@@ -61,6 +62,13 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(),
+        "n_labels_": count(),
+        "label_names_": values("n_labels_"),
+        "single_output_": flag(),
+        "classes_": values("n_labels_"),
+    }
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from instances and the degrees of their labels.

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._fitted import Declared, lists_of_numbers, parameter
 from plurilabel.graded._distributions._base import DistributionLearner
 
 Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -93,6 +94,11 @@ class DistributionNetwork(DistributionLearner):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "activation_": parameter(),
+        "coefs_": lists_of_numbers("n_layers", None, None),
+        "intercepts_": lists_of_numbers("n_layers", None),
     }
 
     def __init__(

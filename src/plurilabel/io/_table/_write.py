@@ -15,7 +15,7 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset
-from plurilabel._text import NUMBER, first_repeated
+from plurilabel._text import first_repeated, no_formula
 from plurilabel.base import check_labels
 from plurilabel.io._files import write_atomic
 from plurilabel.io._table._frame import table_format, table_module
@@ -167,23 +167,17 @@ def frame_writer(
     else:
         options: dict[str, Any] = {"sep": "\t" if format == "tsv" else ",", "lineterminator": "\n"}
         if escape_formulas:
-            names = list(map(_no_formula, names))
+            names = list(map(no_formula, names))
         head = io.StringIO()
         csv.writer(head, delimiter=options["sep"], lineterminator="\n").writerow(names)
         stream.write(head.getvalue().encode())
 
         def write(frame: Any) -> object:
             if escape_formulas:
-                frame = frame.map(_no_formula)
+                frame = frame.map(no_formula)
             return stream.write(frame.to_csv(header=False, index=False, **options).encode())
 
         yield write
-
-
-def _no_formula(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    is_text = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{cell}" if is_text and not NUMBER.fullmatch(cell) else cell
 
 
 def _json_lines(frame: Any) -> Iterator[bytes]:

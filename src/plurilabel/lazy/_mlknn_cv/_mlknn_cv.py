@@ -10,6 +10,7 @@ import numpy as np
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
+from plurilabel._fitted import Declared, number, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, Rows
 from plurilabel.lazy._mlknn import MLkNN
@@ -72,6 +73,10 @@ class MLkNNCV(MLkNN):
         "scoring": [str],
         "leave_out": [StrOptions({"entry", "instance"})],
     }
+    _fitted: ClassVar[Declared] = {
+        "smoothing_": number(),
+        "cv_values_": numbers(None, None, finite=False),
+    }
 
     def __init__(
         self,
@@ -100,6 +105,11 @@ class MLkNNCV(MLkNN):
         _check_values("n_neighbors", self.n_neighbors, Integral, 1)
         _check_values("smoothing", self.smoothing, Real, 0)
         super()._fit(X, Y)
+
+    def _dense_bytes(self) -> float:
+        given = self.fitted_params_
+        from_tables = given["scoring"] == "hamming_loss" and given["leave_out"] == "entry"
+        return 6.0 if from_tables else 18.0  # labels and events; scores
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         given = self.fitted_params_

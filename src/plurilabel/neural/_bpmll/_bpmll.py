@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import stack_rows
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, count, numbers, values
+from plurilabel._fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.model_selection import stratified_split
 from plurilabel.neural._bpmll._network import ACTIVATIONS, as_module, from_module, initial_weights
@@ -207,8 +207,8 @@ class BPMLL(ScoringClassifier):
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
-        "coefs_": values("n_layers"),
-        "intercepts_": values("n_layers"),
+        "coefs_": lists_of_numbers("n_layers", None, None),
+        "intercepts_": lists_of_numbers("n_layers", None),
         "label_counts_": numbers("n_labels_"),
         "n_seen_": count(),
     }

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, places, values
+from plurilabel._fitted import Declared, numbers, one_of, parameter, places, values
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._chain._search import beam_search, sample_sets
@@ -154,6 +154,11 @@ class ClassifierChain(TransformationClassifier):
     _fitted: ClassVar[Declared] = {
         "order_": places("n_labels_", below="n_labels_"),
         "estimators_": values("n_labels_"),
+        "chain_method_": one_of("predict", "predict_log_proba", *CUTS),
+        "inference_": parameter(),
+        "decide_": parameter(),
+        "beam_width_": parameter(),
+        "uniforms_": numbers(None, "n_labels_", optional=True),
     }
 
     def __init__(
@@ -188,8 +193,10 @@ class ClassifierChain(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.chain_method_ = _first_method(self.estimator, self.chain_method)
         self._check_inference(q)
-        self.inference_ = self.inference
+        self.inference_, self.decide_ = self.inference, self.decide
+        self.beam_width_ = self.beam_width
         self.order_ = _check_order(self.order, q, rng)
+        self.uniforms_: Any = None
         if self.inference == "monte-carlo":
             self.uniforms_ = rng.uniform(size=(self.n_samples, q))
         inputs = GrowingInput(X, q)
@@ -242,14 +249,17 @@ class ClassifierChain(TransformationClassifier):
         return scores
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.inference_ == "greedy" or self.decide == "marginal":
+        if self.inference_ == "greedy" or self.decide_ == "marginal":
             return super()._predict(X)
         return self._search(X)[0]
 
     def _search(self, X: Any) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The most probable sets and the marginals (n, q) that the search finds."""
         q = len(self.estimators_)
-        width = {"exact": 2**q, "beam": self.beam_width}.get(self.inference_, self.n_samples)
+        if self.inference_ == "monte-carlo":
+            width = len(self.uniforms_)
+        else:
+            width = 2**q if self.inference_ == "exact" else self.beam_width_
         found = []
         # block by block: all sets of all instances would not fit
         for rows in row_blocks(X.shape[0], width * (X.shape[1] + q), AT_ONCE):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._compat import StrOptions, rows_of_params
-from plurilabel._fitted import Declared, places, values
+from plurilabel._fitted import Declared, parameter, places, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
@@ -115,6 +115,8 @@ class CalibratedLabelRanking(TransformationClassifier):
         "relevance_estimators_": values("n_labels_"),
         "pairs_": places("n_pairs", 2, below="n_labels_"),
         "estimators_": values("n_pairs"),
+        "voting_": parameter(),
+        "quick_": parameter(),
     }
 
     def __init__(
@@ -152,7 +154,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return self.n_labels_ + self._quick(X)[1]
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.voting_ = self.voting
+        self.voting_, self.quick_ = self.voting, self.quick
         if self.voting_ == "soft" and self._base_method() != "predict_proba":
             raise ValueError(
                 "voting='soft' needs an estimator with predict_proba, "
@@ -183,7 +185,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return votes[:, :-1] - votes[:, -1:]
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.quick and self.voting_ == "hard":
+        if self.quick_ and self.voting_ == "hard":
             return self._quick(X)[0]
         return super()._predict(X)
 
