@@ -95,9 +95,11 @@ class TableStream(Stream):
         self._was_read = False
 
     def made_of(self) -> Any:
-        """The name of the file, and how it is read."""
+        """The name and size of the file, and how it is read."""
+        is_file = os.path.isfile(self.path)
         return {
             "name": self.name,
+            "bytes": os.path.getsize(self.path) if is_file else None,
             "labels": self.labels,
             "features": self.features,
             "drop": self.drop,
