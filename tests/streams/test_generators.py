@@ -38,14 +38,23 @@ def test_rows_follow_from_the_seed(make, drift):
     assert [d.row for d in stream.drifts] == ([] if drift == "none" else [50, 100, 150])
 
 
-@pytest.mark.parametrize("make", [RandomTreeStream, MovingCentreStream])
-def test_a_sudden_drift_is_where_it_is_said_to_be(make):
-    X, Y = arrays(make(1200, 3, 5, drift_at=[800], noise=0, random_state=1))
+@pytest.mark.parametrize(
+    ("make", "options"), [(RandomTreeStream, {}), (MovingCentreStream, {"spread": 0.05})]
+)
+def test_a_sudden_drift_is_where_it_is_said_to_be(make, options):
+    X, Y = arrays(make(1200, 3, 5, drift_at=[800], noise=0, random_state=1, **options))
     old = np.arange(400)
     before = agreement(X, Y, old, np.arange(600, 800))
     after = agreement(X, Y, old, np.arange(800, 1000))
     again = agreement(X, Y, np.arange(800, 1000), np.arange(1000, 1200))
     assert before > 0.85 and again > 0.8 and after < 0.7
+
+
+@pytest.mark.parametrize("make", [RandomTreeStream, MovingCentreStream])
+def test_concepts_are_alike_in_their_label_frequencies(make):
+    Y = arrays(make(4000, 6, 5, noise=0, random_state=2))[1]
+    shares = [part.mean(axis=0) for part in np.split(Y, 4)]
+    assert np.min(shares) > 0.3 and np.max(shares) < 0.5
 
 
 def test_a_gradual_drift_takes_its_width():
@@ -66,7 +75,7 @@ def test_recurring_concepts_come_back():
 
 
 def test_label_drift_shifts_frequencies_only():
-    stream = MovingCentreStream(2000, 3, 6, drift="labels", drift_at=[1000], noise=0)
+    stream = MovingCentreStream(2000, 3, 6, drift="labels", drift_at=[1000], noise=0, spread=0.05)
     X, Y = arrays(stream)
     shift = Y[1000:].mean(axis=0) - Y[:1000].mean(axis=0)
     assert (shift > 0.1).any() and (shift < -0.02).any()

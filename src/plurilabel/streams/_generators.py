@@ -198,21 +198,35 @@ class RandomTreeStream(GeneratedStream):
         return _Tree(self._rng(1, number), self.n_features, self.n_labels, self.depth)
 
 
+def _label_sets(
+    rng: np.random.Generator, shares: NDArray[np.float64], q: int
+) -> NDArray[np.bool_]:
+    """A label set for each part of the space, so that every label has about the same share.
+
+    So one concept is about as hard as another, and levels before and after a drift compare.
+    """
+    sets = np.zeros((len(shares), q), dtype=bool)
+    for l in range(q):
+        order = rng.permutation(len(shares))
+        before = np.cumsum(shares[order]) - shares[order] / 2
+        sets[order[before < 0.4], l] = True
+    return sets
+
+
 class _Tree:
     def __init__(self, rng: np.random.Generator, d: int, q: int, depth: int) -> None:
         self.depth, self.d = depth, d
         inner = 2**depth - 1
         self.feature, self.cut = rng.integers(0, d, inner), np.empty(inner)
-        low, high = np.zeros((inner, d)), np.ones((inner, d))
+        low, high = np.zeros((2 * inner + 1, d)), np.ones((2 * inner + 1, d))
         for node in range(inner):  # cuts in the middle half of a cell: no leaf is empty
             j = self.feature[node]
             share = rng.uniform(0.25, 0.75)
             self.cut[node] = low[node, j] + share * (high[node, j] - low[node, j])
             for side, child in enumerate((2 * node + 1, 2 * node + 2)):
-                if child < inner:
-                    low[child], high[child] = low[node], high[node]
-                    (low if side else high)[child, j] = self.cut[node]
-        self.sets = rng.random((inner + 1, q)) < 0.3
+                low[child], high[child] = low[node], high[node]
+                (low if side else high)[child, j] = self.cut[node]
+        self.sets = _label_sets(rng, (high - low)[inner:].prod(axis=1), q)
 
     def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG002
         X = rng.random((n, self.d))
@@ -284,7 +298,7 @@ class _Centres:
         self.centres = rng.random((k, d))
         way = rng.standard_normal((k, d))
         self.way = speed * way / np.linalg.norm(way, axis=1, keepdims=True)
-        self.sets = rng.random((k, q)) < 0.3
+        self.sets = _label_sets(rng, np.full(k, 1 / k), q)
 
     def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
         which = rng.integers(0, len(self.centres), n)

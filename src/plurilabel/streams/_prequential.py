@@ -139,7 +139,7 @@ def prequential(
     >>> results
     StreamResults: 2 learners, 2,000 rows, 1 drift
     >>> {name: round(value, 2) for name, value in results.final("hamming_loss").items()}
-    {'NoChange': 0.33, 'LabelShares': 0.28}
+    {'NoChange': 0.47, 'LabelShares': 0.39}
     """
     options = {
         "window": window, "fading": fading, "every": every, "delay": delay, "max_rows": max_rows,
