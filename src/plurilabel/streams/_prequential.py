@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from math import nan
 from numbers import Integral, Real
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +34,7 @@ from plurilabel.streams._results import (
     FORMAT,
     KINDS,
     StreamResults,
+    as_lists,
     empty_readings,
     part_path,
     read_parts,
@@ -276,12 +278,12 @@ class _Run:
         self.learner.learn_one(dict(x), dict(y))
         self.seconds += perf_counter() - start
 
-    def size(self) -> int | None:
-        """Bytes of the learner when pickled."""
+    def size(self) -> float:
+        """Bytes of the learner when pickled; NaN if it cannot be."""
         try:
-            return len(pickle.dumps(self.learner))
+            return float(len(pickle.dumps(self.learner)))
         except Exception:  # anything may be inside a learner that cannot be pickled
-            return None
+            return nan
 
 
 def _takes_most_probable(learner: Any) -> bool:
@@ -323,13 +325,13 @@ class _Whole:
                     self._save(self.folder)
         if self.row == 0:
             raise ValueError("stream must have at least one row, got none")
-        if self.readings["rows"][-1:] != [self.row]:
+        if self.row % every:
             self._read(with_size=True)
         elif self.row % self.checkpoint:
             for name, run in self.runs.items():
-                size = run.size()
-                self.readings["learners"][name]["bytes"][-1] = size
-                self.part["learners"][name]["bytes"][-1] = size
+                for readings in (self.readings, self.part):
+                    if readings["rows"] and not run.error:
+                        readings["learners"][name]["bytes"][-1] = run.size()
         if self.folder is not None:
             self._finish(self.folder)
         results = self._results(is_finished=True)
@@ -393,21 +395,21 @@ class _Whole:
         self.digest = hashlib.blake2b(self.digest + text, digest_size=16).digest()
 
     def _read(self, *, with_size: bool) -> None:
-        nothing = dict.fromkeys(self.protocol["measures"])
-        for readings in (self.readings, self.part):
+        nothing = dict.fromkeys(self.protocol["measures"], nan)
+        kept = (self.readings, self.part) if self.folder is not None else (self.readings,)
+        for readings in kept:
             readings["rows"].append(self.row)
         for name, run in self.runs.items():
-            values = {} if run.error else run.measures.read()
-            costs: dict[str, Any] = {"seconds": None, "bytes": None}
-            if not run.error:
-                costs = {"seconds": run.seconds, "bytes": run.size() if with_size else None}
-            for readings in (self.readings, self.part):
+            values: dict[Any, Any] = {} if run.error else run.measures.read()
+            seconds = nan if run.error else run.seconds
+            size = run.size() if with_size and not run.error else nan
+            for readings in kept:
                 found = readings["learners"][name]
                 for kind in self.kinds:
-                    for measure, value in values.get(kind, nothing).items():  # type: ignore[call-overload]
+                    for measure, value in values.get(kind, nothing).items():
                         found[kind][measure].append(value)
-                for cost, value in costs.items():
-                    found[cost].append(value)
+                found["seconds"].append(seconds)
+                found["bytes"].append(size)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
         return StreamResults(
@@ -430,14 +432,14 @@ class _Whole:
             content = pickle.dumps(state)
         except Exception:  # anything may be inside a learner that cannot be pickled
             return
-        write_json(part_path(folder, self.row), plain(self.part))
+        write_json(part_path(folder, self.row), plain(as_lists(self.part)))
         with write_atomic(folder / "checkpoint.pickle") as stream:
             stream.write(content)
         self.part = self._no_readings()
 
     def _finish(self, folder: Path) -> None:
         if self.part["rows"]:
-            write_json(part_path(folder, self.row), plain(self.part))
+            write_json(part_path(folder, self.row), plain(as_lists(self.part)))
         write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
         (folder / "checkpoint.pickle").unlink(missing_ok=True)
 
