@@ -204,6 +204,13 @@ def test_bad_options(options, words):
         RunningMeasures(**options)
 
 
+def test_a_window_that_is_too_large_is_refused():
+    running = RunningMeasures(["f1"], window=10**10)
+    running.update({"a": 1}, {}, {"a": 1})
+    with pytest.raises(ValueError, match="the window would need about .* for 10,000,000,000 rows"):
+        running.read()
+
+
 def test_bad_rows():
     running = RunningMeasures(["f1", "one_error"])
     with pytest.raises(ValueError, match="y_true must be 0 or 1, got 2 for 'a'"):

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from plurilabel import MLkNN
@@ -79,7 +80,7 @@ def test_the_learner_sees_what_has_arrived_and_no_more():
 def test_missing_and_new_labels():
     rows = [
         ({}, {"a": True, "b": float("nan")}),
-        ({}, {"a": None}),
+        ({}, {"a": pd.NA}),
         ({}, {"b": False}),
         ({}, {"a": False, "b": False, "new": True}),
     ]
@@ -124,6 +125,27 @@ def test_a_learner_without_scores_gets_measures_of_sets():
     assert results.errors == {}
     assert np.isfinite(list(results.final("hamming_loss").values())).all()
     assert np.isnan(list(results.final("one_error").values())).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "probabilities", "words"),
+    [
+        (None, {}, "row 1: TypeError: predict_one must return a dict of labels, got None"),
+        ({}, {"label0": 0.5}, "row 1: TypeError: predict_proba_one must return a dict"),
+        ({}, {"label0": {True: np.nan}}, "row 1: ValueError: scores must be finite, got nan"),
+        ({"label0": 0.7}, {}, "row 1: ValueError: labels must be 0 or 1, got 0.7"),
+    ],
+)
+def test_predictions_that_are_none(labels, probabilities, words):
+    class Odd(NoChange):
+        def predict_one(self, x):
+            return labels
+
+        def predict_proba_one(self, x):
+            return probabilities
+
+    results = prequential(TREES, Odd(), ["f1", "one_error"], max_rows=3)
+    assert results.errors["Odd"].startswith(words)
 
 
 def test_scikit_learn_through_partial_fit():

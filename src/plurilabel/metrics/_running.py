@@ -167,7 +167,7 @@ class RunningMeasures:
             The predicted labels. One that is not there is not predicted. Without any mapping the
             row is left out of the measures of label sets.
         """
-        known = {l: y for l, y in y_true.items() if y is not None and y == y}
+        known = {label: y for label, y in y_true.items() if not is_missing(y)}
         if not known:
             return
         keys = tuple(known)
@@ -288,6 +288,13 @@ class _Block(NamedTuple):
     scores: Array
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a label is None, NaN or pandas' NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return bool(value != value)
+
+
 def _bits(values: Mapping[Any, Any], keys: tuple[Any, ...], name: str) -> list[Any]:
     bits = [values.get(label, 0) for label in keys]
     if any(bit != 0 and bit != 1 for bit in bits):
@@ -372,21 +379,19 @@ class _Window:
 
     def add(self, block: _Block) -> None:
         b, q = block.codes.shape
-        if not self.n_rows:
-            self.ring = self.ring._replace(terms=np.zeros((self.size, *block.terms.shape[1:])))
-            self.terms = np.zeros(block.terms.shape[1:])
         if q > self.ring.codes.shape[1]:
-            check_size(
-                "the window",
-                f"{self.size:,} rows of {q:,} labels",
-                memory=self.size * q * (9 if self.with_auc else 1),
-                instead="a smaller window",
-            )
+            for_row = q * (9 if self.with_auc else 1) + block.terms[0].nbytes
+            sizes = f"{self.size:,} rows of {q:,} labels"
+            memory = float(self.size) * for_row
+            check_size("the window", sizes, memory=memory, instead="a smaller window")
             codes, scores = _widened(self.ring.codes, q), self.ring.scores
             if self.with_auc:
                 scores = _widened(scores, q, fill=np.nan)
             self.ring = self.ring._replace(codes=codes, scores=scores)
             self.counts = _widened(self.counts, q)
+        if not self.n_rows:
+            self.ring = self.ring._replace(terms=np.zeros((self.size, *block.terms.shape[1:])))
+            self.terms = np.zeros(block.terms.shape[1:])
         new = block if b <= self.size else _Block(*(part[-self.size :] for part in block))
         at = np.arange(self.n_rows + b - len(new.codes), self.n_rows + b) % self.size
         self.terms = self.terms + new.terms.sum(axis=0) - self.ring.terms[at].sum(axis=0)

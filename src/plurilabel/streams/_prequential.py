@@ -28,7 +28,7 @@ from plurilabel.compare import (
     write_json,
 )
 from plurilabel.io import write_atomic
-from plurilabel.metrics import RunningMeasures, get_measure
+from plurilabel.metrics import RunningMeasures, get_measure, is_missing
 from plurilabel.streams._arrays import ArrayLearner
 from plurilabel.streams._results import (
     FORMAT,
@@ -268,8 +268,10 @@ class _Run:
             else:
                 labels = self.learner.predict_one(dict(x))
         self.seconds += perf_counter() - start
+        if self.wants_labels and not isinstance(labels, Mapping):
+            raise TypeError(f"predict_one must return a dict of labels, got {labels!r}")
         if probabilities is not None:
-            scores = {label: p.get(True, 0.0) for label, p in probabilities.items()}
+            scores = {label: _present(p) for label, p in probabilities.items()}
         self.measures.update(y, scores, labels)
 
     def learn(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
@@ -284,6 +286,16 @@ class _Run:
             return float(len(pickle.dumps(self.learner)))
         except Exception:  # anything may be inside a learner that cannot be pickled
             return nan
+
+
+def _present(probabilities: Any) -> float:
+    """The probability of True; 0 if it is not mentioned."""
+    if not isinstance(probabilities, Mapping):
+        raise TypeError(
+            "predict_proba_one must return a dict from labels to probabilities such as "
+            f"{{True: 0.7, False: 0.3}}, got {probabilities!r} for one"
+        )
+    return probabilities.get(True, 0.0)
 
 
 def _takes_most_probable(learner: Any) -> bool:
@@ -363,9 +375,7 @@ class _Whole:
 
     def _known(self, y: dict[Hashable, Any]) -> dict[Hashable, bool]:
         """The labels that are not missing."""
-        known = {
-            label: value for label, value in y.items() if value is not None and value == value
-        }
+        known = {label: value for label, value in y.items() if not is_missing(value)}
         for label, value in known.items():
             if value != 0 and value != 1:
                 raise ValueError(
