@@ -1,8 +1,8 @@
 """Measures of a stream, row by row, beside river's.
 
-Four measures of label sets over a window of 1,000 rows, read every 100 rows: subset accuracy, F1 by
-instance, micro F1 and macro F1. The same values come out of both, but for F1 by instance where both
-sets are empty: river counts 0, we leave the row out.
+Four measures of label sets over a window of 1,000 rows, read every 100 rows: subset accuracy, F1
+by instance, micro F1 and macro F1. The same values come out of both, but for F1 by instance where
+both sets are empty: river counts 0, we leave the row out.
 """
 
 from __future__ import annotations

@@ -322,6 +322,9 @@ def test_folders_of_something_else(tmp_path):
     (tmp_path / "plan.json").write_text('{"format": 1}')
     with pytest.raises(ValueError, match="not that of a stream"):
         prequential(TREES, NoChange(), "f1", out=tmp_path)
+    (tmp_path / "plan.json").write_text('{"format": 1, "what": "stream", "key": "x"}')
+    with pytest.raises(ValueError, match="learners is not a dict"):
+        StreamResults.open(tmp_path)
 
 
 def test_size_and_speed():

@@ -98,6 +98,7 @@ def test_broken_csv(content, words):
         (b"[1]\n", r"line 1: expected an object, got \[1\]"),
         (b'{"a": {"b": 1}}\n', "line 1: a must be a number, a text or a list"),
         (b"[" * 100_000, "line 1: not JSON"),
+        (b'{"a": 1' + b"0" * 400 + b"}", "line 1: a must be a finite number, got 1000"),
     ],
 )
 def test_broken_json(content, words):

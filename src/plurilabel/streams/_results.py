@@ -358,6 +358,10 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
             f"{folder} holds a run in format {plan.get('format')}, but this version of plurilabel "
             f"reads format {FORMAT}; use another folder"
         )
+    expected = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
+    for name, kind in expected.items():
+        if type(plan.get(name)) is not kind:
+            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
     return plan
 
 

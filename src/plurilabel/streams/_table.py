@@ -244,13 +244,16 @@ def _add(x: dict[Hashable, Any], name: str, cell: Any) -> None:
             x[f"{name}={cell}"] = 1.0
             return
     elif isinstance(cell, int | float):
-        value = float(cell)
+        try:
+            value = float(cell)
+        except OverflowError:
+            value = math.inf
     elif cell is None:
         return
     else:
         raise ValueError(f"{name} must be a number, a text or a list, got {shortened(str(cell))}")
     if math.isinf(value):
-        raise ValueError(f"{name} must be a finite number, got {cell}")
+        raise ValueError(f"{name} must be a finite number, got {shortened(str(cell))}")
     if value == value:
         x[name] = value
 
