@@ -148,6 +148,21 @@ def test_predictions_that_are_none(labels, probabilities, words):
     assert results.errors["Odd"].startswith(words)
 
 
+def test_labels_that_follow_from_probabilities_are_not_asked_for():
+    class Once(Nearest):
+        def labels_of(self, probabilities):
+            return {label: p[True] > 0.5 for label, p in probabilities.items()}
+
+        def predict_proba_one(self, x):
+            return {l: {True: 0.9 * y} for l, y in Nearest.predict_one(self, x).items()}
+
+        def predict_one(self, x):
+            pytest.fail("it is asked again")
+
+    found = prequential(TREES, {"a": Nearest(), "b": Once()}, ["f1", "one_error"], max_rows=100)
+    assert found.errors == {} and found.final("f1")["a"] == found.final("f1")["b"]
+
+
 def test_scikit_learn_through_partial_fit():
     data = Dataset(*[np.array(part) for part in zip(*[
         (list(x.values()), [int(v) for v in y.values()]) for x, y in TREES

@@ -84,8 +84,10 @@ def prequential(
     stream : Stream, Dataset, pair (X, Y), or iterable of pairs of dicts
     learners : learners or text for :func:`make_stream_learners`; one, a list, or a dict by name
         Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``. Scores come from
-        ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. A
-        classifier of scikit-learn with ``partial_fit`` is wrapped in :class:`ArrayLearner`.
+        ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. One
+        whose labels follow from its probabilities may have ``labels_of(probabilities)``, which
+        saves asking it twice for each row. A classifier of scikit-learn with ``partial_fit`` is
+        wrapped in :class:`ArrayLearner`.
         Learners are copied: those that are given stay as they are.
     measures : sequence of str, optional
         Names of measures; by default all that need no setting, and those at 1, 3 and 5.
@@ -263,7 +265,9 @@ class _Run:
                 except NotImplementedError:
                     self.wants_scores = False  # it has the method in name only
         if self.wants_labels:
-            if probabilities is not None and _takes_most_probable(self.learner):
+            if probabilities is not None and hasattr(self.learner, "labels_of"):
+                labels = self.learner.labels_of(probabilities)
+            elif probabilities is not None and _takes_most_probable(self.learner):
                 labels = {l: max(p, key=p.get) for l, p in probabilities.items() if p}
             else:
                 labels = self.learner.predict_one(dict(x))
