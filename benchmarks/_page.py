@@ -21,6 +21,7 @@ TITLES = {
     "neural": "Neural networks",
     "metrics": "Measures",
     "thresholds": "Thresholds",
+    "streams": "Streams",
     "split": "Stratified folds",
     "files": "Reading files",
     "generate": "Generators and descriptions",

@@ -33,6 +33,7 @@ GROUPS = (
     "metrics",
     "thresholds",
     "split",
+    "streams",
     "files",
     "generate",
     "growth",

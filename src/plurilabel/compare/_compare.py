@@ -203,8 +203,15 @@ def compare_many(
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[None]:
-    """The folder, ours alone, rid of what a killed run left behind."""
+def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
+    """The folder, made if needed, for this process alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
+    ...     pass
+    """
     try:
         import filelock
     except ImportError:
@@ -217,23 +224,30 @@ def _opened(folder: Path) -> Iterator[None]:
     except filelock.Timeout:
         owner = [f" (process {path.name.split('-')[1]})" for path in folder.glob(".work-*")]
         raise BlockingIOError(
-            f"{folder} is in use by another comparison{''.join(owner)}; wait for it, stop it, "
+            f"{folder} is in use by another {what}{''.join(owner)}; wait for it, stop it, "
             "or choose another folder"
         ) from None
     except OSError as error:
         raise OSError(f"{folder} cannot be locked ({error}); choose another folder") from None
     with lock:
-        read_plan(folder)  # an error if this is a folder of something else
-        for left in folder.glob(".work-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for left in (*folder.glob(".*.tmp"), *folder.glob("cells/*/*/.*.tmp")):
-            left.unlink(missing_ok=True)
         try:
             yield
         except OSError as error:
             if error.errno not in NO_ROOM or error.filename is not None:
                 raise
             raise OSError(error.errno, error.strerror, os.fspath(folder)) from error
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[None]:
+    """The folder, ours alone, rid of what a killed run left behind."""
+    with locked(folder):
+        read_plan(folder)  # an error if this is a folder of something else
+        for left in folder.glob(".work-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for left in (*folder.glob(".*.tmp"), *folder.glob("cells/*/*/.*.tmp")):
+            left.unlink(missing_ok=True)
+        yield
 
 
 def _run(

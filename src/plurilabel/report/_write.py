@@ -142,15 +142,18 @@ def rendered(results: Results, formats: Sequence[str], title: str | None) -> dic
             for name in results.datasets
         ]
     for name in pages:
-        texts[name] = _template(name).render(shown)
-    if "html" in pages:
-        # the indentation of the template, between tags
-        texts["html"] = re.sub(r">\n\s*<", "><", texts["html"].lstrip())
+        is_html = name == "html"
+        texts[name] = html_page("report", shown) if is_html else _template(name).render(shown)
     return texts
 
 
+def html_page(page: str, shown: dict[str, Any]) -> str:
+    """A page from its template, without the indentation between tags."""
+    return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
+
+
 @cache
-def _template(name: str) -> Template:
+def _template(name: str, page: str = "report") -> Template:
     try:
         import jinja2
     except ImportError:
@@ -171,7 +174,7 @@ def _template(name: str) -> Template:
         **options,
     )
     environment.filters |= FILTERS
-    return environment.get_template(f"report.{name}")
+    return environment.get_template(f"{page}.{name}")
 
 
 def _csv(findings: Findings) -> str:

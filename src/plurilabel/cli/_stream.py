@@ -1,0 +1,269 @@
+"""plurilabel stream: learners on rows that come one by one."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from plurilabel._text import file_size
+from plurilabel.cli._common import (
+    UsageError,
+    echo,
+    find,
+    label_option,
+    names_in,
+    print_json,
+    print_table,
+    say,
+)
+
+if TYPE_CHECKING:
+    from plurilabel.streams import Stream, StreamResults
+
+option = partial(click.option, show_default=True)
+flag = partial(click.option, is_flag=True)
+
+GENERATORS = {
+    "trees": "RandomTreeStream",
+    "centres": "MovingCentreStream",
+    "dependence": "LabelDependenceStream",
+}
+LEARNERS = "NoChange, LabelShares"
+SHOWN = {
+    "subset_accuracy": "subset",
+    "hamming_loss": "Hamming",
+    "f1": "F1",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
+    "average_precision": "avg.pr",
+}
+TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
+"""Options that are passed on as they are."""
+
+
+@click.command()
+@click.argument("data", metavar="FILE|NAME|-")
+@option(
+    "--learners",
+    default=LEARNERS,
+    metavar="LEARNERS",
+    help="Learners with commas between them; those of river with their module, such as "
+    '"chain=river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())". '
+    "name=LEARNER gives a name.",
+)
+@click.option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
+@option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
+@option(
+    "--fading",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.995,
+    help="Factor of fading measures.",
+)
+@option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
+@option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
+@click.option("--rows", "max_rows", type=click.IntRange(1), help="Rows to read at most.")
+@option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("stream"),
+    help="Folder for the results; a run that was stopped is continued there.",
+)
+@option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two savings.")
+@flag("--fresh", help="Start again, and replace what is there.")
+@option("--report/--no-report", default=True, help="Write the report.")
+@flag("--json", "as_json", help="Print the results as JSON.")
+@click.option(
+    "--labels",
+    metavar="COLUMNS",
+    help="Label columns of a table, with commas between them, or its one column of tags.",
+)
+@click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell; else ;")
+@click.option("--features", metavar="COLUMNS", help="Columns to learn from; else all others.")
+@click.option("--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers.")
+@click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
+@click.option(
+    "--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input; else CSV."
+)
+@click.option("--drift", metavar="KIND", help="Of a generated stream.  [default: sudden]")
+@option("--seed", type=click.IntRange(0), default=0, help="Of a generated stream.")
+@click.pass_context
+def stream(
+    ctx: click.Context,
+    data: str,
+    learners: str,
+    measures: str | None,
+    report: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Test learners on each row of a stream, then let them learn it.
+
+    A CSV file or JSON lines are read row by row, gzipped or not; a dash is standard input. Other
+    files and standard datasets are read in their order. trees, centres and dependence are
+    generated, with drifts at known rows. The same command continues where it was stopped; standard
+    input has to begin with the same rows then. The exit status is 1 if any learner failed.
+
+    \b
+    plurilabel stream scene --learners "NoChange, LabelShares"
+    plurilabel stream trees --drift gradual --rows 5000
+    zcat log.csv.gz | plurilabel stream - --labels tags --delay 100
+    """
+    from plurilabel.compare import check_measures
+    from plurilabel.report import write_stream_report
+    from plurilabel.streams import make_stream_learners, prequential
+
+    passed = {name: options.pop(name) for name in TO_RUN}
+    source = _source(data, passed["max_rows"], **options)
+    try:
+        wanted = check_measures(names_in(measures))
+    except ValueError as error:
+        raise UsageError(f"--measures: {error}") from None
+    try:
+        chosen = make_stream_learners(learners)
+    except ValueError as error:
+        raise UsageError(f"--learners: {error}") from None
+    try:
+        results = prequential(
+            source, chosen, wanted, progress=_Progress(), command=_command(ctx), **passed
+        )
+    except KeyboardInterrupt:
+        out = passed["out"]
+        echo(f"Stopped. The same command continues from the last checkpoint in {out}.", err=True)
+        ctx.exit(130)
+    except TypeError as error:
+        raise UsageError(f"--learners: {error}") from None
+    if not as_json:
+        _show(results)
+    for name, why in results.errors.items():
+        echo(f"{name} failed at {why}", err=True)
+    files = write_stream_report(results) if report else {}
+    say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
+    if as_json:
+        print_json(_as_dict(results, files))
+    if results.errors:
+        ctx.exit(1)
+
+
+def _source(
+    data: str,
+    max_rows: int | None,
+    *,
+    labels: str | None,
+    tag_sep: str | None,
+    features: str | None,
+    drop: str | None,
+    sep: str | None,
+    kind: Any,
+    drift: str | None,
+    seed: int,
+) -> Stream:
+    """The stream that was meant."""
+    from plurilabel import io, streams
+
+    if data in GENERATORS and not Path(data).exists():
+        n_rows = {} if max_rows is None else {"n_rows": max_rows}
+        kinds = {} if drift is None else {"drift": drift}
+        made: Stream = getattr(streams, GENERATORS[data])(random_state=seed, **n_rows, **kinds)
+        return made
+    if drift is not None:
+        raise UsageError(f"--drift is for {', '.join(GENERATORS)}, got {data}")
+    is_table = data == "-" or io.file_format(data) in ("csv", "tsv", "jsonl")
+    if not is_table:
+        found = find(data, labels=labels, features=features, drop=drop, sep=sep, tag_sep=tag_sep)
+        return streams.DatasetStream(found)
+    columns = label_option(labels)
+    if columns is None or isinstance(columns, int):
+        got = "" if columns is None else f"; got the number {columns}"
+        raise UsageError(
+            f"--labels must name the label columns of {data}, or its one column of tags{got}"
+        )
+    if data != "-" and not Path(data).is_file():
+        raise FileNotFoundError(f"there is no file {data}")
+    return streams.TableStream(
+        data,
+        columns,
+        tag_sep=tag_sep or ";",
+        features=names_in(features),
+        drop=names_in(drop) or (),
+        sep=sep,
+        format=kind,
+    )
+
+
+class _Progress:
+    """The number of rows on stderr, now and then."""
+
+    def __init__(self) -> None:
+        self.said, self.on_terminal = monotonic(), sys.stderr.isatty()
+
+    def __call__(self, results: StreamResults) -> None:
+        pause = 0.5 if self.on_terminal else 30
+        if results.is_finished and self.on_terminal:
+            click.echo("\r", err=True, nl=False)
+        elif monotonic() - self.said > pause:
+            self.said = monotonic()
+            text = f"{results.n_rows:,} rows"
+            click.echo(
+                f"\r{text}" if self.on_terminal else text, err=True, nl=not self.on_terminal
+            )
+
+
+def _show(results: StreamResults) -> None:
+    shown = [name for name in SHOWN if name in results.measures] or list(results.measures[:6])
+    finals = {name: results.final(name) for name in shown}
+    speed, size = results.speed(), results.size()
+    rows = [
+        [
+            learner,
+            *(_number(finals[name][learner]) for name in shown),
+            f"{speed[learner]:,.0f}" if speed[learner] == speed[learner] else "-",
+            file_size(size[learner]) if size[learner] == size[learner] else "-",
+        ]
+        for learner in results.learners
+    ]
+    titles = [SHOWN.get(name, name) for name in shown]
+    drifts = f", {len(results.drifts)} drifts" if results.drifts else ""
+    title = f"{results.plan['name']}: {results.n_rows:,} rows{drifts}; measures over all of them"
+    print_table(["learner", *titles, "rows/s", "size"], rows, title=title)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4f}" if value == value else "-"
+
+
+def _as_dict(results: StreamResults, files: dict[str, Path]) -> dict[str, Any]:
+    speed, size = results.speed(), results.size()
+    return {
+        "stream": results.plan["name"],
+        "rows": results.n_rows,
+        "drifts": [drift._asdict() for drift in results.drifts],
+        "learners": {
+            name: {
+                "overall": {m: results.final(m)[name] for m in results.measures},
+                "mean_fading": {m: results.mean(m)[name] for m in results.measures},
+                "rows_per_second": speed[name],
+                "bytes": size[name],
+                "error": results.errors.get(name),
+            }
+            for name in results.learners
+        },
+        "files": {name: str(path) for name, path in files.items()},
+    }
+
+
+def _command(ctx: click.Context) -> str:
+    """The command as one would write it again: what was given, less what changes no result."""
+    words = ["plurilabel", "stream", ctx.params["data"]]
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in ("data", "fresh", "as_json", "report"):
+            words += [parameter.opts[0], str(ctx.params[name])]
+    return shlex.join(words)

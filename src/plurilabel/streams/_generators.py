@@ -1,0 +1,356 @@
+"""Streams that are made up, with drifts at known rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel.streams._sources import Drift, Row, Stream
+
+_CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
+
+
+class Concept(Protocol):
+    """What rows are drawn from as long as nothing drifts."""
+
+    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
+        """Features (n, d) and labels (n, q) at row t."""
+
+
+class GeneratedStream(Stream):
+    """What the generators share: when the stream drifts, and how.
+
+    Parameters
+    ----------
+    n_rows : int, default=10000
+    n_features : int, default=10
+    n_labels : int, default=5
+    drift : str, default="sudden"
+        - "none": rows are alike from the first to the last;
+        - "sudden": a new concept from one row to the next;
+        - "gradual": over ``width`` rows more and more come from the new concept;
+        - "recurring": two concepts take turns;
+        - "labels": some labels become frequent and some rare, while instances with a given label
+          set look as before.
+    drift_at : sequence of int, optional
+        The rows at which drifts begin; by default three at equal distances.
+    width : int, optional
+        Rows that a gradual drift takes; by default a twentieth of all.
+    new_labels : int, default=0
+        The last so many labels appear one by one, each at a drift: until then they are missing.
+    noise : float, default=0.02
+        Share of the labels that are flipped at random.
+    random_state : int, default=0
+        The rows follow from it alone: each iteration gives the same.
+    """
+
+    kinds: tuple[str, ...] = ("none", "sudden", "gradual", "recurring", "labels")
+
+    def __init__(
+        self,
+        n_rows: int = 10_000,
+        n_features: int = 10,
+        n_labels: int = 5,
+        *,
+        drift: str = "sudden",
+        drift_at: Sequence[int] | None = None,
+        width: int | None = None,
+        new_labels: int = 0,
+        noise: float = 0.02,
+        random_state: int = 0,
+    ) -> None:
+        at_least_one = [Interval(Integral, 1, None, closed="left")]
+        validate_parameter_constraints(
+            {
+                "n_rows": at_least_one,
+                "n_features": at_least_one,
+                "n_labels": at_least_one,
+                "drift": [StrOptions(set(self.kinds))],
+                "width": [*at_least_one, None],
+                "new_labels": [Interval(Integral, 0, None, closed="left")],
+                "noise": [Interval(Real, 0, 1, closed="both")],
+                "random_state": [Interval(Integral, 0, None, closed="left")],
+            },
+            {
+                "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
+                "width": width, "new_labels": new_labels, "noise": noise,
+                "random_state": random_state,
+            },
+            caller_name=type(self).__name__,
+        )  # fmt: skip
+        self.n_rows, self.n_features, self.n_labels = n_rows, n_features, n_labels
+        self.drift, self.noise, self.random_state = drift, noise, random_state
+        if drift_at is None:
+            drift_at = [i * n_rows // 4 for i in (1, 2, 3)]
+        rows = [] if drift in ("none", "moving") else [int(row) for row in drift_at]
+        if rows != sorted(set(rows)) or any(not 0 < row < n_rows for row in rows):
+            raise ValueError(
+                f"drift_at must be ascending rows between 1 and {n_rows - 1}, got {list(drift_at)}"
+            )
+        self.width = (width or max(1, n_rows // 20)) if drift == "gradual" else 0
+        if any(b - a < self.width for a, b in pairwise(rows)):
+            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
+        self.new_labels = new_labels
+        if new_labels > min(len(rows), n_labels - 1):
+            raise ValueError(
+                f"new_labels must be at most the number of drifts, {len(rows)}, and less than the "
+                f"number of labels, {n_labels}; got {new_labels}"
+            )
+        self.drifts = tuple(Drift(row, self.width, drift) for row in rows)
+        self.name = f"{type(self).__name__} ({drift})"
+
+    @abstractmethod
+    def _concept(self, number: int) -> Concept:
+        """The concept of this number, from 0; the same for the same random_state."""
+
+    def _rng(self, *numbers: int) -> np.random.Generator:
+        return np.random.default_rng([self.random_state, *numbers])
+
+    def made_of(self) -> Any:
+        """The parameters."""
+        return {
+            "class": type(self).__name__,
+            **{key: value for key, value in vars(self).items() if key != "drifts"},
+            "drift_at": [drift.row for drift in self.drifts],
+        }
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __iter__(self) -> Iterator[Row]:
+        features = [f"x{j}" for j in range(self.n_features)]
+        labels = [f"label{l}" for l in range(self.n_labels)]
+        fixed = self.drift == "labels"
+        several = 1 if fixed else 2 if self.drift == "recurring" else len(self.drifts) + 1
+        concepts = [self._concept(number) for number in range(several)]
+        favours = [self._favours(phase) for phase in range(len(self.drifts) + 1)]
+        rng = self._rng(0)
+        for t in range(self.n_rows):
+            phase = self._phase(t, rng)
+            X, Y = concepts[phase % several].draw(rng, _CANDIDATES if fixed else 1, t)
+            chosen = 0
+            if fixed:  # P(x | y) stays: rows are chosen by their labels alone
+                weights = np.exp(Y @ favours[phase])
+                chosen = rng.choice(_CANDIDATES, p=weights / weights.sum())
+            y = Y[chosen] ^ (rng.random(self.n_labels) < self.noise)
+            known = self.n_labels - self.new_labels + min(phase, self.new_labels)
+            yield (
+                dict(zip(features, X[chosen].tolist())),
+                dict(zip(labels[:known], y.tolist())),
+            )
+
+    def _phase(self, t: int, rng: np.random.Generator) -> int:
+        """How many drifts the row at t has behind it."""
+        phase = sum(t >= drift.row for drift in self.drifts)
+        if phase and self.width:
+            into = t - self.drifts[phase - 1].row
+            if into < self.width and rng.random() >= (into + 1) / (self.width + 1):
+                return phase - 1
+        return phase
+
+    def _favours(self, phase: int) -> NDArray[np.float64]:
+        """By how much labels are preferred, as logarithms; in the first phase not at all."""
+        favours = np.zeros(self.n_labels)
+        if phase:
+            some = max(1, self.n_labels // 3)
+            order = self._rng(2, phase).permutation(self.n_labels)
+            favours[order[:some]], favours[order[some : 2 * some]] = 2.0, -2.0
+        return favours
+
+
+class RandomTreeStream(GeneratedStream):
+    """Labels by a random tree: each leaf has a label set, and each concept another tree.
+
+    Features are uniform between 0 and 1.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_labels, drift, drift_at, width, new_labels, noise, random_state :
+        As in :class:`GeneratedStream`.
+    depth : int, default=4
+        Depth of the trees, which have ``2 ** depth`` leaves.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import RandomTreeStream
+    >>> stream = RandomTreeStream(1000, n_features=3, n_labels=2, drift="gradual", random_state=1)
+    >>> stream.drifts[0]
+    Drift(row=250, width=50, kind='gradual')
+    >>> x, y = next(iter(stream))
+    >>> sorted(x), sorted(y)
+    (['x0', 'x1', 'x2'], ['label0', 'label1'])
+    """
+
+    def __init__(self, *args: Any, depth: int = 4, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not isinstance(depth, Integral) or not 1 <= depth <= 16:
+            raise ValueError(f"depth must be an integer from 1 to 16, got {depth!r}")
+        self.depth: int = depth
+
+    def _concept(self, number: int) -> Concept:
+        return _Tree(self._rng(1, number), self.n_features, self.n_labels, self.depth)
+
+
+def _label_sets(
+    rng: np.random.Generator, shares: NDArray[np.float64], q: int
+) -> NDArray[np.bool_]:
+    """A label set for each part of the space, so that every label has about the same share.
+
+    So one concept is about as hard as another, and levels before and after a drift compare.
+    """
+    sets = np.zeros((len(shares), q), dtype=bool)
+    for l in range(q):
+        order = rng.permutation(len(shares))
+        before = np.cumsum(shares[order]) - shares[order] / 2
+        sets[order[before < 0.4], l] = True
+    return sets
+
+
+class _Tree:
+    def __init__(self, rng: np.random.Generator, d: int, q: int, depth: int) -> None:
+        self.depth, self.d = depth, d
+        inner = 2**depth - 1
+        self.feature, self.cut = rng.integers(0, d, inner), np.empty(inner)
+        low, high = np.zeros((2 * inner + 1, d)), np.ones((2 * inner + 1, d))
+        for node in range(inner):  # cuts in the middle half of a cell: no leaf is empty
+            j = self.feature[node]
+            share = rng.uniform(0.25, 0.75)
+            self.cut[node] = low[node, j] + share * (high[node, j] - low[node, j])
+            for side, child in enumerate((2 * node + 1, 2 * node + 2)):
+                low[child], high[child] = low[node], high[node]
+                (low if side else high)[child, j] = self.cut[node]
+        self.sets = _label_sets(rng, (high - low)[inner:].prod(axis=1), q)
+
+    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG002
+        X = rng.random((n, self.d))
+        node, rows = np.zeros(n, dtype=np.intp), np.arange(n)
+        for _ in range(self.depth):
+            node = 2 * node + 1 + (X[rows, self.feature[node]] > self.cut[node])
+        return X, self.sets[node - len(self.cut)]
+
+
+class MovingCentreStream(GeneratedStream):
+    """Labels by clusters: instances lie around centres, and each centre has a label set.
+
+    With ``drift="moving"`` the centres wander through the unit cube all the time; with the other
+    kinds of drift they are replaced.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_labels, drift, drift_at, width, new_labels, noise, random_state :
+        As in :class:`GeneratedStream`, and "moving" for ``drift``.
+    n_centres : int, default=20
+    spread : float, default=0.1
+        Standard deviation around a centre, in each feature.
+    speed : float, default=0.0005
+        How far a centre moves with each row.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import MovingCentreStream
+    >>> stream = MovingCentreStream(500, drift="moving")
+    >>> stream.drifts
+    (Drift(row=0, width=500, kind='moving'),)
+    >>> len(list(stream))
+    500
+    """
+
+    kinds = (*GeneratedStream.kinds, "moving")
+
+    def __init__(
+        self,
+        *args: Any,
+        n_centres: int = 20,
+        spread: float = 0.1,
+        speed: float = 0.0005,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        if not isinstance(n_centres, Integral) or n_centres < 1:
+            raise ValueError(f"n_centres must be an integer of at least 1, got {n_centres!r}")
+        self.n_centres: int = n_centres
+        self.spread: float = spread
+        self.speed: float = speed
+        if self.drift == "moving":
+            self.drifts = (Drift(0, self.n_rows, "moving"),)
+
+    def _concept(self, number: int) -> Concept:
+        speed = self.speed if self.drift == "moving" else 0.0
+        sizes = (self.n_centres, self.n_features, self.n_labels)
+        return _Centres(self._rng(1, number), *sizes, self.spread, speed)
+
+    def _phase(self, t: int, rng: np.random.Generator) -> int:
+        return 0 if self.drift == "moving" else super()._phase(t, rng)
+
+
+class _Centres:
+    def __init__(
+        self, rng: np.random.Generator, k: int, d: int, q: int, spread: float, speed: float
+    ) -> None:
+        self.spread = spread
+        self.centres = rng.random((k, d))
+        way = rng.standard_normal((k, d))
+        self.way = speed * way / np.linalg.norm(way, axis=1, keepdims=True)
+        self.sets = _label_sets(rng, np.full(k, 1 / k), q)
+
+    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
+        which = rng.integers(0, len(self.centres), n)
+        place = self.centres[which] + t * self.way[which]
+        place = 1 - np.abs(np.mod(place, 2) - 1)  # back from the walls of the cube
+        return place + self.spread * rng.standard_normal(place.shape), self.sets[which]
+
+
+class LabelDependenceStream(GeneratedStream):
+    """Pairs of labels whose dependence changes, while each label alone stays as it was.
+
+    Labels are linear in normal features, plus an error. The errors of labels 0 and 1, 2 and 3, and
+    so on are correlated; with each drift the sign of the correlation turns. No P(label | x)
+    changes: only learners that model label sets can notice.
+
+    Parameters
+    ----------
+    n_rows, n_features, n_labels, drift, drift_at, width, new_labels, noise, random_state :
+        As in :class:`GeneratedStream`.
+    correlation : float, default=0.95
+        Of the two errors, in absolute value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.streams import LabelDependenceStream
+    >>> stream = LabelDependenceStream(2000, n_labels=2, drift_at=[1000])
+    >>> Y = np.array([list(y.values()) for _, y in stream])
+    >>> bool((Y[:1000, 0] == Y[:1000, 1]).mean() > (Y[1000:, 0] == Y[1000:, 1]).mean() + 0.2)
+    True
+    """
+
+    def __init__(self, *args: Any, correlation: float = 0.95, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not isinstance(correlation, Real) or not 0 <= correlation <= 1:
+            raise ValueError(f"correlation must lie between 0 and 1, got {correlation!r}")
+        self.correlation: float = correlation
+
+    def _concept(self, number: int) -> Concept:
+        sign = -1 if number % 2 else 1
+        return _Pairs(self._rng(1), self.n_features, self.n_labels, sign * self.correlation)
+
+
+class _Pairs:
+    def __init__(self, rng: np.random.Generator, d: int, q: int, correlation: float) -> None:
+        W = rng.standard_normal((d, q))
+        self.W = W / np.linalg.norm(W, axis=0)
+        self.correlation = correlation
+
+    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG002
+        d, q = self.W.shape
+        X, errors = rng.standard_normal((n, d)), rng.standard_normal((n, q))
+        left, right = errors[:, 0 : q - 1 : 2], errors[:, 1::2]
+        errors[:, 1::2] = self.correlation * left + np.sqrt(1 - self.correlation**2) * right
+        return X, X @ self.W + errors > 0.5

@@ -1,0 +1,503 @@
+"""Test, then train: every row is predicted before it is learned."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import pickle
+import re
+import shutil
+import sys
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from math import nan
+from numbers import Integral, Real
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeAlias
+
+from plurilabel._compat import Interval, validate_parameter_constraints, versions
+from plurilabel.compare import (
+    check_measures,
+    digest_of,
+    learner_text,
+    locked,
+    plain,
+    write_json,
+)
+from plurilabel.io import write_atomic
+from plurilabel.metrics import RunningMeasures, get_measure, is_missing
+from plurilabel.streams._arrays import ArrayLearner
+from plurilabel.streams._results import (
+    FORMAT,
+    KINDS,
+    StreamResults,
+    as_lists,
+    empty_readings,
+    part_path,
+    read_parts,
+    read_plan,
+)
+from plurilabel.streams._sources import Row, Stream, as_stream
+from plurilabel.streams._spec import make_stream_learners
+
+Progress: TypeAlias = Callable[[StreamResults], Any]
+
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+CONSTRAINTS = {
+    "window": [_AT_LEAST_ONE, None],
+    "fading": [Interval(Real, 0, 1, closed="neither"), None],
+    "every": [_AT_LEAST_ONE],
+    "delay": [Interval(Integral, 0, None, closed="left")],
+    "max_rows": [_AT_LEAST_ONE, None],
+    "checkpoint": [_AT_LEAST_ONE],
+}
+
+
+def prequential(
+    stream: Any,
+    learners: Any,
+    measures: Sequence[str] | str | None = None,
+    *,
+    window: int | None = 1000,
+    fading: float | None = 0.995,
+    every: int = 100,
+    delay: int = 0,
+    max_rows: int | None = None,
+    propensities: Mapping[Hashable, float] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    checkpoint: int = 10_000,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    command: str | None = None,
+) -> StreamResults:
+    """Test learners on each row of a stream, then let them learn it.
+
+    All learners see the stream once, side by side. Measures are kept over a window, with fading
+    and over all rows, and read every so many rows. A label that is missing in a row (absent, None
+    or NaN) is neither measured nor learned there; a new label may appear at any time.
+
+    Parameters
+    ----------
+    stream : Stream, Dataset, pair (X, Y), or iterable of pairs of dicts
+    learners : learners or text for :func:`make_stream_learners`; one, a list, or a dict by name
+        Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``. Scores come from
+        ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. One
+        whose labels follow from its probabilities may have ``labels_of(probabilities)``, which
+        saves asking it twice for each row. A classifier of scikit-learn with ``partial_fit`` is
+        wrapped in :class:`ArrayLearner`.
+        Learners are copied: those that are given stay as they are.
+    measures : sequence of str, optional
+        Names of measures; by default all that need no setting, and those at 1, 3 and 5.
+    window : int or None, default=1000
+        Rows of the windowed measures; None to leave them out.
+    fading : float or None, default=0.995
+        Factor of the fading measures; None to leave them out.
+    every : int, default=100
+        Rows between two readings of the measures. There is one more at the end.
+    delay : int, default=0
+        Number of rows after which the labels of a row arrive: the row is learned after so many
+        further rows were predicted. It is measured as if its labels had come at once, so that
+        curves and drifts have the same time.
+    max_rows : int, optional
+        Rows to read at most.
+    propensities : mapping of label to float, optional
+        For ``psp@k`` and ``ps_ndcg@k``.
+    out : path, optional
+        Folder for the results. The same call with the same folder continues where it was stopped,
+        however it was stopped. Needs filelock (``pip install 'plurilabel[compare]'``).
+    checkpoint : int, default=10000
+        Rows after which the results so far and the learners are written to ``out``, rounded up
+        to a multiple of ``every``. The size of the learners is taken at the same rows.
+    fresh : bool, default=False
+        Start again. Otherwise it is an error if the folder holds another run.
+    progress : callable, optional
+        Called with the results so far after each reading; see :class:`LivePlot`.
+    command : str, optional
+        How to repeat the run, for its report.
+
+    Returns
+    -------
+    StreamResults
+
+    Notes
+    -----
+    To continue, the stream is read again from its first row, but the rows up to the last
+    checkpoint are skipped: the learners and measures are as they were there. That the rows are
+    the same is checked on those that were read along with the measures. Results are equal to
+    those of a run that was not stopped; only times and sizes are not. A learner that cannot be
+    pickled is not kept: then the run starts from the first row again. The checkpoint is a pickle,
+    which can execute code when it is loaded: continue only runs in folders that you trust. It is
+    removed when the stream ends.
+
+    A learner that fails is left out from then on; the others continue.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import LabelShares, NoChange, RandomTreeStream, prequential
+    >>> stream = RandomTreeStream(2000, drift_at=[1000])
+    >>> results = prequential(
+    ...     stream, [NoChange(), LabelShares()], ["hamming_loss", "f1"], window=500)
+    >>> results
+    StreamResults: 2 learners, 2,000 rows, 1 drift
+    >>> {name: round(value, 2) for name, value in results.final("hamming_loss").items()}
+    {'NoChange': 0.47, 'LabelShares': 0.39}
+    """
+    options = {
+        "window": window, "fading": fading, "every": every, "delay": delay, "max_rows": max_rows,
+        "checkpoint": checkpoint,
+    }  # fmt: skip
+    validate_parameter_constraints(CONSTRAINTS, options, caller_name="prequential")
+    names = check_measures(measures)
+    source = as_stream(stream)
+    table = named_learners(learners)
+    kept = {"window": window, "fading": fading, "propensities": propensities}
+    runs = {name: _Run(one, RunningMeasures(names, **kept)) for name, one in table.items()}  # type: ignore[arg-type]
+    plan = _plan(source, table, names, options, propensities, command)
+    whole = _Whole(source, runs, plan, None if out is None else Path(out))
+    with nullcontext() if whole.folder is None else locked(whole.folder, "run"):
+        if whole.folder is not None and whole.resume(fresh=fresh):
+            return StreamResults.open(whole.folder)
+        return whole.run(progress)
+
+
+def named_learners(learners: Any) -> dict[str, Any]:
+    """Copies of the learners by name, each with ``learn_one``."""
+    if isinstance(learners, str):
+        table = make_stream_learners(learners)
+    elif isinstance(learners, Mapping):
+        table = {str(name): one for name, one in learners.items()}
+    else:
+        several = list(learners) if isinstance(learners, list | tuple) else [learners]
+        short = [_short_name(one) for one in several]
+        table = {}
+        for one, name in zip(several, short):
+            text = learner_text(one)
+            if short.count(name) > 1 and len(text) <= 60:
+                name = text
+            unique, number = name, 2
+            while unique in table:
+                unique, number = f"{name} ({number})", number + 1
+            table[unique] = one
+    if not table:
+        raise ValueError("learners must hold at least one learner, got none")
+    for name, one in table.items():
+        if isinstance(one, str):
+            (table[name],) = make_stream_learners(one).values()
+        elif isinstance(one, type):
+            raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
+    return {name: _with_door(name, copy.deepcopy(one)) for name, one in table.items()}
+
+
+def _short_name(learner: Any) -> str:
+    if isinstance(learner, str):
+        return learner
+    steps = getattr(learner, "steps", None)
+    if isinstance(steps, dict):  # a pipeline of river
+        return " | ".join(map(str, steps))
+    return type(learner.estimator if isinstance(learner, ArrayLearner) else learner).__name__
+
+
+def _with_door(name: str, learner: Any) -> Any:
+    if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
+        return learner
+    if hasattr(learner, "partial_fit") and hasattr(learner, "predict"):
+        return ArrayLearner(learner)
+    raise TypeError(
+        f"learners[{name!r}] must have learn_one and predict_one, or partial_fit and predict; "
+        f"got {type(learner).__name__}"
+    )
+
+
+def _plan(
+    stream: Stream,
+    learners: Mapping[str, Any],
+    measures: Sequence[str],
+    options: Mapping[str, Any],
+    propensities: Any,
+    command: str | None,
+) -> dict[str, Any]:
+    about = {
+        name: re.sub(r" at 0x[0-9a-fA-F]+", "", learner_text(one))
+        for name, one in learners.items()
+    }
+    made_by = versions("river")
+    plan = {
+        "format": FORMAT,
+        "what": "stream",
+        "stream": plain(stream.made_of()),
+        "name": stream.name,
+        "drifts": [list(drift) for drift in stream.drifts],
+        "learners": about,
+        "protocol": {**plain(options), "measures": list(measures)},
+        "propensities": plain(propensities),
+    }
+    key = digest_of(plan, made_by["plurilabel"])
+    return {**plan, "versions": made_by, "command": command, "key": key}
+
+
+class _Run:
+    """One learner on its way through the stream."""
+
+    def __init__(self, learner: Any, measures: RunningMeasures) -> None:
+        self.learner, self.measures = learner, measures
+        self.seconds, self.error = 0.0, ""
+        kinds = {get_measure(name).kind for name in measures.measures}
+        self.wants_labels, self.wants_scores = "labels" in kinds, "scores" in kinds
+        scorer = learner
+        methods: tuple[str, ...] = ("predict_proba_one",)
+        if isinstance(learner, ArrayLearner):
+            scorer, methods = learner.estimator, ("predict_proba", "decision_function")
+        self.wants_scores &= any(hasattr(scorer, method) for method in methods)
+
+    def test(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
+        """Predict a row, and measure the prediction."""
+        labels = scores = probabilities = None
+        start = perf_counter()
+        if self.wants_scores:
+            if isinstance(self.learner, ArrayLearner):
+                scores = self.learner.scores_one(x)
+            else:
+                try:
+                    probabilities = self.learner.predict_proba_one(dict(x))
+                except NotImplementedError:
+                    self.wants_scores = False  # it has the method in name only
+        if self.wants_labels:
+            if probabilities is not None and hasattr(self.learner, "labels_of"):
+                labels = self.learner.labels_of(probabilities)
+            elif probabilities is not None and _takes_most_probable(self.learner):
+                labels = {l: max(p, key=p.get) for l, p in probabilities.items() if p}
+            else:
+                labels = self.learner.predict_one(dict(x))
+        self.seconds += perf_counter() - start
+        if self.wants_labels and not isinstance(labels, Mapping):
+            raise TypeError(f"predict_one must return a dict of labels, got {labels!r}")
+        if probabilities is not None:
+            scores = {label: _present(p) for label, p in probabilities.items()}
+        self.measures.update(y, scores, labels)
+
+    def learn(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
+        """Learn a row."""
+        start = perf_counter()
+        self.learner.learn_one(dict(x), dict(y))
+        self.seconds += perf_counter() - start
+
+    def size(self) -> float:
+        """Bytes of the learner when pickled; NaN if it cannot be."""
+        try:
+            return float(len(pickle.dumps(self.learner)))
+        except Exception:  # anything may be inside a learner that cannot be pickled
+            return nan
+
+
+def _present(probabilities: Any) -> float:
+    """The probability of True; 0 if it is not mentioned."""
+    if not isinstance(probabilities, Mapping):
+        raise TypeError(
+            "predict_proba_one must return a dict from labels to probabilities such as "
+            f"{{True: 0.7, False: 0.3}}, got {probabilities!r} for one"
+        )
+    return probabilities.get(True, 0.0)
+
+
+def _takes_most_probable(learner: Any) -> bool:
+    """Whether predict_one is river's own, which would only ask for the probabilities again."""
+    river = sys.modules.get("river.base")
+    return (
+        river is not None and type(learner).predict_one is river.MultiLabelClassifier.predict_one
+    )
+
+
+class _Whole:
+    """All learners, the rows that wait for their labels, and the readings."""
+
+    def __init__(
+        self, stream: Stream, runs: dict[str, _Run], plan: dict[str, Any], folder: Path | None
+    ) -> None:
+        self.stream, self.runs, self.plan, self.folder = stream, runs, plan, folder
+        self.protocol = plan["protocol"]
+        self.kinds = [k for k in KINDS if k == "overall" or self.protocol[k] is not None]
+        every = self.protocol["every"]
+        self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
+        self.row, self.digest = 0, b""
+        self.waiting: deque[Row] = deque()
+        self.readings, self.part = self._no_readings(), self._no_readings()
+
+    def _no_readings(self) -> dict[str, Any]:
+        return empty_readings(self.runs, self.protocol["measures"], self.kinds)
+
+    def run(self, progress: Progress | None) -> StreamResults:
+        every = self.protocol["every"]
+        for x, y in self._rows():
+            self._take(x, y)
+            if self.row % every == 0:
+                self._note(x, y)
+                self._read(with_size=self.row % self.checkpoint == 0)
+                if progress is not None:
+                    progress(self._results())
+                if self.row % self.checkpoint == 0 and self.folder is not None:
+                    self._save(self.folder)
+        if self.row == 0:
+            raise ValueError("stream must have at least one row, got none")
+        if self.row % every:
+            self._read(with_size=True)
+        elif self.row % self.checkpoint:
+            for name, run in self.runs.items():
+                for readings in (self.readings, self.part):
+                    if readings["rows"] and not run.error:
+                        readings["learners"][name]["bytes"][-1] = run.size()
+        if self.folder is not None:
+            self._finish(self.folder)
+        results = self._results(is_finished=True)
+        if progress is not None:
+            progress(results)
+        return results
+
+    def _rows(self) -> Iterator[Row]:
+        """The rows that are left; those before them must be the ones that were learned."""
+        done, expected = self.row, self.digest
+        self.row, self.digest = 0, b""
+        most = self.protocol["max_rows"]
+        for x, y in self.stream:
+            if most is not None and self.row >= most:
+                return
+            self.row += 1
+            if self.row > done:
+                yield x, self._known(y)
+                continue
+            if self.row % self.protocol["every"] == 0:
+                self._note(x, self._known(y))
+            if self.row == done and self.digest != expected:
+                break
+        if self.row < done or (self.row == done and self.digest != expected):
+            raise ValueError(
+                f"the first {done:,} rows of the stream must be those of the run in "
+                f"{self.folder}, but they differ; choose another folder, or ask for a fresh start"
+            )
+
+    def _known(self, y: dict[Hashable, Any]) -> dict[Hashable, bool]:
+        """The labels that are not missing."""
+        known = {label: value for label, value in y.items() if not is_missing(value)}
+        for label, value in known.items():
+            if value != 0 and value != 1:
+                raise ValueError(
+                    f"row {self.row} of the stream must have labels 0 and 1, got {value!r} for "
+                    f"{label!r}"
+                )
+        return {label: bool(value) for label, value in known.items()}
+
+    def _take(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
+        """Test all learners on a row, and let them learn the row whose labels arrive."""
+        self.waiting.append((x, y))
+        arrived = self.waiting.popleft() if len(self.waiting) > self.protocol["delay"] else None
+        for run in self.runs.values():
+            if run.error:
+                continue
+            try:
+                run.test(x, y)
+                if arrived is not None and arrived[1]:
+                    run.learn(*arrived)
+            except Exception as error:
+                text = " ".join(str(error).split())
+                run.error = f"row {self.row}: {type(error).__name__}: {text}"
+
+    def _note(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
+        """Add a row to the digest of the rows so far."""
+        text = repr((x, y)).encode(errors="surrogatepass")
+        self.digest = hashlib.blake2b(self.digest + text, digest_size=16).digest()
+
+    def _read(self, *, with_size: bool) -> None:
+        nothing = dict.fromkeys(self.protocol["measures"], nan)
+        kept = (self.readings, self.part) if self.folder is not None else (self.readings,)
+        for readings in kept:
+            readings["rows"].append(self.row)
+        for name, run in self.runs.items():
+            values: dict[Any, Any] = {} if run.error else run.measures.read()
+            seconds = nan if run.error else run.seconds
+            size = run.size() if with_size and not run.error else nan
+            for readings in kept:
+                found = readings["learners"][name]
+                for kind in self.kinds:
+                    for measure, value in values.get(kind, nothing).items():
+                        found[kind][measure].append(value)
+                found["seconds"].append(seconds)
+                found["bytes"].append(size)
+
+    def _results(self, *, is_finished: bool = False) -> StreamResults:
+        return StreamResults(
+            self.plan,
+            self.readings,
+            errors=self._errors(),
+            is_finished=is_finished,
+            folder=self.folder,
+        )
+
+    def _errors(self) -> dict[str, str]:
+        return {name: run.error for name, run in self.runs.items() if run.error}
+
+    # files ------------------------------------------------------------------------------------
+
+    def _save(self, folder: Path) -> None:
+        """First the readings, then the state from which to continue after them."""
+        state = (self.plan["key"], self.row, self.digest, self.waiting, self.runs)
+        try:
+            content = pickle.dumps(state)
+        except Exception:  # anything may be inside a learner that cannot be pickled
+            return
+        write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        with write_atomic(folder / "checkpoint.pickle") as stream:
+            stream.write(content)
+        self.part = self._no_readings()
+
+    def _finish(self, folder: Path) -> None:
+        if self.part["rows"]:
+            write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
+        (folder / "checkpoint.pickle").unlink(missing_ok=True)
+
+    def resume(self, *, fresh: bool) -> bool:
+        """Whether the run in the folder is finished; if not, continue from its checkpoint."""
+        folder = self.folder
+        assert folder is not None
+        plan = read_plan(folder)
+        if fresh and plan is not None:
+            shutil.rmtree(folder / "readings", ignore_errors=True)
+            for name in ("finished.json", "checkpoint.pickle", "plan.json"):
+                (folder / name).unlink(missing_ok=True)
+            plan = None
+        for left in (*folder.glob(".*.tmp"), *folder.glob("readings/.*.tmp")):
+            left.unlink(missing_ok=True)
+        if plan is None:
+            write_json(folder / "plan.json", self.plan)
+        elif plan["key"] != self.plan["key"]:
+            raise ValueError(
+                f"{folder} holds a run with {self._difference(plan)}; choose another folder, or "
+                "ask for a fresh start to replace it"
+            )
+        if (folder / "finished.json").exists():
+            return True
+        if (folder / "checkpoint.pickle").exists():
+            state = pickle.loads((folder / "checkpoint.pickle").read_bytes())
+            key, self.row, self.digest, self.waiting, self.runs = state
+            if key != self.plan["key"]:
+                raise ValueError(f"checkpoint.pickle in {folder} is that of another run")
+        for path in (folder / "readings").glob("[0-9]*.json"):
+            if int(path.stem) > self.row:  # written just before the run was stopped
+                path.unlink()
+        self.readings, _ = read_parts(folder, self.plan)
+        return False
+
+    def _difference(self, plan: Mapping[str, Any]) -> str:
+        for field, words in {
+            "stream": "another stream",
+            "drifts": "other drifts",
+            "learners": "other learners",
+            "protocol": "other measures or settings",
+            "propensities": "other propensities",
+            "versions": "another version of plurilabel",
+        }.items():
+            if plan.get(field) != self.plan[field]:
+                return words
+        return "something else"

@@ -1,0 +1,395 @@
+"""What a prequential run found: curves over time, and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+from array import array
+from collections.abc import Mapping
+from math import nan
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._text import counted
+from plurilabel.metrics import get_measure
+from plurilabel.streams._sources import Drift
+
+FORMAT = 1
+"""Number of the format of a run on disk; a change that old readers cannot read raises it."""
+
+KINDS = ("overall", "window", "fading")
+
+Readings: TypeAlias = dict[str, Any]
+"""``rows``, and for each learner the measures of each kind, seconds and bytes at these rows."""
+
+
+class StreamResults:
+    """Curves over time of every learner and measure.
+
+    What :func:`prequential` returns; :meth:`open` reads it back from a folder, also while the run
+    goes on.
+
+    Attributes
+    ----------
+    plan : dict
+        What was run: the stream, the learners, and how they were measured.
+    learners, measures, kinds : tuple of str
+        ``kinds`` are "overall" and, where they were kept, "window" and "fading".
+    rows : ndarray of int
+        The rows, counted from 1, after which the measures were read.
+    drifts : tuple of Drift
+    errors : dict of str to str
+        Learners that failed, with the row and the reason; their curves end there.
+    is_finished : bool
+        Whether the stream was read to its end.
+    folder : Path or None
+
+    Examples
+    --------
+    >>> from plurilabel.streams import NoChange, prequential
+    >>> rows = [({}, {"a": True}), ({}, {"a": True}), ({}, {"a": False}), ({}, {"a": False})]
+    >>> results = prequential(rows, NoChange(), ["hamming_loss"], every=1, window=2)
+    >>> results
+    StreamResults: 1 learner, 4 rows
+    >>> results.curve("hamming_loss", "NoChange")
+    array([1. , 0.5, 0.5, 0.5])
+    >>> results.final("hamming_loss")
+    {'NoChange': 0.5}
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        readings: Readings,
+        *,
+        errors: Mapping[str, str] | None = None,
+        is_finished: bool = False,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.plan, self.readings = dict(plan), readings
+        self.folder = None if folder is None else Path(folder)
+        self.learners: tuple[str, ...] = tuple(plan["learners"])
+        self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
+        self.kinds = tuple(
+            kind for kind in KINDS if kind == "overall" or plan["protocol"][kind] is not None
+        )
+        self.drifts = tuple(Drift(*drift) for drift in plan["drifts"])
+        self.errors, self.is_finished = dict(errors or {}), is_finished
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a run that :func:`prequential` left in a folder, finished or not."""
+        plan = read_plan(Path(folder))
+        if plan is None:
+            raise FileNotFoundError(f"{folder} holds no run on a stream: there is no plan.json")
+        readings, end = read_parts(Path(folder), plan)
+        return cls(plan, readings, errors=end.get("errors"), is_finished=bool(end), folder=folder)
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.learners), "learner"), counted(self.n_rows, "row")]
+        if self.drifts:
+            parts.append(counted(len(self.drifts), "drift"))
+        if self.errors:
+            parts.append(f"{counted(len(self.errors), 'learner')} failed")
+        return f"StreamResults: {', '.join(parts)}"
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows after which the measures were read."""
+        return np.array(self.readings["rows"], dtype=np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were read from the stream."""
+        return self.readings["rows"][-1] if self.readings["rows"] else 0
+
+    def curve(self, measure: str, learner: str, kind: str = "window") -> NDArray[np.float64]:
+        """A measure over time.
+
+        Parameters
+        ----------
+        measure : str
+            One of ``measures``; or "seconds" or "bytes", the time that the learner took so far and
+            the size of it when pickled, which is known for some rows only.
+        learner : str
+            One of ``learners``.
+        kind : {"window", "fading", "overall"}, default="window"
+
+        Returns
+        -------
+        ndarray of shape (readings,)
+            One value for each of ``rows``, NaN where there is none.
+        """
+        self._check("learner", learner, self.learners)
+        found = self.readings["learners"][learner]
+        if measure in ("seconds", "bytes"):
+            return np.array(found[measure], dtype=np.float64)
+        self._check("measure", measure, self.measures)
+        self._check("kind", kind, self.kinds)
+        return np.array(found[kind][measure], dtype=np.float64)
+
+    @staticmethod
+    def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+    def final(self, measure: str, kind: str = "overall") -> dict[str, float]:
+        """A measure at the end, by learner: over all rows, unless another kind is asked for.
+
+        NaN for a learner that failed on the way.
+        """
+        curves = {name: self.curve(measure, name, kind) for name in self.learners}
+        return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
+
+    def mean(self, measure: str, kind: str = "fading") -> dict[str, float]:
+        """Mean of a curve by learner, as papers on streams report it.
+
+        NaN for a learner that failed on the way.
+        """
+        means = {}
+        for name in self.learners:
+            curve = self.curve(measure, name, kind)
+            known = curve[np.isfinite(curve)]
+            is_whole = name not in self.errors and len(known) > 0
+            means[name] = float(known.mean()) if is_whole else np.nan
+        return means
+
+    def speed(self) -> dict[str, float]:
+        """Rows a second by learner, for prediction and learning together."""
+        found = {}
+        for name in self.learners:
+            seconds = self.curve("seconds", name)
+            known = np.flatnonzero(np.isfinite(seconds))
+            last = known[-1] if len(known) else None
+            is_timed = last is not None and seconds[last] > 0
+            found[name] = float(self.rows[last] / seconds[last]) if is_timed else np.nan
+        return found
+
+    def size(self) -> dict[str, float]:
+        """Bytes of each learner at the end, when pickled; NaN if it cannot be pickled."""
+        found = {}
+        for name in self.learners:
+            sizes = self.curve("bytes", name)
+            sizes = sizes[np.isfinite(sizes)]
+            found[name] = float(sizes[-1]) if len(sizes) else np.nan
+        return found
+
+    def recoveries(
+        self, measure: str, learner: str, *, tolerance: float = 0.02, kind: str = "window"
+    ) -> list[int | None]:
+        """How many rows after each drift the measure is back at the level that it had before.
+
+        Between a drift and the next, the curve is followed from its worst reading until it is
+        within the tolerance of its last reading before the drift. A window forgets the rows
+        before the drift only after its own length, so choose a short one.
+
+        Parameters
+        ----------
+        measure, learner, kind : str
+            As in :meth:`curve`.
+        tolerance : float, default=0.02
+
+        Returns
+        -------
+        list of int or None
+            One entry for each drift: 0 if the level was never left, None if it was not reached
+            again before the next drift, or if nothing was read between two drifts.
+        """
+        sign = 1 if get_measure(measure).greater_is_better else -1
+        curve, rows = sign * self.curve(measure, learner, kind), self.rows
+        ends = [drift.row for drift in self.drifts[1:]] + [self.n_rows]
+        found: list[int | None] = []
+        for drift, end in zip(self.drifts, ends):
+            before = np.flatnonzero((rows <= drift.row) & np.isfinite(curve))
+            after = np.flatnonzero((rows > drift.row) & (rows <= end) & np.isfinite(curve))
+            if not len(before) or not len(after):
+                found.append(None)
+                continue
+            least = curve[before[-1]] - tolerance
+            worst = int(np.argmin(curve[after]))
+            if curve[after[worst]] >= least:
+                found.append(0)
+                continue
+            back = [i for i in after[worst:] if curve[i] >= least]
+            found.append(int(rows[back[0]]) - drift.row if back else None)
+        return found
+
+    def frame(self) -> Any:
+        """All readings as a pandas data frame: one line for each learner, kind and row."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("frame needs pandas: pip install 'plurilabel[table]'") from None
+        parts = [
+            pd.DataFrame(
+                {
+                    "row": self.rows,
+                    "learner": name,
+                    "kind": kind,
+                    **{measure: self.curve(measure, name, kind) for measure in self.measures},
+                    "seconds": self.curve("seconds", name),
+                    "bytes": self.curve("bytes", name),
+                }
+            )
+            for name in self.learners
+            for kind in self.kinds
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, measure: str, kind: str = "window", ax: Any = None) -> Any:
+        """Draw the curves of all learners with matplotlib, with the drifts marked.
+
+        Parameters
+        ----------
+        measure, kind : str
+            As in :meth:`curve`.
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(8, 3.5), layout="constrained")
+        for i, name in enumerate(self.learners):
+            ax.plot(self.rows, self.curve(measure, name, kind), f"C{i % 10}", label=name)
+        for drift in self.drifts:
+            if drift.row <= self.n_rows and drift.kind != "moving":
+                ax.axvline(drift.row, color="0.6", linestyle="--", linewidth=1)
+                ax.axvspan(drift.row, drift.row + drift.width, color="0.9", zorder=0)
+        ax.set(xlabel="rows", ylabel=f"{get_measure(measure).title} ({kind})")
+        ax.legend(loc="best", frameon=False)
+        return ax
+
+
+class LivePlot:
+    """Curves that are drawn again as a run goes on; pass it as ``progress``.
+
+    Parameters
+    ----------
+    measure : str, default="f1"
+    kind : {"window", "fading", "overall"}, default="window"
+    every : int, default=10
+        Readings between two drawings.
+    ax : matplotlib axes, optional
+        By default those of a new figure.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from plurilabel.streams import LabelShares, LivePlot, RandomTreeStream, prequential
+    >>> live = LivePlot("hamming_loss")
+    >>> results = prequential(
+    ...     RandomTreeStream(2000), LabelShares(), ["hamming_loss"], progress=live)
+    >>> [line.get_label() for line in live.ax.get_lines()][:1]
+    ['LabelShares']
+    """
+
+    def __init__(
+        self, measure: str = "f1", kind: str = "window", every: int = 10, ax: Any = None
+    ) -> None:
+        self.measure, self.kind, self.every, self.ax = measure, kind, every, ax
+        self._calls = 0
+
+    def __call__(self, results: StreamResults) -> None:
+        """Draw what is there."""
+        self._calls += 1
+        if self._calls % self.every and not results.is_finished:
+            return
+        if self.ax is not None:
+            self.ax.clear()
+        self.ax = results.plot(self.measure, self.kind, ax=self.ax)
+        self.ax.figure.canvas.draw_idle()
+        self.ax.figure.canvas.flush_events()  # a window on the screen follows; others do nothing
+
+
+# files ---------------------------------------------------------------------------------------
+
+
+def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
+    """No readings yet; arrays take an eighth of the memory of lists of numbers."""
+    return {
+        "rows": array("q"),
+        "learners": {
+            name: {kind: {measure: array("d") for measure in measures} for kind in kinds}
+            | {"seconds": array("d"), "bytes": array("d")}
+            for name in learners
+        },
+    }
+
+
+def extend(readings: Readings, more: Readings) -> None:
+    """Put readings from a file at the end of others."""
+    readings["rows"].extend(more["rows"])
+    for name, found in readings["learners"].items():
+        for kind, values in found.items():
+            new = more["learners"][name][kind]
+            for curve, entries in (
+                [(values, new)]
+                if kind in ("seconds", "bytes")
+                else [(curve, new[measure]) for measure, curve in values.items()]
+            ):
+                curve.extend(nan if entry is None else entry for entry in entries)
+
+
+def as_lists(readings: Any) -> Any:
+    """Readings as they are written to a file."""
+    if isinstance(readings, array):
+        return readings.tolist()
+    return {key: as_lists(value) for key, value in readings.items()}
+
+
+def read_plan(folder: Path) -> dict[str, Any] | None:
+    """The plan in a folder, None if there is none; an error if it is that of something else."""
+    plan = read_json(folder / "plan.json")
+    if plan is None:
+        return None
+    if not isinstance(plan, dict) or plan.get("what") != "stream":
+        raise ValueError(f"plan.json in {folder} is not that of a stream; use another folder")
+    if plan.get("format") != FORMAT:
+        raise ValueError(
+            f"{folder} holds a run in format {plan.get('format')}, but this version of plurilabel "
+            f"reads format {FORMAT}; use another folder"
+        )
+    expected = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
+    for name, kind in expected.items():
+        if type(plan.get(name)) is not kind:
+            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
+    return plan
+
+
+def part_path(folder: Path, row: int) -> Path:
+    """The file of the readings that end at a row."""
+    return folder / "readings" / f"{row:012d}.json"
+
+
+def read_parts(
+    folder: Path, plan: Mapping[str, Any], until: int | None = None
+) -> tuple[Readings, dict[str, Any]]:
+    """All readings in a folder up to a row, and what was written at the end of the stream."""
+    protocol = plan["protocol"]
+    kinds = [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
+    readings = empty_readings(plan["learners"], protocol["measures"], kinds)
+    for path in sorted((folder / "readings").glob("[0-9]*.json")):
+        if until is None or int(path.stem) <= until:
+            part = read_json(path)
+            if part is None:
+                raise ValueError(f"{path} is broken; ask for a fresh start, or use another folder")
+            extend(readings, part)
+    end = read_json(folder / "finished.json")
+    return readings, end if isinstance(end, dict) else {}
+
+
+def read_json(path: Path) -> Any:
+    """What is in a file; None if there is none, or only part of one."""
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,119 @@
+"""Learners of streams written as text, read without running it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from typing import Any
+
+from plurilabel.compare import make_learner
+
+
+def make_stream_learners(text: str) -> dict[str, Any]:
+    """Make learners from text such as ``"NoChange, shares=LabelShares(fading=0.99)"``.
+
+    The text looks like Python and is not run: it may hold names, values and nothing else.
+
+    - Names are those of this package; names of river with their module, such as
+      ``river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())``; and whatever
+      :func:`~plurilabel.compare.make_learner` takes, which then needs ``partial_fit``.
+    - Values are numbers, strings, True, False, None, tuples, lists, dicts, and learners.
+    - ``river.preprocessing.StandardScaler() | ...`` is one of river's pipelines.
+
+    Parameters
+    ----------
+    text : str
+        Learners with commas between them; ``name=LEARNER`` gives a name.
+
+    Returns
+    -------
+    dict
+        Learners by name.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import make_stream_learners
+    >>> make_stream_learners("NoChange, shares=LabelShares(fading=0.99)")
+    {'NoChange': NoChange(), 'shares': LabelShares(fading=0.99)}
+    """
+    try:
+        call = ast.parse(f"_({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(
+            f"{text!r} is not a list of learners: {why}; write it like NoChange, "
+            "shares=LabelShares(fading=0.99)"
+        ) from None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        raise ValueError(f"{text!r} is not a list of learners")
+    named = [(ast.unparse(node), node) for node in call.args]
+    named += [(str(word.arg), word.value) for word in call.keywords if word.arg]
+    if not named or any(word.arg is None for word in call.keywords):
+        raise ValueError(f"expected at least one learner, got {text!r}")
+    table: dict[str, Any] = {}
+    for name, node in named:
+        if name in table:
+            raise ValueError(f"the learner {name} is named twice")
+        table[name] = _made(node)
+    return table
+
+
+def _made(node: ast.expr) -> Any:
+    """What a name, a call or a pipeline stands for."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and "river." in _text(node):
+        return _made(node.left) | _made(node.right)
+    func = node.func if isinstance(node, ast.Call) else node
+    found = _class(func)
+    if found is None:
+        return make_learner(_text(node))
+    args = node.args if isinstance(node, ast.Call) else []
+    words = node.keywords if isinstance(node, ast.Call) else []
+    parameters = inspect.signature(found).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for word in words:
+        if word.arg is None or (word.arg not in parameters and not takes_any):
+            there = ", ".join(parameters) or "none"
+            raise ValueError(f"{found.__name__} has no parameter {word.arg!r}; it has {there}")
+    try:
+        return found(*map(_value, args), **{str(word.arg): _value(word.value) for word in words})
+    except TypeError as error:
+        raise ValueError(f"{_text(node)} cannot be made: {error}") from None
+
+
+def _class(node: ast.expr) -> type | None:
+    """The class that a name of this package or of river stands for."""
+    if isinstance(node, ast.Name):
+        found = getattr(importlib.import_module("plurilabel.streams"), node.id, None)
+        return found if isinstance(found, type) and hasattr(found, "learn_one") else None
+    name = _text(node)
+    if not isinstance(node, ast.Attribute) or not name.startswith("river."):
+        return None
+    try:
+        import river.base
+    except ImportError:
+        raise ImportError(f"{name} needs river: pip install 'plurilabel[streams]'") from None
+    module, _, last = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), last, None)
+    except ImportError:
+        found = None
+    if not (isinstance(found, type) and issubclass(found, river.base.Base)):
+        raise ValueError(f"there is no {name}")
+    return found
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.List | ast.Tuple):
+        values = [_value(entry) for entry in node.elts]
+        return values if isinstance(node, ast.List) else tuple(values)
+    if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.BinOp):
+        return _made(node)
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise ValueError(f"{_text(node)!r} is not allowed here") from None
+
+
+def _text(node: ast.expr) -> str:
+    return ast.unparse(node)

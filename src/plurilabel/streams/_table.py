@@ -1,0 +1,269 @@
+"""CSV and JSON lines, row by row: memory does not grow with the file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Literal, cast
+
+from plurilabel._text import NO_YES, first_repeated, shortened, similar
+from plurilabel.io import FileFormatError, file_format, opened
+from plurilabel.streams._sources import Row, Stream
+
+LONGEST = 1 << 24
+"""Bytes of a line; beyond that, the file is not what it seems."""
+
+_MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
+
+
+class TableStream(Stream):
+    """A CSV file or JSON lines, read row by row; gzipped or not, or from standard input.
+
+    Nothing is known of the rows to come, so columns have no types: a cell that is a number is a
+    feature with that value, and any other text is a feature of its own, ``column=text``, with the
+    value 1. Empty cells and ``null`` are left out.
+
+    Parameters
+    ----------
+    source : path, "-" or binary file
+        "-" is standard input, which can be read only once.
+    labels : list of str, or str
+        A list names the label columns, with 0/1, true/false or yes/no; a label that is empty is
+        missing. A single text names one column of tags: a tag is a label from the first row that
+        has it.
+    tag_sep : str, default=";"
+        What separates tags in one cell. JSON lines may hold lists instead.
+    features, drop : list of str, optional
+        The columns to learn from, by default all that are left; those to leave out.
+    sep : str, optional
+        What separates the columns of a CSV file; by default a comma, or a tab for ``.tsv``.
+    format : {"csv", "jsonl"}, optional
+        By default by the name of the file, and CSV for standard input.
+
+    Examples
+    --------
+    >>> import io
+    >>> from plurilabel.streams import TableStream
+    >>> table = b"height,sun,tags\\n1.5,full,tall;flowers\\n0.2,,flowers\\n0.1,none,shade\\n"
+    >>> for x, y in TableStream(io.BytesIO(table), "tags"):
+    ...     print(x, y)
+    {'height': 1.5, 'sun=full': 1.0} {'tall': True, 'flowers': True}
+    {'height': 0.2} {'tall': False, 'flowers': True}
+    {'height': 0.1, 'sun=none': 1.0} {'tall': False, 'flowers': False, 'shade': True}
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | BinaryIO,
+        labels: Sequence[str] | str,
+        *,
+        tag_sep: str = ";",
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        sep: str | None = None,
+        format: Literal["csv", "jsonl"] | None = None,
+    ) -> None:
+        self.source, self.tag_sep = source, tag_sep
+        self.labels = labels if isinstance(labels, str) else list(labels)
+        self.features = None if features is None else list(features)
+        self.drop = list(drop)
+        is_path = isinstance(source, str | os.PathLike) and source != "-"
+        self.path = os.fspath(source) if is_path else "standard input"  # type: ignore[arg-type]
+        self.name = os.path.basename(self.path)
+        found = format or (file_format(self.path) if is_path else "csv")
+        if found == "tsv":
+            found, sep = "csv", sep or "\t"
+        if found not in ("csv", "jsonl"):
+            raise ValueError(
+                f"format must be 'csv' or 'jsonl' to be read row by row, got {found!r} for "
+                f"{self.path}"
+            )
+        self.format, self.sep = found, sep or ","
+        if len(self.sep) != 1:
+            raise ValueError(f"sep must be one character, got {sep!r}")
+        if not tag_sep:
+            raise ValueError("tag_sep must not be empty")
+        if not self.labels:
+            raise ValueError("labels must name at least one column, got none")
+        self._was_read = False
+
+    def made_of(self) -> Any:
+        """The name and size of the file, and how it is read."""
+        is_file = os.path.isfile(self.path)
+        return {
+            "name": self.name,
+            "bytes": os.path.getsize(self.path) if is_file else None,
+            "labels": self.labels,
+            "features": self.features,
+            "drop": self.drop,
+            "tag_sep": self.tag_sep,
+            "sep": self.sep,
+            "format": self.format,
+        }
+
+    def __iter__(self) -> Iterator[Row]:
+        tags: dict[Hashable, Any] = {}
+        with self._opened() as stream:
+            rows = self._csv_rows if self.format == "csv" else self._json_rows
+            for line, cells in rows(stream):
+                try:
+                    yield self._x(cells), self._y(cells, tags)
+                except ValueError as error:
+                    raise FileFormatError(self.path, line, str(error)) from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        if isinstance(self.source, str | os.PathLike) and self.source != "-":
+            with opened(self.source) as stream:
+                yield stream
+            return
+        if self._was_read:
+            raise ValueError(f"{self.path} can be read only once")
+        self._was_read = True
+        stream = sys.stdin.buffer if self.source == "-" else cast(BinaryIO, self.source)
+        buffered = io.BufferedReader(cast(io.RawIOBase, stream))
+        try:
+            packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered)
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise FileFormatError(self.path, None, f"the gzip stream is broken: {error}") from None
+        finally:
+            buffered.detach()  # the stream stays open: it is not ours
+
+    def _lines(self, stream: BinaryIO) -> Iterator[str]:
+        number = 0
+        while raw := stream.readline(LONGEST + 1):
+            number += 1
+            if len(raw) > LONGEST:
+                raise FileFormatError(
+                    self.path, number, f"the line is longer than {LONGEST:,} bytes"
+                )
+            try:
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise FileFormatError(self.path, number, "expected text in UTF-8") from None
+
+    def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+        reader = csv.reader(self._lines(stream), delimiter=self.sep, strict=True)
+        names: list[str] | None = None
+        try:
+            for cells in reader:
+                if not cells:
+                    continue
+                if names is None:
+                    names = cells
+                    if (twice := first_repeated(names)) is not None:
+                        raise FileFormatError(
+                            self.path, reader.line_num, f"the column {twice!r} is there twice"
+                        )
+                    self._check_columns(names)
+                    continue
+                if len(cells) != len(names):
+                    raise FileFormatError(
+                        self.path,
+                        reader.line_num,
+                        f"expected {len(names)} values, got {len(cells)}",
+                    )
+                yield reader.line_num, dict(zip(names, cells))
+        except csv.Error as error:
+            raise FileFormatError(self.path, reader.line_num, str(error)) from None
+
+    def _json_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, line in enumerate(self._lines(stream), 1):
+            if not line.strip():
+                continue
+            try:
+                cells = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise FileFormatError(self.path, number, f"not JSON: {error}") from None
+            if not isinstance(cells, dict):
+                raise FileFormatError(
+                    self.path, number, f"expected an object, got {shortened(line.strip(), 40)}"
+                )
+            yield number, cells
+
+    def _check_columns(self, names: list[str]) -> None:
+        wanted = [self.labels] if isinstance(self.labels, str) else self.labels
+        for what, columns in (
+            ("labels", wanted), ("features", self.features or ()), ("drop", self.drop),
+        ):  # fmt: skip
+            for column in columns:
+                if column not in names:
+                    near = similar(column, names)
+                    hint = f"; did you mean {near!r}?" if near else ""
+                    raise FileFormatError(
+                        self.path, 1, f"there is no column {column!r} ({what}){hint}"
+                    )
+
+    def _x(self, cells: dict[str, Any]) -> dict[Hashable, Any]:
+        x: dict[Hashable, Any] = {}
+        labels = {self.labels} if isinstance(self.labels, str) else set(self.labels)
+        for name in cells if self.features is None else self.features:
+            if name in labels or name in self.drop:
+                continue
+            cell = cells.get(name)
+            if isinstance(cell, list):
+                for place, entry in enumerate(cell):
+                    _add(x, f"{name}{place}", entry)
+            else:
+                _add(x, name, cell)
+        return x
+
+    def _y(self, cells: dict[str, Any], tags: dict[Hashable, Any]) -> dict[Hashable, Any]:
+        if not isinstance(self.labels, str):
+            return {name: _truth(name, cells.get(name)) for name in self.labels}
+        cell = cells.get(self.labels)
+        if cell is None:
+            return {}
+        if isinstance(cell, str):
+            cell = [tag for tag in (part.strip() for part in cell.split(self.tag_sep)) if tag]
+        if not isinstance(cell, list) or not all(isinstance(tag, str) for tag in cell):
+            raise ValueError(f"{self.labels} must be text or a list of texts, got {cell!r}")
+        tags |= dict.fromkeys(cell, False)
+        return {**tags, **dict.fromkeys(cell, True)}
+
+
+def _add(x: dict[Hashable, Any], name: str, cell: Any) -> None:
+    """A cell as a feature; nothing where it is missing."""
+    if isinstance(cell, str):
+        if cell in _MISSING:
+            return
+        try:
+            value = float(cell)
+        except ValueError:
+            x[f"{name}={cell}"] = 1.0
+            return
+        if "_" in cell:  # a number for Python only
+            x[f"{name}={cell}"] = 1.0
+            return
+    elif isinstance(cell, int | float):
+        try:
+            value = float(cell)
+        except OverflowError:
+            value = math.inf
+    elif cell is None:
+        return
+    else:
+        raise ValueError(f"{name} must be a number, a text or a list, got {shortened(str(cell))}")
+    if math.isinf(value):
+        raise ValueError(f"{name} must be a finite number, got {shortened(str(cell))}")
+    if value == value:
+        x[name] = value
+
+
+def _truth(name: str, cell: Any) -> bool | None:
+    if cell is None or (isinstance(cell, str) and cell.strip() in _MISSING):
+        return None
+    text = str(cell).strip().lower()
+    if text in ("0.0", "1.0"):
+        return text == "1.0"
+    if text not in NO_YES:
+        raise ValueError(f"the label {name} must be 0 or 1, got {shortened(str(cell))!r}")
+    return bool(NO_YES[text])
