@@ -28,6 +28,9 @@ from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
 
+GAINS_ABOVE = 2e11
+"""Products of points, times features, from which a GPU gains by more than it takes to start."""
+
 
 def _has_features(index: ExactIndex) -> bool:
     if index.metric == "precomputed":
@@ -63,6 +66,13 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "blocks" multiplies matrices (Euclidean and cosine), "tree" is a k-d tree (dense X),
         "brute" compares all pairs directly. All give the same answer. "auto" takes what was
         fastest when measured.
+    device : str, default="auto"
+        Where "blocks" multiplies for dense points: "cpu", "cuda" for all GPUs of this machine, or
+        one of them, like "cuda:1". The answer is the same. "auto" takes a GPU, if torch finds one,
+        for as many points as gain by it. Sparse points and other metrics stay on the CPU.
+    device_memory : int, optional
+        Bytes of a GPU's memory that may be used; None for 60% of what is free. More points than
+        fit are sent in blocks.
 
     Attributes
     ----------
@@ -106,6 +116,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "metric_params": [dict, None],
         "n_jobs": [Integral, None],
         "algorithm": [StrOptions({"auto", "blocks", "tree", "brute"})],
+        "device": [str],
+        "device_memory": [Interval(Integral, 1 << 20, None, closed="left"), None],
     }
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(),
@@ -121,12 +133,16 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         algorithm: str = "auto",
+        device: str = "auto",
+        device_memory: int | None = None,
     ):
         self.metric = metric
         self.p = p
         self.metric_params = metric_params
         self.n_jobs = n_jobs
         self.algorithm = algorithm
+        self.device = device
+        self.device_memory = device_memory
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
         """Store the training points and prepare the search.
@@ -201,13 +217,39 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def _new_engine(self, points: Points) -> Engine:
         formula = None if self.metric_params else Formula.of(self.metric, self.p)
         if formula is not None:
-            return choose_engine(self.algorithm, formula, formula.prepare(points))
+            prepared = formula.prepare(points)
+            on_device = self._device_engine(formula, prepared)
+            return on_device or choose_engine(self.algorithm, formula, prepared)
         if self.metric == "precomputed":
             return AllPairs(None, points, lambda distances, _: distances)
         table = partial(pairwise_distances, metric=self.metric, **(self.metric_params or {}))
         if self.metric in BOOLEAN_METRICS:  # scikit-learn would convert as well, with a warning
             return AllPairs(None, points, lambda A, B: table(A != 0, B != 0))
         return AllPairs(None, points, table)
+
+    def _device_engine(self, formula: Formula, points: Points) -> Engine | None:
+        """The engine on a GPU, if there is to be one."""
+        if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
+            return None
+        if formula.p != 2 or not isinstance(points, np.ndarray):
+            return None
+        n, d = points.shape
+        if self.device == "auto" and n * n * d < GAINS_ABOVE:
+            return None
+        try:
+            import torch
+        except ImportError:
+            if self.device == "auto":
+                return None
+            raise ImportError(
+                f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
+            ) from None
+        if self.device == "auto" and not torch.cuda.is_available():
+            return None
+        from plurilabel.neighbors._device.engine import OnDevice, devices
+
+        where = devices("cuda" if self.device == "auto" else self.device)
+        return OnDevice(formula, points, where, self.device_memory)
 
     # Points and engine are replaced, never changed: a copy that grows leaves this index alone.
 
