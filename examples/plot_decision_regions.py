@@ -62,3 +62,5 @@ ax.scatter(*data.X.T, s=4, color="black", alpha=0.4, linewidths=0)
 ax.set(aspect="equal", title="predicted label sets")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_decision_regions.png"

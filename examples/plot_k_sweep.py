@@ -44,3 +44,5 @@ plt.show()
 # takes only the image's own entry out of the frequency arrays. That is cheaper, and a little too
 # sure of itself where *k* is small. Both have their dot, the chosen *k*, where the curve is flat:
 # there the choice hardly matters.
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_k_sweep.png"

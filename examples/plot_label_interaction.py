@@ -61,3 +61,5 @@ plt.show()
 base = BinaryRelevance(LogisticRegression(C=0.1, max_iter=1000)).fit(X_train, Y_train)
 print(f"label sets exactly right, labels apart: {base.score(X_test, Y_test):.2f}")
 print(f"label sets exactly right, CML:          {cml.score(X_test, Y_test):.2f}")
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_label_interaction.png"

@@ -56,3 +56,5 @@ plt.show()
 # A plain vote would ask for more than half of the neighbours, 11 of 20, for every label. ML-kNN
 # learns for each label how many are enough: fewer for the label that is rarer and whose images
 # lie among others.
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_likelihoods.png"
