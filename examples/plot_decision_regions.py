@@ -3,8 +3,8 @@ Decision regions of ML-kNN
 ==========================
 
 Three labels, each true inside a circle of the plane; where circles overlap, an instance has
-several labels. ML-kNN learns from 800 points, of whose labels 3% are wrong, where each label is
-likely.
+several labels. From 800 points, 3% of whose labels are wrong, ML-kNN learns where each
+label is likely.
 """
 
 # %%
