@@ -19,6 +19,9 @@ if TYPE_CHECKING:
         datasets as datasets,
     )
     from plurilabel import (
+        explanation as explanation,
+    )
+    from plurilabel import (
         graded as graded,
     )
     from plurilabel import (
@@ -66,6 +69,7 @@ _PARTS = {
     "checks",
     "compare",
     "datasets",
+    "explanation",
     "graded",
     "io",
     "metrics",

@@ -42,6 +42,7 @@ from sklearn.utils.validation import (
 
 from plurilabel._blocks import canonical, dense, short_indices
 from plurilabel._compat import validate_parameter_constraints
+from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
 
 __all__ = [
@@ -370,7 +371,53 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         sets = self._predict(X)
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, instance by instance.
+
+        Parameters
+        ----------
+        X : the rows in question, as ``predict`` takes them
+        feature_names : sequence of str, default=None
+            Those of the data frame given to ``fit``, or ``x0, x1, ...``.
+        reference : array-like of shape (d,), default=None
+            For models that cannot be taken apart: the values that stand for "nothing known", such
+            as the means of the training set. The default is 0, which suits standardised features
+            and counts, unless a learner knows better.
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            :class:`~plurilabel.explanation.Contributions`, or a class of the learner's own with
+            the same attributes; ``print`` shows one.
+        """
+        X = self._validate_predict(X)
+        d = self.n_features_in_
+        names = feature_names
+        if names is None:
+            names = getattr(self, "feature_names_in_", default_feature_names(d))
+        return self._explain(X, checked_given(names, reference, d))
+
     # hooks -------------------------------------------------------------------------------
+
+    def _explain(self, X: Any, given: Given) -> list[Any]:
+        """An explanation of each row; overridden where these are not parts of features."""
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        return [
+            self._parts(X[i : i + 1], given).said_of(scores[i], self.label_names_)
+            for i in range(len(scores))
+        ]
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Base and parts of the scores of one row (1, d), by occlusion unless a learner can
+        take its scores apart.
+        """
+        return occlusion(self._scores, x, given)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix) -> None: ...

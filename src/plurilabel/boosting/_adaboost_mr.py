@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
+from plurilabel._explanation import Parts
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
 from plurilabel.boosting._rules import Columns, Floats, WeakRule
@@ -175,3 +176,6 @@ class AdaBoostMR(AdaBoost):
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f - self.threshold_.cuts(f)[:, np.newaxis]
+
+    def _parts_minus_cut(self, parts: Parts) -> Parts:
+        return parts.minus_cut(self.threshold_)

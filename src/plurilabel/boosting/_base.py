@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given, Parts, added
 from plurilabel._fitted import Declared, number, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Floats
+from plurilabel.boosting._rules import Columns, Floats, Reached
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
@@ -77,6 +78,22 @@ class BoostedClassifier(ScoringClassifier):
         for rule in self.rules_:
             rule.add_to(f, columns)
             yield f
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        said = [Parts([], np.zeros((0, self.n_labels_)), np.zeros(self.n_labels_), ())]
+        columns, state = Columns(x), Reached()
+        for rule in self.rules_:
+            for features, scores in rule.said_to(columns, state):
+                if not features:  # a rule for all instances
+                    said[0] = said[0].shifted(scores)
+                    continue
+                values = np.tile(scores / len(features), (len(features), 1))
+                names = [str(given.names[j]) for j in features]
+                said.append(Parts(names, values, np.zeros(self.n_labels_), ()))
+        return self._parts_minus_cut(added(said, (SCORE,) * self.n_labels_))
+
+    def _parts_minus_cut(self, parts: Parts) -> Parts:
+        return parts
 
     def _fit_cut(self, f: Floats, Y: LabelMatrix) -> None:
         """Fit what is subtracted from f."""

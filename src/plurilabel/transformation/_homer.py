@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
 from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import label_scores
@@ -186,6 +187,28 @@ class HOMER(TransformationClassifier):
                 elif on.any():
                     waiting.append((child, rows[on], path[on]))
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Of the node that decides about each label: the one with the lowest score on its path."""
+        found: list[Any] = [None] * self.n_labels_
+        waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
+        while waiting:
+            node, lowest, deciding = waiting.pop()
+            children, learner = self.node_children_[node], self.estimators_[node]
+            scores = self._node_scores(node, x)[0]
+            if learner is None:
+                parts = constant_parts(scores)
+            else:
+                parts = learner._parts(learner._validate_predict(x), given)
+            for at, child in enumerate(children):
+                here = min(lowest, scores[at]), deciding
+                if scores[at] < lowest:
+                    here = scores[at], parts.columns([at])
+                if self.node_children_[child]:
+                    waiting.append((child, *here))
+                else:
+                    found[self.node_labels_[child][0]] = here[1]
+        return side_by_side(found)
 
     def _node_scores(self, node: int, X: Any) -> NDArray[np.floating]:
         children, learner = self.node_children_[node], self.estimators_[node]

@@ -24,7 +24,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._compat import rows_of_params
+from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
 from plurilabel.base import LabelMatrix
+from plurilabel.explanation import class_parts, output_parts
 from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
@@ -201,6 +203,30 @@ def out_of_fold(
     for (_, test), found in zip(splits, in_parallel(score, splits, n_jobs=over_folds)):
         scores[test] = found
     return scores
+
+
+def explain_each(models: list[Any], x: Any, method: str, given: Given) -> Parts:
+    """Parts of the scores of one row by the models that :func:`fit_each` trained."""
+    shared: dict[int, list[int]] = {}
+    for l, model in enumerate(models):
+        shared.setdefault(id(model), []).append(l)
+    found: list[Any] = [None] * len(models)
+    for labels in shared.values():
+        model = models[labels[0]]
+        if len(labels) == 1:
+            found[labels[0]] = explain_binary(model, x, method, given)
+            continue
+        together = output_parts(model, x, method, given)
+        for column, l in enumerate(labels):
+            found[l] = together.columns([column])
+    return side_by_side(found)
+
+
+def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:
+    """Parts of the score of y = 1 for one row."""
+    if isinstance(model, DummyClassifier) and model.strategy == "most_frequent":
+        return constant_parts(binary_scores(model, x, method))
+    return class_parts(model, x, method, given)
 
 
 # what the models see ----------------------------------------------------------------------

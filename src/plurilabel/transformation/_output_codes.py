@@ -12,12 +12,14 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import SCORE, Given, Parts
 from plurilabel._fitted import Declared, numbers, values
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.transformation._label_powerset import distinct_sets, set_margins
+from plurilabel.transformation._label_powerset import best_set_parts, distinct_sets, set_margins
 from plurilabel.transformation._models import (
     draw_seeds,
+    explain_each,
     fit_binary,
     in_parallel,
     score_each,
@@ -29,6 +31,10 @@ ENTRIES = 2**24
 
 MOST_LABELS = 15
 """With more labels the search through all 2^q label sets is refused."""
+
+
+OF_BITS = "what the models of the bits weigh, added up by the code"
+"""What is explained where bits are cut or bounded before they are decoded."""
 
 
 class OutputCodes(TransformationClassifier):
@@ -207,6 +213,19 @@ class OutputCodes(TransformationClassifier):
                 fit[:, some] = bits @ (2.0 * words.T - 1.0)
             scores[rows] = set_margins(fit, self.sets_, self.n_samples_fit_)
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        found = explain_each(self.estimators_, x, self._base_method(), given)  # of the bits
+        bits, scores = self._bit_scores(x)[0], self._scores(x)[0]
+        # hard or bounded bits are not what the parts of their models add up to
+        exact = np.allclose(found.base + found.values.sum(axis=0), bits)
+        scale = SCORE if exact else OF_BITS
+        if self.sets_ is None:
+            return found.mapped(2.0 * self.code_.T, scale)
+        words = np.asarray(self.sets_ @ self.code_) % 2
+        signs = 2.0 * words.T - 1.0  # (m, c)
+        sets = self.sets_.toarray()
+        return best_set_parts(found.mapped(signs, SCORE), bits @ signs, sets, scores, scale)
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()

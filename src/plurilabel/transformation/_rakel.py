@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
@@ -181,6 +182,9 @@ class RAkEL(VotingClassifier):
             mu[:, labels] += vote
             tau[labels] += 1
         return mu / tau
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        return self._mean_parts(x, given, self.labelsets_)
 
 
 def draw_labelsets(q: int, k: int, m: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:

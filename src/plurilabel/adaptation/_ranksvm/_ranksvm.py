@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._fitted import Declared, labels, numbers, places
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
@@ -266,6 +267,19 @@ class RankSVM(ScoringClassifier):
         scores[:, self._always] = np.maximum(scores[:, self._always], 1.0)
         return scores
 
+    def _parts(self, x: Any, given: Given) -> Parts:
+        fixed, q = self._never | self._always, self.n_labels_
+        if self.kernel_ == "linear":
+            found = linear_parts(x, self.coef_, self.intercept_, given.names, SCORE)
+        else:  # each support vector by its similarity: f is exactly their sum
+            names = [f"like training row {i}" for i in self.support_]
+            K = self._similarities(x)[0] if len(names) else np.zeros(0)
+            values = K[:, np.newaxis] * self.dual_coef_
+            found = Parts(names, values, self.intercept_.astype(np.float64), (SCORE,) * q)
+        learned = found.columns(np.flatnonzero(~fixed)).minus_cut(self.threshold_)
+        placed = scattered(learned, np.flatnonzero(~fixed), 1.0, q)
+        return placed.fixed(fixed, self._scores(x)[0])
+
     def _f_and_threshold(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
         f = self._f(X)
         learned = f[:, ~(self._never | self._always)]
@@ -278,18 +292,20 @@ class RankSVM(ScoringClassifier):
         """K beta + b for the rows of X, in blocks that fit into the cache."""
         if self.kernel_ == "linear":
             return safe_sparse_dot(X, self.coef_.T) + self.intercept_
-        if self._centre is not None:
-            X = dense(X) - self._centre
         f = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_) == 0:
             return f
         for rows in row_blocks(X.shape[0], 8 * len(self.support_), self._cache_bytes()):
-            if self.kernel_ == "precomputed":
-                K = X[rows][:, self.support_]
-            else:
-                K = kernel_matrix(X[rows], self._support_vectors, self.kernel_, self._params)
-            f[rows] += K @ self.dual_coef_
+            f[rows] += self._similarities(X[rows]) @ self.dual_coef_
         return f
+
+    def _similarities(self, X: Any) -> NDArray[np.float64]:
+        """The kernel of rows of X and the support vectors."""
+        if self._centre is not None:
+            X = dense(X) - self._centre
+        if self.kernel_ == "precomputed":
+            return X[:, self.support_]
+        return kernel_matrix(X, self._support_vectors, self.kernel_, self._params)
 
     def _cache_bytes(self) -> float:
         return self.cache_size * 2.0**20
