@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         graded as graded,
     )
     from plurilabel import (
+        hierarchy as hierarchy,
+    )
+    from plurilabel import (
         io as io,
     )
     from plurilabel import (
@@ -71,6 +74,7 @@ _PARTS = {
     "datasets",
     "explanation",
     "graded",
+    "hierarchy",
     "io",
     "metrics",
     "model_selection",
