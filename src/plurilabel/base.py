@@ -41,7 +41,7 @@ from sklearn.utils.validation import (
 )
 
 from plurilabel._blocks import canonical, dense, short_indices
-from plurilabel._compat import validate_parameter_constraints
+from plurilabel._compat import check_sample_weight, validate_parameter_constraints
 from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
 
@@ -52,6 +52,7 @@ __all__ = [
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
     "ScoringClassifier",
+    "WeightedFit",
     "check_labels",
     "check_scores",
     "column_names",
@@ -542,6 +543,42 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+class WeightedFit(MultiLabelClassifier):
+    """A learner whose instances may have weights: its hook is ``_fit(X, Y, weights)``.
+
+    A weight of 2 is as good as the instance twice, and one of 0 as good as none: such instances
+    do not reach the hook. ``weights`` is None if no weights were given.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+
+        Returns
+        -------
+        self
+        """
+        checked, Y = self._validate_fit(X, y)
+        if sample_weight is None:
+            self._fit(checked, Y)
+            return self
+        weights = check_sample_weight(sample_weight, checked)
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            checked, Y, weights = checked[kept], Y[kept], weights[kept]
+        self._fit(checked, Y, weights)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None: ...
 
 
 _SEEN_BY_DOOR = (

@@ -21,6 +21,7 @@ from plurilabel._fitted import Declared, labels, number, numbers
 from plurilabel.base import (
     LabelMatrix,
     ScoringClassifier,
+    WeightedFit,
     validate_features,
 )
 from plurilabel.mixtures._pooled import Expected, Floats, Memberships, PooledCounts, distinct_sets
@@ -41,7 +42,7 @@ MOST_SETS = 2**20
 NO_LABEL = "(no label)"
 
 
-class WordMixture(ScoringClassifier):
+class WordMixture(WeightedFit, ScoringClassifier):
     """Base class of the mixtures: documents whose words come from their labels.
 
     Each label l has a distribution theta_l over the words, and so has "no label". The words of
@@ -121,19 +122,20 @@ class WordMixture(ScoringClassifier):
         check_non_negative(X, f"{type(self).__name__} (input X)")
         return X
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         X = sparse.csr_array(X)
         sets, number = distinct_sets(Y)
         n, q, S = X.shape[0], self.n_labels_, len(sets)
         self.alpha_ = self.alpha
-        self.set_counts_ = np.bincount(number, minlength=S)
+        self.set_counts_ = np.bincount(number, weights, minlength=S)
         sizes = [len(present) for present in sets]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         labels = np.array([l for present in sets for l in present], dtype=np.intp)
         self.label_sets_ = sparse.csr_array(
             (np.ones(len(labels), dtype=np.int8), labels, ends), shape=(S, q)
         )
-        which = sparse.csr_array((np.ones(n), (number, np.arange(n))), shape=(S, n))
+        once = np.ones(n) if weights is None else weights
+        which = sparse.csr_array((once, (number, np.arange(n))), shape=(S, n))
         counts = sparse.csr_array(which @ X)
         counts.eliminate_zeros()
         with np.errstate(over="ignore"):

@@ -27,7 +27,7 @@ from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
 from plurilabel.explanation import class_parts
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
-from plurilabel.transformation._models import Params, constant_score
+from plurilabel.transformation._models import Params, constant_score, counted_instances
 
 AGAINST = "the score of the best label set with the label, less that of the best without it"
 """What is explained where probabilities of label sets cannot be added up part by part."""
@@ -55,7 +55,7 @@ class LabelPowerset(TransformationClassifier):
     estimator_ : fitted clone of ``estimator``
         Of the classes 0 to c - 1; None if there is only one.
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or what they weigh together.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -110,7 +110,7 @@ class LabelPowerset(TransformationClassifier):
         self.decide = decide
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.n_samples_fit_ = X.shape[0]
+        self.n_samples_fit_ = counted_instances(X, params)
         self._fit_classes(X, *distinct_sets(Y), params)
 
     def _fit_classes(

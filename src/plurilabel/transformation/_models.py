@@ -44,14 +44,31 @@ ENTRIES = 2**23
 
 def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params) -> Any:
     """Train a fresh clone of the base estimator to tell y = 1 from y = 0."""
+    weights = params.get("sample_weight")
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        X, y, params = X[kept], y[kept], rows_of_params(X, params, kept)
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         return clone(estimator).fit(X, y, **params)
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
+    if n and weights is not None:  # as many as they weigh; negative weights count nothing here
+        present, n = (present // n) * counted_weight(weights), counted_weight(weights)
     # the frequencies of y if there were one instance more, half of it with the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
+
+
+def counted_weight(weights: NDArray[np.float64]) -> int:
+    """How many instances the weights stand for, to the nearest."""
+    return max(1, round(float(weights.sum())))
+
+
+def counted_instances(X: Any, params: Params) -> int:
+    """The number of training instances, or what they weigh together."""
+    weights = params.get("sample_weight")
+    return X.shape[0] if weights is None else counted_weight(weights)
 
 
 @cache

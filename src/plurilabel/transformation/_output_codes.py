@@ -18,6 +18,7 @@ from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._label_powerset import best_set_parts, distinct_sets, set_margins
 from plurilabel.transformation._models import (
+    counted_instances,
     draw_seeds,
     explain_each,
     fit_binary,
@@ -74,7 +75,7 @@ class OutputCodes(TransformationClassifier):
         The matrix G.
     estimators_ : list of m fitted models
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or what they weigh together.
     sets_ : csr_array of shape (c, q), or None
         The candidates; None if each label is decoded by itself.
     label_names_ : ndarray of shape (q,)
@@ -155,7 +156,7 @@ class OutputCodes(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
-        self.n_samples_fit_ = n
+        self.n_samples_fit_ = counted_instances(X, params)
         # where each bit occurs first
         first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
 

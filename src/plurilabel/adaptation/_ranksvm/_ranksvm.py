@@ -23,14 +23,14 @@ from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
-from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
+from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel.thresholds import LinearCut
 
 BYTES = 200
 """Memory of the solver for each entry of beta (n, q): measured."""
 
 
-class RankSVM(ScoringClassifier):
+class RankSVM(WeightedFit, ScoringClassifier):
     """Rank-SVM: for each instance, a margin of its labels over all other labels.
 
     Each label l has a function f_l(x) = <w_l, phi(x)> + b_l. They minimise ::
@@ -200,13 +200,13 @@ class RankSVM(ScoringClassifier):
         check_is_fitted(self)
         return self._f_and_threshold(self._validate_X(X, reset=False))[0]
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         n, q = Y.shape
         sizes, instead = f"{n:,} instances and {q:,} labels", "BinaryRelevance(LinearSVC())"
         check_size(self, sizes, memory=BYTES * n * q, instead=instead)
         Y = dense(Y).astype(bool)
         self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
-        self._params = self._kernel_params(X)
+        self._params = self._kernel_params(X, weights)
         varies = ~(self._never | self._always)
         n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)  # |Y_i| |D_i|
         y = Y[:, varies]
@@ -227,6 +227,8 @@ class RankSVM(ScoringClassifier):
             with one_blas_thread() if len(rows) < 2000 else nullcontext():
                 K = gram(some, self.kernel, self._params, self._cache_bytes())
                 c = self.C / n_pairs[rows]
+                if weights is not None:
+                    c = c * weights[rows]
                 found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
             beta[:, varies], b[varies] = found.beta, found.b
             self.objective_, self.dual_gap_ = found.primal, found.gap
@@ -258,7 +260,8 @@ class RankSVM(ScoringClassifier):
         self.threshold_ = None
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
-            self.threshold_ = LinearCut().fit(np.round(self._f(X)[:, varies], 6), y)
+            f = np.round(self._f(X)[:, varies], 6)
+            self.threshold_ = LinearCut().fit(f, y, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         f, t = self._f_and_threshold(X)
@@ -310,7 +313,7 @@ class RankSVM(ScoringClassifier):
     def _cache_bytes(self) -> float:
         return self.cache_size * 2.0**20
 
-    def _kernel_params(self, X: Any) -> dict[str, Any]:
+    def _kernel_params(self, X: Any, weights: Any) -> dict[str, Any]:
         if self.kernel not in ("poly", "rbf"):
             return {}
         gamma = self.gamma
@@ -318,7 +321,12 @@ class RankSVM(ScoringClassifier):
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                if sparse.issparse(X):
+                if weights is not None:  # of the rows, as often as they weigh
+                    w, n_all = weights / weights.sum(), X.shape[1]
+                    first = np.asarray(w @ X).sum() / n_all
+                    second = np.asarray(w @ (X * X)).sum() / n_all
+                    variance = np.float64(second - first**2)
+                elif sparse.issparse(X):
                     variance = np.float64((X * X).mean() - X.mean() ** 2)
                 else:
                     variance = np.float64(X.var())
