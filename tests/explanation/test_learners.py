@@ -9,8 +9,20 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel import CML, MMAC, ClassifierChain, RankSVM, StackedRelevance
+from plurilabel import (
+    CML,
+    HOMER,
+    MMAC,
+    AdaBoostMH,
+    BinaryRelevance,
+    ClassifierChain,
+    MLkNN,
+    MLRandomForest,
+    RankSVM,
+    StackedRelevance,
+)
 from plurilabel.checks import _data
+from plurilabel.metrics import label_scores
 
 X, Y = _data(LogisticRegression())
 
@@ -38,6 +50,16 @@ def test_a_search_is_explained_along_its_set(base):
         assert_allclose(expit(why.total[j]) if base.__class__ is LogisticRegression
                         else why.total[j], p)  # fmt: skip
     assert not why.exact.any() and "given those predicted before" in str(why)
+
+
+@pytest.mark.parametrize("inner", [AdaBoostMH(3), MLkNN(3), MLRandomForest(3, random_state=0)])
+def test_learners_inside_learners_claim_no_more_than_is_true(inner):
+    for learner in (HOMER(inner, n_children=2), BinaryRelevance(inner)):
+        learner.fit(X, Y)
+        for why, score in zip(learner.explain(X[:3]), label_scores(learner, X[:3])):
+            assert_allclose(why.scores, score)
+            assert why.exact.all() == isinstance(inner, MLRandomForest)
+            assert_allclose(why.total[why.exact], score[why.exact], atol=1e-12)
 
 
 def test_a_stack_has_the_first_layer():

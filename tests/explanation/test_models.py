@@ -67,10 +67,6 @@ def test_parts_of_a_base_estimator_add_up(base, form):
         HistGradientBoostingClassifier(max_iter=3),
         MLPClassifier((3,), tol=0.01, random_state=0, solver="lbfgs"),
     ],
-    [
-        HistGradientBoostingClassifier(max_iter=3),
-        MLPClassifier((3,), tol=0.01, random_state=0, solver="lbfgs"),
-    ],
 )
 def test_other_models_are_explained_by_occlusion(base):
     learner = BinaryRelevance(base).fit(X, Y)

@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from plurilabel._compat import class_numbers, fitted_gamma
 from plurilabel._explanation import (
     LOG_ODDS,
+    OCCLUSION,
     SCORE,
     Floats,
     Given,
@@ -41,9 +42,10 @@ from plurilabel.base import MultiLabelClassifier, default_feature_names
 from plurilabel.explanation._trees import path_parts
 from plurilabel.metrics import score_matrix
 
+BEHIND = "the score of the learner inside, of which that one is made"
 LOGITS = "decision value of the class, of which the probability is the softmax"
 
-Answer = Callable[[Any], Floats]
+Answer = Callable[[Any], Any]
 
 
 def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
@@ -65,13 +67,29 @@ def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
 
     scores = answer(x)[0]
     if isinstance(model, MultiLabelClassifier):  # as a classifier of a single 1-D label
-        inner = model._parts(model._validate_predict(x), given)
-        return inner.columns([len(inner.base) - 1]) if len(scores) == 1 else inner
+        last = [model.n_labels_ - 1] if len(scores) == 1 else range(model.n_labels_)
+        return learner_parts(model, x, given, scores, answer, last)
     for way in (_constant, _linear, _trees, _boosted_trees, _naive_bayes, _support, _neighbours):
         found = way(model, x, given)
         if found is not None and (known := _adds_up(found, scores, method)) is not None:
             return known
     return occlusion(answer, x, given)
+
+
+def learner_parts(
+    model: MultiLabelClassifier, x: Any, given: Given, scores: Floats, answer: Answer, labels: Any
+) -> Parts:
+    """What a learner inside another says about some of its labels, whose scores are asked for.
+
+    A learner explains its own scores. Where it is asked for others, such as probabilities made of
+    decision values, its parts are said to be those of the latter.
+    """
+    found = model._parts(model._validate_predict(x), given).columns(labels)
+    total = found.base + found.values.sum(axis=0)
+    if set(found.scales) <= {SCORE, LOG_ODDS}:
+        values = np.where([scale == SCORE for scale in found.scales], total, expit(total))
+        return found if np.allclose(values, scores, rtol=1e-6) else found.rescaled(BEHIND)
+    return occlusion(answer, x, given) if set(found.scales) == {OCCLUSION} else found
 
 
 def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:

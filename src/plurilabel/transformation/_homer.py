@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
 from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
+from plurilabel.explanation import learner_parts
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._binary_relevance import BinaryRelevance
@@ -211,7 +213,8 @@ class HOMER(TransformationClassifier):
             if learner is None:
                 parts = constant_parts(scores)
             else:
-                parts = learner._parts(learner._validate_predict(x), given)
+                ask = partial(self._node_scores, node)
+                parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
             for at, child in enumerate(children):
                 here = min(lowest, scores[at]), deciding
                 if scores[at] < lowest:
