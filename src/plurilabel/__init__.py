@@ -19,7 +19,13 @@ if TYPE_CHECKING:
         datasets as datasets,
     )
     from plurilabel import (
+        explanation as explanation,
+    )
+    from plurilabel import (
         graded as graded,
+    )
+    from plurilabel import (
+        hierarchy as hierarchy,
     )
     from plurilabel import (
         io as io,
@@ -66,7 +72,9 @@ _PARTS = {
     "checks",
     "compare",
     "datasets",
+    "explanation",
     "graded",
+    "hierarchy",
     "io",
     "metrics",
     "model_selection",

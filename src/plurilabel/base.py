@@ -41,7 +41,8 @@ from sklearn.utils.validation import (
 )
 
 from plurilabel._blocks import canonical, dense, refuse_masked, short_indices
-from plurilabel._compat import validate_parameter_constraints
+from plurilabel._compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
     "ScoringClassifier",
+    "WeightedFit",
     "check_labels",
     "check_scores",
     "column_names",
@@ -350,7 +352,53 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         sets = self._predict(X)
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, instance by instance.
+
+        Parameters
+        ----------
+        X : the rows in question, as ``predict`` takes them
+        feature_names : sequence of str, default=None
+            Those of the data frame given to ``fit``, or ``x0, x1, ...``.
+        reference : array-like of shape (d,), default=None
+            For models that cannot be taken apart: the values that stand for "nothing known", such
+            as the means of the training set. The default is 0, which suits standardised features
+            and counts, unless a learner knows better.
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            :class:`~plurilabel.explanation.Contributions`, or a class of the learner's own with
+            the same attributes; ``print`` shows one.
+        """
+        X = self._validate_predict(X)
+        d = self.n_features_in_
+        names = feature_names
+        if names is None:
+            names = getattr(self, "feature_names_in_", default_feature_names(d))
+        return self._explain(X, checked_given(names, reference, d))
+
     # hooks -------------------------------------------------------------------------------
+
+    def _explain(self, X: Any, given: Given) -> list[Any]:
+        """An explanation of each row; overridden where these are not parts of features."""
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        return [
+            self._parts(X[i : i + 1], given).said_of(scores[i], self.label_names_)
+            for i in range(len(scores))
+        ]
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Base and parts of the scores of one row (1, d), by occlusion unless a learner can
+        take its scores apart.
+        """
+        return occlusion(self._scores, x, given)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix) -> None: ...
@@ -475,6 +523,42 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+class WeightedFit(MultiLabelClassifier):
+    """A learner whose instances may have weights: its hook is ``_fit(X, Y, weights)``.
+
+    A weight of 2 is as good as the instance twice, and one of 0 as good as none: such instances
+    do not reach the hook. ``weights`` is None if no weights were given.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+
+        Returns
+        -------
+        self
+        """
+        checked, Y = self._validate_fit(X, y)
+        if sample_weight is None:
+            self._fit(checked, Y)
+            return self
+        weights = check_sample_weight(sample_weight, checked)
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            checked, Y, weights = checked[kept], Y[kept], weights[kept]
+        self._fit(checked, Y, weights)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None: ...
 
 
 _SEEN_BY_DOOR = (

@@ -39,6 +39,7 @@ def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: b
     X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
     scores, labels = scores_of(loaded.estimator, X, Y.shape[1]), loaded.estimator.predict(X)
     found = metrics.evaluate(Y, scores, labels)
+    remarks += [found.note] if found.note else []
     table = metrics.per_label(Y, scores, labels, loaded.label_names) if per_label else None
     for remark in remarks:
         say(f"Note: {remark}", as_json=True)

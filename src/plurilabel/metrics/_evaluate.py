@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurilabel._text import counted
 from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -38,17 +39,23 @@ class Evaluation(dict[str, float]):
         Bootstrap intervals by name; empty unless requested.
     confidence : float or None
         Share of the bootstrap samples inside each interval.
+    note : str
+        How many instances have no labels, and what becomes of them; empty if all have some.
     """
+
+    note = ""  # also of those pickled before there was one
 
     def __init__(
         self,
         values: Mapping[str, float] = {},
         intervals: Mapping[str, tuple[float, float]] | None = None,
         confidence: float | None = None,
+        note: str = "",
     ) -> None:
         super().__init__(values)
         self.intervals = dict(intervals or {})
         self.confidence = confidence
+        self.note = note
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
@@ -66,7 +73,8 @@ class Evaluation(dict[str, float]):
             for row in rows:
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
-        return _aligned(header, rows)
+        table = _aligned(header, rows)
+        return f"{table}\n{self.note}" if self.note else table
 
 
 def evaluate(
@@ -85,7 +93,9 @@ def evaluate(
     Predicted ``labels`` give the measures of label sets, ``scores`` those of rankings; pass both
     to get all. The matrices are processed in blocks of rows: besides the inputs, memory holds one
     block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
-    is described in its own docstring.
+    is described in its own docstring. Instances without labels count in Hamming loss, subset
+    accuracy and the macro and micro measures only; a line below the printed table says how many
+    there are.
 
     Parameters
     ----------
@@ -174,10 +184,23 @@ def evaluate(
         result[name] = mean_of_defined(*value)
         if bootstrap is not None:
             terms[name] = value
+    note = _unlabelled(Y)
     if bootstrap is None:
-        return Evaluation(result)
+        return Evaluation(result, note=note)
     ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
-    return Evaluation(result, {name: ends[name] for name in result}, confidence)
+    return Evaluation(result, {name: ends[name] for name in result}, confidence, note)
+
+
+def _unlabelled(Y: LabelMatrix) -> str:
+    """What becomes of the instances without labels, in words; empty if there are none."""
+    n, without = Y.shape[0], int((Y.sum(axis=1, dtype=np.int64) == 0).sum())
+    if not without:
+        return ""
+    has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
+    return (
+        f"{without:,} of {counted(n, 'instance')} {has} no labels: {counts} in hamming_loss, "
+        "subset_accuracy, macro_* and micro_* only"
+    )
 
 
 def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | float]]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._explanation import Explained
+
 
 @dataclass(frozen=True, eq=False)
-class WordShares:
+class WordShares(Explained):
     """Where the words of one document come from, given its predicted labels.
 
     Attributes
@@ -22,12 +24,25 @@ class WordShares:
         The predicted labels and, if words can come from it, ``"(no label)"``.
     shares : array of shape (w, s)
         The probability that a word comes from each source; rows sum to one.
+    label_names, scores, base, parts, scales
+        As in all explanations. The part of a word in a label is its log-odds: how much more
+        probable the document is with the label than without it, because of this word.
     """
 
     words: tuple[str, ...]
     counts: NDArray[np.float64]
     sources: tuple[str, ...]
     shares: NDArray[np.float64]
+    label_names: tuple[str, ...]
+    scores: NDArray[np.float64]
+    base: NDArray[np.float64]
+    parts: NDArray[np.float64]
+    scales: tuple[str, ...]
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The same as ``words``."""
+        return self.words
 
     def __getitem__(self, source: str | int) -> dict[str, float]:
         """The share of one source in each word, the largest first."""
