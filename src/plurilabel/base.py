@@ -332,6 +332,8 @@ def _tag_matrix(
             stacklevel=6,
         )
     names = sorted(set().union(*sets)) if known is None else known
+    if names and set(names) <= {"0", "1"}:
+        raise ValueError("y must hold only 0 and 1, got values that are text, '0' and '1'")
     place = {name: j for j, name in enumerate(names)}
     check_size(
         "a label matrix made of tags", f"{len(sets):,} rows and {len(names):,} labels",
