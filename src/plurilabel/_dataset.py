@@ -13,6 +13,8 @@ from scipy import sparse
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import safe_indexing
+from plurilabel._html import html_table
+from plurilabel._text import shortened
 from plurilabel.base import NumberedNames, default_feature_names, default_label_names
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -97,6 +99,19 @@ class Dataset:
         if self.train is not None and self.test is not None:
             split = f" (split {len(self.train)}/{len(self.test)})"
         return f"{title}: {', '.join(sizes)}{split}"
+
+    def _repr_html_(self) -> str:
+        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
+        total = float(np.asarray(self.Y.sum(axis=0)).sum())
+        rows = [
+            ["instances", f"{n:,}", ""],
+            ["features", f"{d:,}", shortened(", ".join(self.feature_names[:8]), 80)],
+            ["labels", f"{q:,}", shortened(", ".join(self.label_names[:8]), 80)],
+            ["labels per instance", f"{total / max(n, 1):.2f}", ""],
+        ]
+        if self.train is not None and self.test is not None:
+            rows.append(["published split", f"{len(self.train):,} / {len(self.test):,}", ""])
+        return html_table([], rows, title=self.name, note=self.citation, text=True)
 
     def holdout(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """``X_train, X_test, Y_train, Y_test`` of the published split."""

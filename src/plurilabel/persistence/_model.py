@@ -25,7 +25,8 @@ from plurilabel._bags import Bags
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._dataset import Matrix
-from plurilabel._text import counted, listed
+from plurilabel._html import html_table
+from plurilabel._text import counted, listed, shortened
 from plurilabel.base import default_feature_names, names_or_default
 from plurilabel.datasets import Dataset
 from plurilabel.metrics import label_scores
@@ -181,6 +182,14 @@ class Model:
         saved = f", saved with plurilabel {v}" if (v := self.versions.get("plurilabel")) else ""
         labels = counted(len(self.label_names), "label")
         return f"Model: {learner.__name__}, {taken}, {labels}{saved}"
+
+    def _repr_html_(self) -> str:
+        rows = [["learner", shortened(repr(self), 100)]]
+        rows += [["labels", shortened(", ".join(self.label_names[:20]), 100)]]
+        if len(self.feature_names):
+            rows += [["features", shortened(", ".join(self.feature_names[:20]), 100)]]
+        rows += [[name, version] for name, version in self.versions.items()]
+        return html_table([], rows, text=True)
 
     # answers ------------------------------------------------------------------------------------
 
