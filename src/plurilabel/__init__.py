@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         persistence as persistence,
     )
     from plurilabel import (
+        plots as plots,
+    )
+    from plurilabel import (
         report as report,
     )
     from plurilabel import (
@@ -76,6 +79,7 @@ _PARTS = {
     "neighbors",
     "papers",
     "persistence",
+    "plots",
     "report",
     "stats",
     "thresholds",
