@@ -2,13 +2,13 @@
 Where a learner errs
 ====================
 
-One number says how good a learner is; these displays say where it is not. As in scikit-learn, each is
-made by ``from_estimator`` or ``from_predictions`` and keeps the figures that it shows.
+One number says how good a learner is; these displays say where it is not. As in scikit-learn, each
+is made by ``from_estimator`` or ``from_predictions`` and keeps the figures that it shows.
 """
 
 # %%
-# Digits labelled by their properties. Only the right half of each image is kept, with added noise, so
-# that there is something to get wrong. ``as_frame`` gives labels with names, which the plots use.
+# Digits labelled by their properties. Only the right half of each image is kept, with added noise,
+# so that there is something to get wrong. ``as_frame`` gives labels with names, which plots use.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +30,8 @@ plots.LabelScoresDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%
-# What is predicted where a true label is missed? Where "square" or "has a loop" is missed, it is most
-# often "prime". The last column has those for which nothing wrong is predicted instead.
+# What is predicted where a true label is missed? Where "square" or "has a loop" is missed, it is
+# most often "prime". The last column has those for which nothing wrong is predicted instead.
 
 plots.LabelConfusionDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()

@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 from scipy import sparse
-
-pytest.importorskip("matplotlib").use("agg")
-pyplot = pytest.importorskip("matplotlib.pyplot")
-
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -19,6 +15,9 @@ from plurilabel.plots import (
     PrecisionRecallCutDisplay,
     ReliabilityDisplay,
 )
+
+pytest.importorskip("matplotlib").use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
@@ -110,7 +109,7 @@ def test_precision_and_recall_over_cuts(average):
     display = PrecisionRecallCutDisplay.from_predictions(Y, P, average=average)
     np.testing.assert_array_equal(display.cuts, np.unique(P))
     for cut, *found in zip(display.cuts, display.precision, display.recall, display.f1):
-        measured = metrics.evaluate(Y, labels=P > cut)
+        measured = metrics.evaluate(Y, labels=cut < P)
         expected = [measured[f"{average}_{name}"] for name in ("precision", "recall", "f1")]
         assert found == pytest.approx(expected)
     best = max(display.f1)
@@ -119,7 +118,7 @@ def test_precision_and_recall_over_cuts(average):
 
 def test_one_label_over_cuts():
     display = PrecisionRecallCutDisplay.from_predictions(Y, P, label="sand", label_names=NAMES)
-    table = metrics.per_label(Y, labels=P > display.cuts[7])
+    table = metrics.per_label(Y, labels=display.cuts[7] < P)
     assert display.recall[7] == pytest.approx(table["recall"][2])
     assert display.ax_.get_title(loc="left") == "sand"
 
