@@ -14,6 +14,7 @@ from plurilabel._roster import learners
 from plurilabel.base import check_labels
 from plurilabel.checks import _data
 from plurilabel.compare import make_learner, set_seeds
+from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
 pd = pytest.importorskip("pandas")
 
@@ -145,6 +146,18 @@ def test_a_cut_is_learned_from_tags(inner):
     assert cut.predict(rows).shape == (18, 3)
 
 
+def test_splits_and_scores_of_tags():
+    tags, rows = TAGS * 3, np.vstack([X, X + 0.1, X + 0.2])
+    train, test, y, y_test = stratified_split(rows, tags, sizes=(0.5, 0.5), random_state=0)
+    same = stratified_split(rows, label_matrix(tags), sizes=(0.5, 0.5), random_state=0)
+    np.testing.assert_array_equal(train, same[0])
+    np.testing.assert_array_equal(label_matrix(y, label_names=NAMES), same[2])
+    learner = MLkNN(n_neighbors=1).fit(train, y)
+    assert learner.score(test, y_test) == learner.score(test, same[3])
+    folds = list(IterativeStratifiedKFold(3).split(rows, tags))
+    assert len(folds) == 3
+
+
 def test_doors_without_names_name_the_call():
     for wrong in (TAGS, [set(t) for t in TAGS], [[4, 7], [7]]):
         with pytest.raises(ValueError, match=r"plurilabel\.label_matrix makes one"):
@@ -172,6 +185,7 @@ def test_sparse_frames_are_sparse_labels():
     ("tags", "options", "error", "message"),
     [
         ("a;b", {}, TypeError, "sequence, one entry per instance"),
+        ({"a": 1}, {}, TypeError, "sequence, one entry per instance"),
         ([], {}, ValueError, "at least one instance"),
         (["a;b|c"], {}, ValueError, "say which with sep="),
         (["a;b"], {"sep": ""}, ValueError, "at least one character"),

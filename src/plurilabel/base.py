@@ -59,6 +59,7 @@ __all__ = [
     "is_tags",
     "names_or_default",
     "refuse_masked",
+    "tag_matrix",
     "validate_features",
 ]
 
@@ -310,10 +311,17 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and cell != cell)
 
 
-def _tag_matrix(
+def tag_matrix(
     y: Any, known: Sequence[str] | None = None
 ) -> tuple[NDArray[np.int8], Sequence[str]]:
-    """The label matrix of tags, and the names of its columns: those known, or all, sorted."""
+    """The label matrix of tags, and the names of its columns: those known, or all, sorted.
+
+    Examples
+    --------
+    >>> tag_matrix([["sun"], ["sea", "sun"]])
+    (array([[0, 1],
+           [1, 1]], dtype=int8), ['sea', 'sun'])
+    """
     sets: list[set[str]] = []
     missing = 0
     for i, cell in enumerate(_cells(y)):
@@ -470,7 +478,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Or a list or set of tags for each instance, which are then the labels, sorted by name;
-            :func:`plurilabel.label_matrix` reads them from texts such as ``"sea;sun"``.
+            :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
 
         Returns
         -------
@@ -492,6 +500,23 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             return self.classes_[self._scores(X).argmax(axis=1)]
         sets = self._predict(X)
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Subset accuracy: the share of the instances whose label set is predicted exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : true labels, as ``fit`` takes them
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if is_tags(y):
+            y, _ = tag_matrix(y, self.label_names_.tolist())
+        return super().score(X, y, sample_weight)
 
     # hooks -------------------------------------------------------------------------------
 
@@ -578,7 +603,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         self.sparse_output_ = bool(sparse.issparse(y))
         refuse_masked(y, "y")
         if is_tags(y):
-            y, names = _tag_matrix(y)
+            y, names = tag_matrix(y)
         flat = None if self.sparse_output_ else _one_class_each(y)
         self.single_output_ = flat is not None
         if flat is None:
@@ -604,7 +629,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if self.single_output_:
             return _one_hot(column_or_1d(y), self.classes_)
         if is_tags(y):
-            y, _ = _tag_matrix(y, self.label_names_.tolist())
+            y, _ = tag_matrix(y, self.label_names_.tolist())
         Y = check_labels(y, name="y")
         names = column_names(y)
         if Y.shape[1] != self.n_labels_:

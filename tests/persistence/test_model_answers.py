@@ -60,6 +60,10 @@ def test_rows_in_many_forms(of_frames, tmp_path):
     assert of_frames.predict(turned) == expected
     assert of_frames.predict(FILMS.to_dict("records")) == expected
     assert of_frames.predict(FILMS.iloc[:1]) == expected[:1]
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    assert of_frames.predict(polars.from_pandas(FILMS)) == expected
+    assert len(of_frames.predict_proba(polars.from_pandas(FILMS))) == 8
     with pytest.raises(ValueError, match="lack 1 of the model's 3 columns: 'stars'"):
         of_frames.predict(FILMS.drop(columns="stars"))
     with pytest.raises(ValueError, match="at least one row"):
@@ -95,6 +99,8 @@ def test_texts_and_their_words(tmp_path):
     assert "texts" in repr(model)
     with pytest.raises(ValueError, match=r"give it frame\[column\]"):
         model.predict(pd.DataFrame({"text": ["the sea"]}))
+    with pytest.raises(ValueError, match="takes a column of texts"):
+        model.predict("the sea")
     mixture = make_pipeline(CountVectorizer(), LabelSetMixture(random_state=0)).fit(texts, tags)
     assert set(Model.of(mixture).explain(["red sea"])[0].words) == {"red", "sea"}
 

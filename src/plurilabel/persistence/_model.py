@@ -375,20 +375,21 @@ class Model:
 
     def _as_given(self, source: Any) -> ModelRows | None:
         """Rows in memory that the estimator takes as they are; None for what has to be read."""
-        if isinstance(source, str | os.PathLike | Dataset):
-            return None
         if not len(self.feature_names):  # texts, or whatever its first step takes
-            if hasattr(source, "columns"):
+            if hasattr(source, "columns") or isinstance(source, str | os.PathLike | Dataset):
                 raise ValueError(
                     "the model takes a column of texts, not a table: give it frame[column]"
                 )
             frame = source.to_frame("text") if hasattr(source, "to_frame") else None
             return ModelRows(source, None, frame, [])
+        if isinstance(source, str | os.PathLike | Dataset):
+            return None
         names = [str(name) for name in getattr(self.estimator, "feature_names_in_", ())]
         if hasattr(source, "columns"):
             # typed as in training if that was a table; a user's own frame is as it was in fit
             if self.labels is not None or not names:
                 return None
+            source = source if hasattr(source, "iloc") else source.to_pandas()
             if missing := [name for name in names if name not in set(source.columns)]:
                 raise ValueError(
                     f"the rows lack {len(missing)} of the model's {len(names)} columns: "

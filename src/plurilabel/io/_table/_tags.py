@@ -86,7 +86,7 @@ def label_matrix(
 
 def _column(tags: Any, pd: Any) -> Any:
     """The tags as a column of objects."""
-    if isinstance(tags, str) or not hasattr(tags, "__len__"):
+    if isinstance(tags, str | dict) or not hasattr(tags, "__len__"):
         raise TypeError(f"tags must be a sequence, one entry per instance, got {tags!r:.60}")
     if hasattr(tags, "columns"):
         if len(tags.columns) != 1:
