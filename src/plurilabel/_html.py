@@ -9,7 +9,7 @@ from typing import Any
 _TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0;color:inherit"
 # gray that shows on white and on black; no other color, so that any theme will do
 _CELL = "padding:.15em .7em;color:inherit;background:transparent;border-bottom:1px solid #8884"
-_FIRST = f"{_CELL};text-align:left;max-width:24em;overflow-wrap:anywhere"
+_FIRST = f"{_CELL};text-align:left;min-width:8em;max-width:24em;overflow-wrap:anywhere"
 _OTHER = f"{_CELL};text-align:right"
 
 
