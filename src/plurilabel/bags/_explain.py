@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from plurilabel._bags import Bags, as_bags
 from plurilabel._explanation import Explained
+from plurilabel._html import html_table
+from plurilabel._text import display_width, filled
 from plurilabel.base import default_label_names
 from plurilabel.metrics import label_scores
 
@@ -66,15 +69,25 @@ class BagExplanation(Explained):
         return int(self.shares[:, self._number(label)].argmax())
 
     def __str__(self) -> str:
-        width = max(5, *(len(name) for name in self.label_names))
+        width = max(5, *map(display_width, self.label_names))
         lines = [f"{'label':{width}}   score  instances that speak for it (share)"]
+        lines += [
+            f"{filled(label, width)}  {score}  {told}" for label, score, told in self._rows()
+        ]
+        return "\n".join(lines)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score and instances as text, the highest score first."""
         for j in np.argsort(-self.scores, kind="stable"):
             order = np.argsort(-self.shares[:, j], kind="stable")[:3]
             told = ", ".join(
                 f"{i} ({self.shares[i, j]:+.3f})" for i in order if self.shares[i, j] > 0
             )
-            lines.append(f"{self.label_names[j]:{width}}  {self.scores[j]:+.3f}  {told or '-'}")
-        return "\n".join(lines)
+            yield [self.label_names[j], f"{self.scores[j]:+.3f}", told or "-"]
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "instances that speak for it (share)"]
+        return html_table(head, list(self._rows()), text=True)
 
 
 def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:

@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy import sparse
 
 from plurilabel import io, metrics
-from plurilabel._blocks import dense, row_blocks
+from plurilabel._blocks import row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
 from plurilabel.cli._common import UsageError, check_output, echo, names_in, read_rows, say
@@ -147,7 +146,7 @@ class Answers:
     """
 
     def __init__(self, model: Model, *, scores: bool, top: int | None, lists: bool) -> None:
-        self.estimator, self.lists = model.estimator, lists
+        self.model, self.lists = model, lists
         self.names = np.array(model.label_names, dtype=object)
         self.top = None if top is None else min(top, len(self.names))
         self.column = model.labels if isinstance(model.labels, str) else "labels"
@@ -161,7 +160,7 @@ class Answers:
         elif scores:
             self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
         if scores or top is not None:
-            metrics.score_method(self.estimator)  # an error if there is none
+            metrics.score_method(model.estimator)  # an error if there is none
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""
@@ -183,20 +182,16 @@ class Answers:
     def _columns(self, X: Any) -> dict[str, list[Any]]:
         S: Any = None
         if self.scores or self.top is not None:
-            S = dense(metrics.label_scores(self.estimator, X, n_labels=len(self.names)))
+            S = self.model.scores(X)
         if self.top is not None:
             # of equal scores the label that comes first
             best = np.argsort(-S, axis=1, kind="stable")[:, : self.top]
             columns = {self.column: [self._cell(self.names[row]) for row in best]}
             if self.scores:
                 ordered = np.take_along_axis(S, best, axis=1)
-                columns["scores"] = [self._cell(row) for row in ordered]
+                columns["scores"] = [self._cell(row) for row in ordered.tolist()]
             return columns
-        Z = sparse.csr_array(self.estimator.predict(X))
-        Z.eliminate_zeros()
-        Z.sort_indices()
-        pairs = zip(Z.indptr[:-1], Z.indptr[1:])
-        columns = {self.column: [self._cell(self.names[Z.indices[i:j]]) for i, j in pairs]}
+        columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
             columns |= {f"score_{name}": S[:, j].tolist() for j, name in enumerate(self.names)}
         return columns
@@ -204,7 +199,7 @@ class Answers:
     def _cell(self, values: Any) -> Any:
         """Several tags or scores in one cell: a list, or text with separators."""
         if self.lists:
-            return values.tolist()
+            return list(values)
         return self.sep.join(
             value if isinstance(value, str) else repr(float(value)) for value in values
         )

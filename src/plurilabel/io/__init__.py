@@ -11,6 +11,7 @@ from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
 from plurilabel.io._table._encoder import column_kinds, table_encoder, unseen_categories
 from plurilabel.io._table._read import FurtherRows, read_further, read_table
+from plurilabel.io._table._tags import label_matrix
 from plurilabel.io._table._write import frame_writer, write_table
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "column_kinds",
     "file_format",
     "frame_writer",
+    "label_matrix",
     "opened",
     "read",
     "read_arff",

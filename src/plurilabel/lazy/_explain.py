@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._explanation import Explained
+from plurilabel._html import html_table
+from plurilabel._text import display_width, filled
 
 VOTES = "the votes of the neighbours for a label less those against it"
 
@@ -92,14 +95,23 @@ class Explanation(Explained):
         )
 
     def __str__(self) -> str:
-        width = max(len(name) for name in self.label_names)
+        width = max(5, *map(display_width, self.label_names))
         lines = [f"{'label':{width}}  score      odds  neighbours for (distance)"]
+        lines += [
+            f"{filled(label, width)}  {score}  {odds:>8}  {voters}"
+            for label, score, odds, voters in self._rows()
+        ]
+        return "\n".join(lines)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score, odds and neighbours as text, the highest score first."""
         for j in np.argsort(-self.posterior, kind="stable"):
             vote = self[int(j)]
             voters = ", ".join(
                 f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
             )
-            lines.append(
-                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:8.3g}  {voters or '-'}"
-            )
-        return "\n".join(lines)
+            yield [vote.label, f"{vote.posterior:5.3f}", f"{vote.odds:.3g}", voters or "-"]
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "odds", "neighbours for (distance)"]
+        return html_table(head, list(self._rows()), text=True)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._text import counted
+from plurilabel._html import html_table
+from plurilabel._text import aligned, counted
 from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -65,7 +66,8 @@ class Evaluation(dict[str, float]):
                 columns[end] = [self.intervals[name][i] for name in self]
         return _data_frame(columns, list(self), "measure")
 
-    def __repr__(self) -> str:
+    def _table(self) -> list[list[str]]:
+        """Heads and rows, as text."""
         header = ["measure", "value"]
         rows = [[name, f"{value:.4f}"] for name, value in self.items()]
         if self.intervals:
@@ -73,8 +75,15 @@ class Evaluation(dict[str, float]):
             for row in rows:
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
-        table = _aligned(header, rows)
+        return [header, *rows]
+
+    def __repr__(self) -> str:
+        table = _lines(self._table())
         return f"{table}\n{self.note}" if self.note else table
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return html_table(head, rows, note=self.note)
 
 
 def evaluate(
@@ -262,14 +271,24 @@ class PerLabel(dict[str, NDArray[Any]]):
         """A pandas data frame with one row per label."""
         return _data_frame(self, self.label_names, "label")
 
-    def __repr__(self) -> str:
+    def _table(self) -> list[list[str]]:
+        """Heads and the first rows, as text."""
         rows = []
         for j, name in enumerate(self.label_names[:_SHOWN]):
             cells = [column[j] for column in self.values()]
             rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
-        text = _aligned(["label", *self], rows)
+        return [["label", *self], *rows]
+
+    def _more(self) -> str:
         more = len(self.label_names) - _SHOWN
-        return text if more <= 0 else f"{text}\n... and {more} more labels"
+        return f"... and {more} more labels" if more > 0 else ""
+
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, [_lines(self._table()), self._more()]))
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return html_table(head, rows, note=self._more())
 
 
 def per_label(
@@ -328,14 +347,8 @@ def per_label(
     return PerLabel(columns, names_or_default(names, Y.shape[1]))
 
 
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Text in columns, the first aligned to the left and the others to the right."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = []
-    for first, *others in [header, *rows]:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(lines)
+def _lines(table: Sequence[Sequence[str]]) -> str:
+    return "\n".join(line.rstrip() for line in aligned(table))
 
 
 def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel._fitted import Declared, one_of, parameter
-from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier
+from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier, is_tags
 from plurilabel.explanation import Contributions, explain
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -169,6 +170,8 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
         if self.single_output_:
             target = self.classes_[Y.argmax(axis=1)]
+        elif is_tags(y):
+            target = self._named(Y)
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
         prefit = isinstance(self.cv, str)
@@ -196,6 +199,14 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             )
             Y = Y[rows]
         self.strategy_ = strategy.fit(scores, Y)
+
+    def _named(self, Y: LabelMatrix) -> Any:
+        """A label matrix with the names of its columns, where pandas is there to hold them."""
+        if find_spec("pandas") is None:
+            return Y
+        import pandas as pd
+
+        return pd.DataFrame(Y, columns=list(self.label_names_))
 
     def _checked_prefit(self) -> Any:
         check_is_fitted(self.estimator)
