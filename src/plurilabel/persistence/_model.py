@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
@@ -15,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from plurilabel import io
 from plurilabel._blocks import dense
 from plurilabel._dataset import Matrix
-from plurilabel._text import listed
+from plurilabel._text import counted, listed
 from plurilabel.base import default_feature_names
 from plurilabel.datasets import Dataset
 
@@ -35,6 +36,9 @@ class ModelRows(NamedTuple):
         What a user should know about these rows.
     test : ndarray of int or None
         The rows of the published test part, for a standard dataset that has one.
+    unknown : ndarray of bool of shape (n,), or None
+        For a model of nothing but text: rows without a word that it knows, about which it can
+        say nothing.
     """
 
     X: Any
@@ -42,6 +46,7 @@ class ModelRows(NamedTuple):
     frame: Any
     remarks: list[str]
     test: Any = None
+    unknown: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,8 @@ class Model:
         Anything else that is worth keeping, as JSON takes it.
     versions : dict, default={}
         Versions with which a model was saved.
+    written : mapping of str to str, default={}
+        How the numbers and dates of a table are written, as its dataset says.
 
     See Also
     --------
@@ -99,6 +106,7 @@ class Model:
     sparse_features: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
 
     def read(
         self,
@@ -106,6 +114,7 @@ class Model:
         *,
         with_labels: bool = False,
         sep: str | None = None,
+        embeddings: str | os.PathLike[str] | Any = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
 
@@ -118,7 +127,10 @@ class Model:
         with_labels : bool, default=False
             Whether the true labels are there and wanted. Without it they may be missing.
         sep : str, default=None
-            What separates the columns of a CSV file; by default what the first file had.
+            What separates the columns of a CSV file; by default what was given for the first
+            file, or what the file shows.
+        embeddings : path or ndarray, default=None
+            Ready-made vectors of the rows of a table, if the model was learned with such.
 
         Returns
         -------
@@ -137,9 +149,13 @@ class Model:
                 label_names=self.label_names if with_labels else None,
                 sep=sep or self.sep,
                 tag_sep=self.tag_sep,
+                written=self.written,
+                embeddings=embeddings,
             )
             X, frame = table.X if encoder else table.X.to_numpy(), table.frame
             Y, names = table.Y, tuple(table.label_names)
+        elif embeddings is not None:
+            raise ValueError("embeddings are for the rows of a table")
         else:
             Y, names, test = data.Y, tuple(data.label_names), data.test
             X = self._features(data, by_position) if encoder is None else _typed(data, kinds)
@@ -152,12 +168,14 @@ class Model:
             f"zeros: {_quoted(values)}"
             for column, values in unseen.items()
         ]
+        unknown, remark = _unknown(encoder, X, kinds)
+        remarks += remark
         if not with_labels:
-            return ModelRows(X, None, frame, remarks, test)
+            return ModelRows(X, None, frame, remarks, test, unknown)
         Y, strange = self._labels(Y, names, by_position)
         if strange:
             remarks.append(f"labels that the model does not know are left out: {_quoted(strange)}")
-        return ModelRows(X, Y, frame, remarks, test)
+        return ModelRows(X, Y, frame, remarks, test, unknown)
 
     @property
     def encoder(self) -> ColumnTransformer | None:
@@ -212,6 +230,24 @@ class Model:
                 f"{_quoted(self.label_names)}"
             )
         return _columns_by_name(Y, names, self.label_names), strange
+
+
+def _unknown(
+    encoder: ColumnTransformer | None, X: Any, kinds: dict[str, str]
+) -> tuple[NDArray[np.bool_] | None, list[str]]:
+    """Rows without a known word, if there is nothing but text; and a remark about such rows."""
+    rows = None if encoder is None else io.without_known_words(encoder, X)
+    if rows is None:
+        return None, []
+    columns = [name for name, kind in kinds.items() if kind == "text"]
+    alone = len(columns) == len(kinds)
+    places = np.flatnonzero(rows)
+    if not len(places):
+        return (rows if alone else None), []
+    which = ", ".join(f"{place + 1:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
+    what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
+    then = "the model can say nothing about them" if alone else "only the other columns speak"
+    return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
 
 
 def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
