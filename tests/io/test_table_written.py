@@ -127,6 +127,22 @@ def test_byte_order_mark_quoted_newlines_and_crlf(tmp_path):
     assert data.X["note"].tolist() == ["two\r\nlines", 'one "line"']
 
 
+def test_what_excel_writes(tmp_path):
+    """A line that says what separates columns, and UTF-16."""
+    text = "sep=;\nx;tags\n1,5;ä\ny;b\n2;b\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path = tmp_path / "t.csv"
+        path.write_bytes(text.replace("y;b\n", "").encode(encoding))
+        data = read_table(path, labels="tags")
+        assert data.X.tolist() == [[1.5], [2]] and data.label_names == ("b", "ä")
+    path.write_text(text, "utf-8")
+    with pytest.raises(FileFormatError, match="line 4: column 'x': expected a number, got 'y'"):
+        read_table(path, labels="tags")
+    path.write_bytes("x,tags\n1,ä\n".encode("cp1252"))
+    with pytest.raises(FileFormatError, match="line 2: .* UTF-8, got the byte 0xe4; save it as"):
+        read_table(path, labels="tags")
+
+
 # dates --------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -30,6 +31,7 @@ MOST_COLUMNS = 100_000
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
 SEPARATORS = ",;\t|"
 
+_SEP_LINE = re.compile(r"sep=([^\w\s]|\t)")
 Record = tuple[int, list[str]]  # the line on which it starts, and its cells
 
 
@@ -209,6 +211,8 @@ def _add_vectors(table: Frame, embeddings: PathLike | Any) -> None:
 
 def _separator(path: PathLike) -> str:
     """What separates the columns: of those that make rows of equal length, the one with most."""
+    if (named := _named_separator(path)) is not None:
+        return named
     best, most = ",", 1
     for sep in SEPARATORS:
         try:
@@ -218,6 +222,20 @@ def _separator(path: PathLike) -> str:
         if len(widths) == 1 and (width := widths.pop()) > most:
             best, most = sep, width
     return best
+
+
+def _named_separator(path: PathLike) -> str | None:
+    """What a first line such as ``sep=;`` says, which Excel writes and leaves out."""
+    with opened(path) as stream:
+        first = stream.readline(20).decode(_encoding(path), errors="ignore").strip("\r\n\0")
+    found = _SEP_LINE.fullmatch(first)
+    return found[1] if found else None
+
+
+def _encoding(path: PathLike) -> str:
+    """UTF-8, or UTF-16 if the file begins with the mark of it."""
+    with opened(path) as stream:
+        return "utf-16" if stream.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
 
 
 def _has_commas(series: Any) -> bool:
@@ -254,7 +272,8 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str], decimal: str) -> Fram
                 keep_default_na=False,
                 na_values=[""],
                 skipinitialspace=True,
-                encoding="utf-8-sig",
+                encoding=_encoding(path),
+                skiprows=int(_named_separator(path) is not None),
                 low_memory=False,
                 **({"float_precision": "round_trip"} if old else {}),
             )
@@ -278,14 +297,17 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str], decimal: str) -> Fram
 def _records(path: PathLike, sep: str, *, strict: bool = False) -> Iterator[Record]:
     """Records that are not blank, each with the line on which it starts."""
     with opened(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        text = io.TextIOWrapper(stream, encoding=_encoding(path), newline="")
         reader = csv.reader(text, delimiter=sep, skipinitialspace=True, strict=strict)
-        line = 1
+        line, is_first = 1, True
         limit = csv.field_size_limit(2**31 - 1)  # texts may be long
         try:
             for record in reader:
-                if len(record) > 1 or (record and record[0].strip()):
+                # what separates columns is said there, not a record
+                said = is_first and bool(_SEP_LINE.fullmatch(sep.join(record)))
+                if not said and (len(record) > 1 or (record and record[0].strip())):
                     yield line, record
+                is_first = False
                 line = reader.line_num + 1
         except csv.Error as error:
             raise FileFormatError(path, line, f"expected CSV, got {error}") from None
@@ -317,7 +339,7 @@ def _not_utf8(path: PathLike) -> FileFormatError:
                 content.decode()
             except UnicodeDecodeError as error:
                 byte = content[error.start]
-                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}"
+                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}; save it as UTF-8"
                 return FileFormatError(path, line, problem)
     return FileFormatError(path, None, "expected text in UTF-8")
 
