@@ -331,3 +331,14 @@ def test_vectors_beside_a_table(tmp_path):
             read_table(path, labels="tags", features=["x"], embeddings=wrong)
     with pytest.raises(ValueError, match="has a column 'embeddings' of its own"):
         read_table(pd.DataFrame({"embeddings": [1, 2], "l": 1}), labels=["l"], embeddings=E)
+
+
+def test_points_in_a_file_with_commas(tmp_path):
+    """A column that can only have points keeps them, and is read so again."""
+    path = write(tmp_path, "a;b;tags\n1,5;1.25;u\n2,5;2.125;v\n")
+    data = read_table(path, labels="tags")
+    assert data.X.tolist() == [[1.5, 1.25], [2.5, 2.125]]
+    assert data.written == {"a": "decimal comma"}
+    new = write(tmp_path, "a;b\n1,500;2.125\n", "new.csv")
+    X = read_further(new, dict.fromkeys("ab", "numbers"), written=data.written).X
+    assert X.to_numpy().tolist() == [[1.5, 2.125]]

@@ -31,6 +31,7 @@ MOST_COLUMNS = 100_000
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
 SEPARATORS = ",;\t|"
 
+_LOOKED_AT = 1000  # values of a column
 _SEP_LINE = re.compile(r"sep=([^\w\s]|\t)")
 Record = tuple[int, list[str]]  # the line on which it starts, and its cells
 
@@ -77,6 +78,8 @@ class Frame:
         The file; None for a data frame.
     comma : bool
         Whether a comma separates the decimals of a CSV file.
+    points : set of str
+        Columns of such a file that have points all the same.
     """
 
     comma = False
@@ -90,6 +93,7 @@ class Frame:
     ) -> None:
         self.path = None if path is None else os.fspath(path)
         self._line_of = line_of
+        self.points: set[str] = set()
         names = [str(name).strip() for name in frame.columns]
         problem = None
         if (twice := first_repeated(names)) is not None:
@@ -167,8 +171,7 @@ def _opened_frame(
             return _read_csv(source, sep, as_text, decimal)
         table = _read_csv(source, sep, as_text, ".")
         texts = (table.frame[name] for name in table.frame.columns if name not in as_text)
-        # then "1.234" may be a number of thousands, which was read as a decimal one
-        return _read_csv(source, sep, as_text, ",") if any(map(_has_commas, texts)) else table
+        return _again_with_comma(table, sep, as_text) if any(map(_has_commas, texts)) else table
     if not isinstance(source, table_module("pandas").DataFrame):
         if not hasattr(source, "to_pandas"):
             raise TypeError(f"path must be a path or a data frame, got {type(source).__name__}")
@@ -243,8 +246,26 @@ def _has_commas(series: Any) -> bool:
     if series.dtype.kind in "biufM":
         return False
     texts = [text.strip() for text in series.dropna().unique() if isinstance(text, str)]
+    if not any("," in text for text in texts):
+        return False
     numbers = [text for text in texts if is_number(text)]
     return 2 * len(numbers) > len(texts) and has_comma(numbers) is True
+
+
+def _again_with_comma(table: Frame, sep: str, as_text: set[str]) -> Frame:
+    """A file read again, since commas separate decimals in one of its columns.
+
+    Then ``1.234`` may be a number of thousands, which was read as a decimal one: such columns are
+    left as text. Those that can only have points keep what was read first.
+    """
+    again = _read_csv(str(table.path), sep, as_text, ",")
+    for name, series in table.frame.items():
+        if series.dtype.kind == "f" and again.frame[name].dtype.kind not in "iuf":
+            texts = again.frame[name].dropna().unique()[:_LOOKED_AT]
+            if has_comma(str(text).strip() for text in texts) is False:
+                again.frame[name] = series
+                again.points.add(name)
+    return again
 
 
 def _read_csv(path: PathLike, sep: str, as_text: set[str], decimal: str) -> Frame:

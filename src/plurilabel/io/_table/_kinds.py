@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from numbers import Real
@@ -108,6 +108,7 @@ def typed_frame(
     text: Sequence[str] = (),
     *,
     comma: bool = False,
+    points: Container[str] = (),
     day_first: bool | None = None,
 ) -> tuple[Any, dict[str, str]]:
     """The features of a table; an error that names all columns whose kind is in doubt.
@@ -134,7 +135,8 @@ def typed_frame(
     parts, written, refused = [], {}, []
     for name in columns:
         try:
-            part, way = _learned(frame[name], name, comma, day_first, order_elsewhere)
+            usual = comma and name not in points
+            part, way = _learned(frame[name], name, usual, day_first, order_elsewhere)
         except _Refused as error:
             refused.append(error)
             continue

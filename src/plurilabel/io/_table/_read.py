@@ -188,7 +188,9 @@ def read_table(
             Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
         else:
             Y, found, tag_sep = label_columns(table.frame, labels), list(labels), None
-        X, written = typed_frame(table.frame, used, texts, comma=table.comma, day_first=day_first)
+        X, written = typed_frame(
+            table.frame, used, texts, comma=table.comma, points=table.points, day_first=day_first
+        )
     feature_names = X.columns
     if encode:
         encoder = table_encoder(X, text=texts, words=words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from plurilabel._text import NUMBER
 
@@ -114,6 +115,7 @@ _DATES = [
 _LONGEST = 60
 
 
+@lru_cache(maxsize=1 << 17)
 def date_of(text: str, *, day_first: bool | None = None) -> datetime | None:
     """The date and time in a text, as it is written; None if there is none.
 
@@ -167,15 +169,16 @@ def _matched(text: str) -> re.Match[str] | None:
     return next(filter(None, (pattern.fullmatch(text) for pattern in _DATES)), None)
 
 
-def orders_of(text: str) -> set[bool]:
+@lru_cache(maxsize=1 << 17)
+def orders_of(text: str) -> frozenset[bool]:
     """Which values of ``day_first`` make a date of a text whose order is to be found out.
 
     Examples
     --------
     >>> orders_of("03/04/2021"), orders_of("13/04/2021"), orders_of("2021-04-03")
-    ({False, True}, {True}, set())
+    (frozenset({False, True}), frozenset({True}), frozenset())
     """
     found = _matched(text)
     if found is None or "a" not in found.groupdict():
-        return set()
-    return {order for order in (False, True) if date_of(text, day_first=order) is not None}
+        return frozenset()
+    return frozenset(order for order in (False, True) if date_of(text, day_first=order))
