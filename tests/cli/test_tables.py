@@ -181,6 +181,9 @@ def test_ngrams_stop_words_and_frequencies(run, notes, tmp_path):
     assert words("--min-count", 40)[0] == {"the", "not", "good"}
     parts, _ = words("--subwords")
     assert {"tfidfvectorizer-1__soup", "tfidfvectorizer-2__oup"} <= parts
+    done = run("fit", notes, "--labels", "tags", "--text", "note", "--min-count", 99, "-o",
+               tmp_path / "n.skops")  # fmt: skip
+    assert done.status == 1 and "no word occurs in --min-count rows" in done.err
     done = run("fit", notes, "--labels", "tags", "--ngrams", 2, "-o", tmp_path / "n.skops")
     assert done.status == 2 and "--ngrams is for columns of text: name them with" in done.err
 

@@ -35,6 +35,11 @@ from plurilabel.io._table._written import date_of, has_comma, number_of, orders_
         ("$1,000", 1000, 1),
         ("−3", -3, -3),
         ("1e-3", 1e-3, 1e-3),
+        ("(1,234.5)", -1234.5, None),
+        ("(-3)", None, None),
+        ("((3))", None, None),
+        ("()", None, None),
+        ("(" * 1000, None, None),
         ("12,34,56", None, None),
         ("1.2.3", None, None),
         ("%", None, None),
@@ -107,6 +112,12 @@ def test_percent_thousands_and_currencies():
                           "l": [0, 1, 1]})  # fmt: skip
     X = read_table(frame, labels=["l"]).X
     np.testing.assert_array_equal(X, [[5, 1200], [12.5, 5], [np.nan, np.nan]])
+    with pytest.raises(ValueError, match="row 1: expected a percent sign in all or none"):
+        read_table(frame.assign(share=["5%", "0.05", "0"]), labels=["l"])
+    with pytest.raises(
+        ValueError, match="drop must name no column that is to be used, got 'cost'"
+    ):
+        read_table(frame, labels=["l"], drop=["cost"], text="cost")
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
@@ -272,6 +283,8 @@ def test_json_arrays(tmp_path):
         data = read(path, labels="tags", encode=False)
         assert data.Y.toarray().tolist() == [[1, 0], [1, 1]]
         assert data.X["when"].dtype.kind == "M" and np.isnan(data.X["x"][1])
+    pd.DataFrame(rows).to_json(tmp_path / "t.json")  # by columns, as pandas does by default
+    assert read(tmp_path / "t.json", labels="tags").Y.toarray().tolist() == [[1, 0], [1, 1]]
     packed = tmp_path / "t.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(rows).encode("utf-8-sig")))
     assert read(packed, labels="tags", encode=False).X.shape == (2, 2)

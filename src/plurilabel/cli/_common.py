@@ -143,6 +143,8 @@ def fail(message: str) -> NoReturn:
 _OPTIONS = {
     r"\bday_first=True or day_first=False": "--day-first or --month-first",
     r"\bembeddings=": "--embeddings",
+    r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
+    r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
     r"\bfeatures=\[\.\.\.\]": "--features",
     r"\btext='([^']*)'": r"--text '\1'",
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",

@@ -373,9 +373,15 @@ def _is_json_lines(path: PathLike) -> bool:
     with opened(path) as stream:
         first = next((line for line in stream if line.strip()), b"")
     try:
-        return isinstance(json.loads(first), dict)
+        record = json.loads(first)
     except (ValueError, RecursionError):
         return False
+    return isinstance(record, dict) and not _are_columns(record)
+
+
+def _are_columns(table: dict[str, Any]) -> bool:
+    """Whether an object has a column for each key, as pandas writes it by default."""
+    return len(table) > 0 and all(isinstance(column, dict) for column in table.values())
 
 
 def _read_json(path: PathLike) -> Frame:
@@ -387,6 +393,10 @@ def _read_json(path: PathLike) -> Frame:
         raise _not_utf8(path) from None
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
+    if isinstance(records, dict) and _are_columns(records):
+        rows = list(dict.fromkeys(row for column in records.values() for row in column))
+        _check_keys(path, None, len(rows), len(records))
+        records = [{name: column.get(row) for name, column in records.items()} for row in rows]
     if not isinstance(records, list):
         problem = (
             f"expected an array of JSON objects, one for each row, got a {type(records).__name__}"

@@ -276,6 +276,7 @@ def _learned(
         first = next(cell for cell in cells if cell is not None)
         return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
     if kind == "number" or _texts_are_numbers(cells):
+        _refuse_some_percents(texts, cells, name)
         found = has_comma(texts)
         comma = comma if found is None else found
         return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
@@ -285,6 +286,18 @@ def _learned(
         return {name: _parsed_dates(cells, name, order)}, way
     _refuse_free_text(cells, name)
     return {name: _categories(cells, name)}, None
+
+
+def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
+    """5% among numbers without the sign may be 5 or 0.05."""
+    signed = [text for text in texts if "%" in text]
+    plain = [text for text in texts if "%" not in text and number_of(text)]
+    if signed and plain:
+        raise CellError(
+            name,
+            cells.index(plain[0]),
+            f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}",
+        )
 
 
 def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:

@@ -238,6 +238,8 @@ def _feature_columns(
                 raise ValueError(f"{parameter} names a column {column!r}: {instead}")
             if parameter != "labels" and column in labels:
                 raise ValueError(f"{parameter} must name no label column, got {column!r}")
+            if parameter == "drop" and column in {*text, *(features or ())}:
+                raise ValueError(f"drop must name no column that is to be used, got {column!r}")
     if not labels:
         raise ValueError("labels must name at least one column, got none")
     if features is None:

@@ -32,13 +32,16 @@ def number_of(text: str, *, comma: bool = False) -> float | None:
 
     Examples
     --------
-    >>> number_of("1,234.5"), number_of("12 %"), number_of("1,5")
-    (1234.5, 12.0, None)
+    >>> number_of("1,234.5"), number_of("12 %"), number_of("(3)"), number_of("1,5")
+    (1234.5, 12.0, -3.0, None)
     >>> number_of("1.234,5 €", comma=True), number_of("1 234", comma=True)
     (1234.5, 1234.0)
     """
     if not comma and NUMBER.fullmatch(text):
         return float(text)
+    if text.startswith("(") and text.endswith(")"):  # as accountants write what is negative
+        value = number_of(text[1:-1], comma=comma) if text[1:2].strip("(") else None
+        return None if value is None or value < 0 else -value
     text = _bare(text)
     if not (_COMMA if comma else _POINT).fullmatch(text):
         return None
