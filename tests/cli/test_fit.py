@@ -24,7 +24,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     done = run("fit", mails, *TEXT, "-o", out)
     assert done.status == 0
     lines = done.out.splitlines()
-    assert lines.pop(1) == "Note: learned from the text alone; name other columns with --features"
+    assert lines.pop(1) == "Note: only the text is used; add other columns with --features"
     assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
     assert lines[1].startswith("Learner: logistic regression (C=")
     assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]

@@ -109,4 +109,4 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch, capsys):
     with steps.step("Comparing"):
         steps.tick(1, 3, "[b]this one", 10.0)
     told = capsys.readouterr().err
-    assert "Comparing: [b]this one; about 20 s left" in told and "1/3" in told
+    assert "Comparing: 2 of 3, [b]this one; about 20 s left" in told

@@ -205,45 +205,45 @@ def data_options(command: Decorated) -> Decorated:
             "--day-first/--month-first",
             "day_first",
             default=None,
-            help="Whether 03/04/2021 is 3 April or March 4, where the dates do not show it.",
+            help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
         ),
         click.option(
             "--decimal",
             type=click.Choice([".", ","]),
-            help="What separates the decimals of numbers; by default what they show.",
+            help="The decimal mark of numbers; detected by default.",
         ),
         click.option(
             "--sep",
             metavar="CHARACTER",
-            help="What separates the columns of a CSV file; by default what its first rows show.",
+            help="What separates the columns of a CSV file; detected by default.",
         ),
         click.option(
             "--embeddings",
             metavar="FILE.npy",
-            help="Ready-made vectors to learn from, too: an array of numpy with a row for each "
-            "row of the table. Columns of lists need no option.",
+            help="Ready-made vectors to use as features: a NumPy array with one row for each row "
+            "of the table. Columns of lists need no option.",
         ),
         click.option(
             "--subwords",
             is_flag=True,
-            help="Of text, also take the parts of words, of 3 to 5 letters.",
+            help="For text: also use parts of words, of 3 to 5 letters.",
         ),
         click.option(
             "--min-count",
             type=click.IntRange(1),
             metavar="ROWS",
-            help="Of text, leave out words that occur in fewer rows.",
+            help="For text: ignore words that occur in fewer rows.",
         ),
         list_option(
             "--stop-words",
             metavar="WORDS",
-            help="Of text, words to leave out; english stands for a list of English ones.",
+            help="For text: words to ignore; english stands for a built-in list.",
         ),
         click.option(
             "--ngrams",
             type=click.IntRange(1, 5),
             metavar="N",
-            help="Of text, also take sequences of up to so many words.",
+            help="For text: also use sequences of up to N words.",
         ),
         list_option(
             "--features",

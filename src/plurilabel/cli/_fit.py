@@ -29,9 +29,9 @@ def fit(training: Training, learner: str | None) -> None:
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
     .jsonl), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset
-    such as yeast. Which columns of a table are numbers, dates or categories is found out; columns
-    of text are named. The model is measured on rows that are held out, and then learned again from
-    all rows.
+    such as yeast. Numbers, dates and categories in a table are detected; columns of text are named
+    with --text. The model is measured on rows that are held out, and then learned again from all
+    rows.
 
     \b
     Examples:

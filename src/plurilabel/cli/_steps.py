@@ -71,7 +71,7 @@ class Steps:
             words += f"; about {duration(max(1, round(since * (total - done) / done)))} left"
         if self._bar is not None:
             bar, task = self._bar
-            bar.update(task, completed=done, total=total, description=f"{self._words}: {words}")
+            bar.update(task, description=f"{self._words}: {done + 1} of {total}, {words}")
         elif not done or monotonic() - self._said >= BETWEEN_LINES:
             self._said = monotonic()
             echo(f"  {done + 1} of {total}: {words}", err=True)
@@ -83,7 +83,6 @@ class Steps:
         columns = (
             progress.SpinnerColumn(),
             progress.TextColumn("{task.description}", markup=False),
-            progress.MofNCompleteColumn(),
             progress.TimeElapsedColumn(),
         )
         with progress.Progress(*columns, console=console(err=True), transient=True) as bar:

@@ -71,16 +71,17 @@ def training_command(function: Any) -> Any:
     update_wrapper(command, function)
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-        click.option("--quiet", "-q", is_flag=True, help="Do not tell how far it is."),
+        click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
         click.option(
             "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-            help="When comparing ends with what is known by then, and the model is learned as "
-            "thoroughly as the rest of the time allows. A fit that has begun is finished.",
+            help="Stop comparing when half of this time is used up, and skip the learned cut and "
+            "the final fit on all rows if there is no time left for them. A fit that has begun "
+            "is finished.",
         ),
         click.option(
             "--quick", is_flag=True,
-            help=f"Be quick: no comparison of learners; candidates are compared on {QUICK_ROWS:,} "
-            "rows in 3 folds; a cut is learned in 2 folds.",
+            help=f"Save time: do not compare learners, compare candidates on {QUICK_ROWS:,} rows "
+            "in 3 folds, and learn the cut in 2 folds.",
         ),
         force_option,
         click.option(
@@ -204,7 +205,7 @@ class Training:
         if not self.is_table:
             return
         if self.texts and self.reading["features"] is None and not self.reading["embeddings"]:
-            self.say("Note: learned from the text alone; name other columns with --features")
+            self.say("Note: only the text is used; add other columns with --features")
         if counters := [name for name in X.columns if _counts_rows(X[name])]:
             named = listed([repr(name) for name in counters], 5)
             say = "numbers the rows" if len(counters) == 1 else "number the rows"
