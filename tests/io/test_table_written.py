@@ -233,6 +233,10 @@ def test_the_order_of_days_and_months():
         pd.to_datetime(["2021-04-03 22:30"] * 2).tz_localize("Asia/Tokyo"),
         [dt.datetime(2021, 4, 3, 22, 30)] * 2,
         pd.Series([pd.Timestamp("2021-04-03 22:30")] * 2, dtype=object),
+        pd.Series([pd.Timestamp("2021-04-03 22:30")] * 2).astype("timestamp[us][pyarrow]"),
+        pd.Series(pd.to_datetime(["2021-04-03 22:30"] * 2).tz_localize("Asia/Tokyo")).astype(
+            "timestamp[us, Asia/Tokyo][pyarrow]"
+        ),
     ],
 )
 def test_dates_of_all_kinds(cells):
@@ -248,6 +252,8 @@ def test_dates_in_parquet_and_missing_ones(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     X = read_table(tmp_path / "t.parquet", labels="t", encode=False).X
     assert X["day"][0] == pd.Timestamp(2021, 4, 3) and pd.isna(X["day"][1])
+    far = np.array(["9999-12-31", "0001-01-01"], dtype="datetime64[s]")  # no nanoseconds there
+    assert dates(pd.DataFrame({"day": far})).X["day"].to_numpy().tolist() == far.tolist()
     X = dates(pd.DataFrame({"day": ["2021-04-03", "n/a", ""]})).X
     assert X["day"].isna().tolist() == [False, True, True]
     with pytest.raises(ValueError, match="column 'day', row 2: expected a date, got 'soon'"):

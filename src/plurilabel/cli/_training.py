@@ -185,7 +185,7 @@ class Training:
             what = "sparse feature" if sparse.issparse(X) else "feature"
             return counted(X.shape[1], what)
         text = len(self.texts)
-        numbers, dates = X.select_dtypes("number").shape[1], X.select_dtypes("datetime").shape[1]
+        numbers, dates = X.select_dtypes("number").shape[1], len(self._dates())
         others = X.shape[1] - numbers - dates - text
         kinds = {"numbers": numbers, "dates": dates, "categories": others, "text": text}
         found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
@@ -222,8 +222,13 @@ class Training:
         X: Any = self.data.X
         if not self.is_table:
             return has_missing(X)
-        dates = X.select_dtypes("datetime")
+        dates = X[self._dates()]
         return has_missing(X.select_dtypes("number")) or bool(dates.isna().any(axis=None))
+
+    def _dates(self) -> list[str]:
+        """The columns of dates."""
+        X: Any = self.data.X
+        return [name for name, dtype in X.dtypes.items() if dtype.kind == "M"]
 
     def encoder(self, numbers: Any) -> Any:
         """What turns a table into numbers, not fitted; None for other data."""
