@@ -329,12 +329,11 @@ def _refuse_free_text(cells: list[str | None], name: str) -> None:
 
 def _seconds(series: Any) -> NDArray[np.datetime64]:
     """A column of dates as numpy's, as the clock showed them."""
-    if getattr(series.dtype, "tz", None) is not None or "tz=" in str(series.dtype):
-        series = series.dt.tz_localize(None)
-    values = series.to_numpy()
-    if values.dtype.kind != "M":  # pyarrow's dates come out as objects
+    if "pyarrow" in str(series.dtype):  # whose zones older versions of pandas change to UTC
         return _seconds_of(cells_of(series))
-    return np.asarray(values, dtype="datetime64[s]")
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_localize(None)
+    return np.asarray(series.to_numpy(), dtype="datetime64[s]")
 
 
 def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
