@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,6 +43,9 @@ class Dataset:
         For labels in a hierarchy: the column of each label's parent, -1 for a root.
     tag_sep : str or None
         For labels that were tags in one cell of a table: what separated them.
+    written : mapping of str to str
+        For a table: how the numbers or dates of a column are written, where that is not the
+        usual way: "decimal comma", "day first" or "month first".
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Dataset:
     citation: str = ""
     label_parents: tuple[int, ...] | None = None
     tag_sep: str | None = None
+    written: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]

@@ -7,13 +7,16 @@ write one hook, ``_parts(x, given)``, for one row; what is not written is found 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from plurilabel._html import html_table
+from plurilabel._text import display_width, filled
 
 Floats = NDArray[np.float64]
 
@@ -165,16 +168,23 @@ class Contributions(Explained):
         """The parts of one label, given by its name or number, the strongest first."""
         return dict(self.top(label, len(self.part_names)))
 
-    def __str__(self) -> str:
-        names = [str(name) for name in self.label_names]
-        width = max(len("label"), *map(len, names))
-        lines = [f"{'label':{width}}   score   base  what adds to it"]
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score, base and parts as text, the highest score first."""
         for j in np.argsort(-self.scores, kind="stable"):
             told = ", ".join(f"{name} {part:+.2f}" for name, part in self.top(int(j))) or "-"
-            lines.append(
-                f"{names[j]:{width}}  {self.scores[j]:6.3f}  {self.base[j]:+5.2f}  {told}"
-            )
+            yield [str(self.label_names[j]), f"{self.scores[j]:.3f}", f"{self.base[j]:+.2f}", told]
+
+    def __str__(self) -> str:
+        width = max(len("label"), *(display_width(str(name)) for name in self.label_names))
+        lines = [f"{'label':{width}}   score   base  what adds to it"]
+        for label, score, base, told in self._rows():
+            lines.append(f"{filled(label, width)}  {score:>6}  {base:>5}  {told}")
         return "\n".join([*lines, *map(_sentence, dict.fromkeys(self.scales))])
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "base", "what adds to it"]
+        note = " ".join(map(_sentence, dict.fromkeys(self.scales)))
+        return html_table(head, list(self._rows()), note=note, text=True)
 
 
 def _sentence(scale: str) -> str:

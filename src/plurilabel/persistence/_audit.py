@@ -27,6 +27,7 @@ _PARTS = ("thresholds", "neighbors", "model_selection", "metrics", "hierarchy")
 _OTHERS = (
     "builtins.range",
     "numpy.dtype",
+    "plurilabel.io.DateEncoder",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",
     "scipy.sparse._csr.csr_array",

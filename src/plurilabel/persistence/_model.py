@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,6 +28,7 @@ from plurilabel._html import html_table
 from plurilabel._text import counted, listed, shortened
 from plurilabel.base import default_feature_names, names_or_default
 from plurilabel.datasets import Dataset
+from plurilabel.explanation import explain
 from plurilabel.metrics import label_scores
 from plurilabel.thresholds import ThresholdClassifier
 
@@ -50,6 +50,9 @@ class ModelRows(NamedTuple):
         What a user should know about these rows.
     test : ndarray of int or None
         The rows of the published test part, for a standard dataset that has one.
+    unknown : ndarray of bool of shape (n,), or None
+        For a model of nothing but text: rows without a word that it knows, about which it can
+        say nothing.
     """
 
     X: Any
@@ -57,6 +60,7 @@ class ModelRows(NamedTuple):
     frame: Any
     remarks: list[str]
     test: Any = None
+    unknown: NDArray[np.bool_] | None = None
 
 
 def _if_scores_by(method: str) -> Any:
@@ -92,6 +96,8 @@ class Model:
         Anything else that is worth keeping, as JSON takes it.
     versions : dict, default={}
         Versions with which a model was saved.
+    written : mapping of str to str, default={}
+        How the numbers and dates of a table are written, as its dataset says.
 
     See Also
     --------
@@ -134,6 +140,7 @@ class Model:
     sparse_features: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -204,10 +211,14 @@ class Model:
         Returns
         -------
         list of tuple of str
-            For each row the names of its labels, in the order of ``label_names``.
+            For each row the names of its labels, in the order of ``label_names``. A model that
+            reads nothing but text has none for a text without a known word, and warns of it.
         """
-        X = self._read(rows).X
-        return [labels for block in self._blocks(X) for labels in self.label_sets(block)]
+        read = self._read(rows)
+        found = [labels for block in self._blocks(read.X) for labels in self.label_sets(block)]
+        if read.unknown is not None:  # texts without a known word
+            found = [() if nothing else labels for labels, nothing in zip(found, read.unknown)]
+        return found
 
     @_if_scores_by("predict_proba")
     def predict_proba(self, rows: Any) -> Any:
@@ -220,7 +231,8 @@ class Model:
         Returns
         -------
         pandas data frame of shape (n, q)
-            The labels are its columns; the index is that of the rows.
+            The labels are its columns; the index is that of the rows. NaN for a text without a
+            known word, where there is nothing but text.
         """
         return self._scores_frame(rows)
 
@@ -240,7 +252,7 @@ class Model:
         return self._scores_frame(rows)
 
     def explain(self, rows: Any) -> list[Any]:
-        """What speaks for the labels of each row, for learners that can say it.
+        """What speaks for and against the labels of each row.
 
         Parameters
         ----------
@@ -252,7 +264,8 @@ class Model:
             What ``explain`` of the learner inside returns, with the model's label names;
             ``print`` shows an entry.
         """
-        return _explained(_renamed(self.estimator, self.label_names), self._read(rows).X)
+        named = _renamed(self.estimator, self.label_names)
+        return explain(getattr(named, "best_estimator_", named), self._read(rows).X)
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
         """Label sets by name of rows that :meth:`read` has read."""
@@ -282,6 +295,8 @@ class Model:
 
         read = self._read(rows)
         S = np.vstack([self.scores(block) for block in self._blocks(read.X)])
+        if read.unknown is not None:
+            S[read.unknown] = np.nan
         index = None if read.frame is None else read.frame.index
         return pd.DataFrame(S, index=index, columns=list(self.label_names))
 
@@ -307,6 +322,7 @@ class Model:
         *,
         with_labels: bool = False,
         sep: str | None = None,
+        embeddings: str | os.PathLike[str] | Any = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
 
@@ -320,7 +336,10 @@ class Model:
         with_labels : bool, default=False
             Whether the true labels are there and wanted. Without it they may be missing.
         sep : str, default=None
-            What separates the columns of a CSV file; by default what the first file had.
+            What separates the columns of a CSV file; by default what was given for the first
+            file, or what the file shows.
+        embeddings : path or ndarray, default=None
+            Ready-made vectors of the rows of a table, if the model was learned with such.
 
         Returns
         -------
@@ -343,9 +362,13 @@ class Model:
                 label_names=self.label_names if with_labels else None,
                 sep=sep or self.sep,
                 tag_sep=self.tag_sep,
+                written=self.written,
+                embeddings=embeddings,
             )
             X, frame = table.X if encoder else table.X.to_numpy(), table.frame
             Y, names = table.Y, tuple(table.label_names)
+        elif embeddings is not None:
+            raise ValueError("embeddings are for the rows of a table")
         else:
             Y, names, test = data.Y, tuple(data.label_names), data.test
             X = self._features(data, by_position) if encoder is None else _typed(data, kinds)
@@ -358,12 +381,14 @@ class Model:
             f"zeros: {_quoted(values)}"
             for column, values in unseen.items()
         ]
+        unknown, remark = _unknown(encoder, X, kinds)
+        remarks += remark
         if not with_labels:
-            return ModelRows(X, None, frame, remarks, test)
+            return ModelRows(X, None, frame, remarks, test, unknown)
         Y, strange = self._labels(Y, names, by_position)
         if strange:
             remarks.append(f"labels that the model does not know are left out: {_quoted(strange)}")
-        return ModelRows(X, Y, frame, remarks, test)
+        return ModelRows(X, Y, frame, remarks, test, unknown)
 
     @property
     def encoder(self) -> ColumnTransformer | None:
@@ -496,22 +521,22 @@ def _renamed(estimator: Any, names: Sequence[str]) -> Any:
     return same
 
 
-def _explained(estimator: Any, X: Any) -> list[Any]:
-    """The explanations of the learner, wherever it is inside."""
-    words: dict[str, Any] = {}
-    while not hasattr(estimator, "explain"):
-        if isinstance(estimator, Pipeline):
-            before, estimator = estimator[:-1], estimator[-1]
-            X = before.transform(X)
-            words = {"feature_names": before.get_feature_names_out()}
-        elif (inner := _inside(estimator)) is not None:
-            estimator = inner
-        else:
-            raise AttributeError(
-                f"this model cannot explain itself: {type(estimator).__name__} has no explain"
-            )
-    takes = signature(estimator.explain).parameters
-    return list(estimator.explain(X, **{k: v for k, v in words.items() if k in takes}))
+def _unknown(
+    encoder: ColumnTransformer | None, X: Any, kinds: dict[str, str]
+) -> tuple[NDArray[np.bool_] | None, list[str]]:
+    """Rows without a known word, if there is nothing but text; and a remark about such rows."""
+    rows = None if encoder is None else io.without_known_words(encoder, X)
+    if rows is None:
+        return None, []
+    columns = [name for name, kind in kinds.items() if kind == "text"]
+    alone = len(columns) == len(kinds)
+    places = np.flatnonzero(rows)
+    if not len(places):
+        return (rows if alone else None), []
+    which = ", ".join(f"{place + 1:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
+    what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
+    then = "the model can say nothing about them" if alone else "only the other columns speak"
+    return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
 
 
 def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
