@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from plurilabel._html import html_table
 from plurilabel._text import counted, listed, shortened
 from plurilabel.base import default_feature_names, names_or_default
 from plurilabel.datasets import Dataset
-from plurilabel.explanation import explain
+from plurilabel.explanation import Contributions, explain
 from plurilabel.metrics import label_scores
 from plurilabel.thresholds import ThresholdClassifier
 
@@ -265,7 +265,11 @@ class Model:
             ``print`` shows an entry.
         """
         named = _renamed(self.estimator, self.label_names)
-        return explain(getattr(named, "best_estimator_", named), self._read(rows).X)
+        found = explain(getattr(named, "best_estimator_", named), self._read(rows).X)
+        return [
+            replace(one, label_names=self.label_names) if isinstance(one, Contributions) else one
+            for one in found
+        ]
 
     def label_sets(self, X: Any) -> list[tuple[str, ...]]:
         """Label sets by name of rows that :meth:`read` has read."""
