@@ -21,7 +21,8 @@ lint: .venv/.test
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/private_imports.py
 
-# The oldest versions that pyproject.toml allows, in an environment of their own, without torch.
+# The oldest versions that pyproject.toml allows, in an environment of their own, without torch, and
+# without river, which needs SciPy 1.14.1.
 test-oldest: .venv-oldest/.ready
 	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
 
@@ -52,7 +53,7 @@ bench: .venv-bench/.ready
 
 .venv/.test: pyproject.toml constraints/test.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP) '.[test,docs,torch,keras]' --constraint constraints/test.txt
+	$(BIN)/python $(PIP) '.[test,docs,torch,keras,streams]' --constraint constraints/test.txt
 	touch .venv/.run $@
 
 .venv-oldest/.ready: pyproject.toml constraints/oldest.txt

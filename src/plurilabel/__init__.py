@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from plurilabel.mixtures import *  # noqa: F403
     from plurilabel.neural import *  # noqa: F403
     from plurilabel.rules import *  # noqa: F403
+    from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
 
