@@ -48,10 +48,12 @@ def test_code_runs(page, tmp_path, monkeypatch, request):
     text = page.read_text("utf-8")
     if re.search(r'load\("(?!digits")', text):
         request.getfixturevalue("data_folder")
-    for library in ("torch", "keras"):
+    for library in ("torch", "keras", "river"):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
         if uses or (library == "torch" and "plurilabel.neural" in text):
             pytest.importorskip(library)
+    if re.search(r"plurilabel.streams import (Stream|Neighbor)", text):
+        pytest.importorskip("river")
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.chdir(tmp_path)
     # a module, so that classes defined on a page can be pickled

@@ -16,7 +16,7 @@ class Music:
 @pytest.fixture
 def river(monkeypatch):
     """River, with data sets that are here; skips where it is not installed."""
-    pytest.importorskip("river", reason="river is not installed: it needs numpy 2.2.5 or newer")
+    pytest.importorskip("river", reason="river is not installed: it needs SciPy 1.14.1")
     from river import datasets
 
     monkeypatch.setattr(datasets, "Music", Music)

@@ -20,7 +20,7 @@ FORMS = {
 
 def build(name):
     if learners()[name].needs and find_spec("river") is None:
-        pytest.skip("river is not installed: it needs numpy 2.2.5 or newer")
+        pytest.skip("river is not installed: it needs SciPy 1.14.1")
     return getattr(streams, name)(**FORMS.get(name, {}))
 
 
@@ -95,6 +95,14 @@ def test_dicts_and_arrays_are_the_same_rows(name):
     assert_array_equal(clone(by_rows).fit(X, Y).predict_proba(X), by_rows.predict_proba(X))
     one = by_rows.predict_proba_one(dict(enumerate(X[7].tolist())))
     assert [p[True] for p in one.values()] == by_rows.predict_proba(X[[7]])[0].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_known_label_at_all(name):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    learner = build(name).fit(X, np.full((6, 2), np.nan))
+    assert_array_equal(learner.predict(X), np.zeros((6, 2)))
+    assert_array_equal(learner.partial_fit(X, np.ones((6, 2))).predict(X), np.ones((6, 2)))
 
 
 def test_bad_labels_are_named():

@@ -213,7 +213,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _scores(self, X: Any) -> Floats:
         scores = np.zeros((X.shape[0], self.n_labels_))
         for i, x in enumerate(self._rows(X)):
-            scores[i] = self.core_.score(x)
+            found = self.core_.score(x)  # of no label as long as none is known
+            scores[i, : len(found)] = found
         return scores
 
     def _rows(self, X: Any) -> Iterator[Any]:

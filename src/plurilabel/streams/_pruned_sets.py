@@ -112,10 +112,11 @@ class StreamPrunedSets(StreamBinaryRelevance):
     >>> from river import naive_bayes
     >>> from plurilabel.streams import StreamPrunedSets
     >>> learner = StreamPrunedSets(naive_bayes.GaussianNB())
-    >>> for i in range(40):
-    ...     learner.learn_one({"x": i % 5}, {"low": i % 5 < 3, "even": i % 5 in (0, 2, 4)})
-    >>> learner.predict_one({"x": 4})
-    {'low': False, 'even': True}
+    >>> for i in range(60):
+    ...     low = i % 6 < 3
+    ...     learner.learn_one({"x": i % 6}, {"sea": low, "beach": low, "city": not low})
+    >>> learner.predict_one({"x": 1})
+    {'sea': True, 'beach': True, 'city': False}
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -69,10 +69,10 @@ class StreamBinaryRelevance(StreamClassifier):
     >>> from river import naive_bayes
     >>> from plurilabel.streams import StreamBinaryRelevance
     >>> learner = StreamBinaryRelevance(naive_bayes.GaussianNB())
-    >>> for i in range(20):
-    ...     learner.learn_one({"x": i % 5}, {"low": i % 5 < 2, "top": i % 5 == 4})
-    >>> learner.predict_one({"x": 4})
-    {'low': False, 'top': True}
+    >>> for i in range(60):
+    ...     learner.learn_one({"x": i % 6}, {"low": i % 6 < 2, "high": i % 6 > 2})
+    >>> learner.predict_one({"x": 5})
+    {'low': False, 'high': True}
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,8 @@ UNIT = 2.0**-53
 """Largest relative rounding error of one float64 operation."""
 
 _NOTHING = (-1, None, None)
+
+_formula = cache(Formula.of)
 
 Slots = NDArray[np.signedinteger[Any]]
 
@@ -47,10 +50,8 @@ class Window:
         self._last: Any = _NOTHING
 
     @property
-    def _formula(self) -> Formula:
-        formula = Formula.of(self.metric)
-        assert formula is not None
-        return formula
+    def _formula(self) -> Any:
+        return _formula(self.metric)
 
     @property
     def order(self) -> Slots:

@@ -72,9 +72,10 @@ class CountingWindow(NeighborWindow):
         _, nearest = self.nearest(self.prepared(x), max(k, 0))
         delta = (self.labels[nearest] == 1).sum(axis=0)
         total = self.counts.sum(axis=-1)  # (2, q)
-        prior = ratio(s + total[1], 2 * s + total.sum(axis=0))
         events = self.counts[:, np.arange(q), delta]
-        likelihood = ratio(s + events, s * (k + 1) + total)
+        divide = ratio if s == 0 else np.divide  # nothing is divided by zero
+        prior = divide(s + total[1], 2 * s + total.sum(axis=0))
+        likelihood = divide(s + events, s * (k + 1) + total)
         return posterior(prior, *likelihood)
 
 
@@ -127,13 +128,13 @@ class WindowMLkNN(StreamClassifier):
     Examples
     --------
     >>> from plurilabel.streams import WindowMLkNN
-    >>> learner = WindowMLkNN(n_neighbors=1, window_size=3)
-    >>> for i in range(6):
-    ...     learner.learn_one({"x": i}, {"low": i < 3, "odd": i % 2 == 1})
+    >>> learner = WindowMLkNN(n_neighbors=2, window_size=6)
+    >>> for i in range(30):
+    ...     learner.learn_one({"x": i % 10}, {"low": i % 10 < 7, "early": i < 20})
     >>> learner.rows_
-    array([3, 4, 5])
-    >>> learner.predict_one({"x": 4.8})
-    {'low': False, 'odd': True}
+    array([24, 25, 26, 27, 28, 29])
+    >>> learner.predict_one({"x": 8.8})
+    {'low': False, 'early': False}
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
