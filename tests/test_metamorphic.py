@@ -58,12 +58,19 @@ DEPENDS_ON_ROW_ORDER = {
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
+    "window_size=40": "the last rows are kept",
+    "MLSAMPkNN": "rows are learned in their order",
+    "NeighborSubspaceEnsemble": "rows are learned in their order",
+    "StreamBinaryRelevance": "rows are learned in their order",
+    "StreamClassifierChain": "rows are learned in their order",
+    "StreamPrunedSets": "rows are learned in their order",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",
     "EnsembleOfChains": "orders are drawn by column number",
     "OutputCodes": "the code is drawn by column number",
     "HOMER": "labels are divided from the first column on",
+    "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
 }
 ANOTHER_SPARSE = {

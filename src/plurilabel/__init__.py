@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from plurilabel.persistence import load_model as load  # noqa: F401
     from plurilabel.persistence import save_model as save  # noqa: F401
     from plurilabel.rules import *  # noqa: F403
+    from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
 
