@@ -53,7 +53,7 @@ class Binned:
         for j, (values, at, zeros) in enumerate(columns_of(X)):
             zeros = zeros or int(np.sum(values == 0))
             cuts, code, some = _codes(values, zeros, max_bins, weights[at])
-            if len(cuts) + some == 0:
+            if len(cuts) + some == 0 or ((code > len(cuts)).all() and not zeros):
                 continue
             if zeros:
                 most = int(np.searchsorted(cuts, 0.0))

@@ -72,10 +72,6 @@ class Cuts:
     right: NDArray[np.bool_]
     stray: NDArray[np.bool_]
 
-    def parts(self) -> tuple[Any, ...]:
-        """All arrays."""
-        return self.node, self.which, self.cut, self.right, self.stray
-
 
 @dataclass(frozen=True)
 class Splits:
@@ -208,7 +204,7 @@ class Grower:
         features = np.arange(len(B))
         if self.max_features < len(B):
             features = np.sort(self.random.choice(len(B), self.max_features, replace=False))
-        cuts, far = self._cuts(W, at, features, nodes)
+        cuts, far = self._cuts(W, at, features, totals)
         gain, covers_near = self._gains(cuts, far, totals)
         top = np.full(nodes, -np.inf)
         best = np.zeros(nodes, dtype=np.intp)
@@ -231,9 +227,9 @@ class Grower:
         covers = (covers_near[best] ^ swap).astype(np.intp)
         return Splits(top, feature, cuts.cut[best], missing, covers, sums)
 
-    def _cuts(self, W: Floats, at: Rows, features: Rows, nodes: int) -> tuple[Cuts, Floats]:
+    def _cuts(self, W: Floats, at: Rows, features: Rows, totals: Floats) -> tuple[Cuts, Floats]:
         """All cuts of some features in some nodes, with the sums over their far sides."""
-        B = self.binned
+        B, nodes = self.binned, len(totals)
         size, common = B.n_slots[features], B.common[features]
         offset, K = np.cumsum(size) - size, int(size.sum())
         which, rows, codes = B.entries(features)
@@ -260,37 +256,36 @@ class Grower:
         if len(features) < K:
             far = _running_sums(far, _starts((at_node * len(features) + which) * 2 + cuts.right))
         if B.missing[features].any():
-            return self._with_strays(cuts, far, bins, features, W, at)
+            return self._with_strays(cuts, far, bins, features, totals)
         return cuts, far
 
     def _with_strays(
-        self, cuts: Cuts, far: Floats, bins: Rows, features: Rows, W: Floats, at: Rows
+        self, cuts: Cuts, far: Floats, bins: Rows, features: Rows, totals: Floats
     ) -> tuple[Cuts, Floats]:
         """Also the cuts with the missing values on the other side, the left one."""
         B, k = self.binned, len(features)
+        gappy = B.missing[features][cuts.which]
         last, common = B.n_slots[features][cuts.which], B.common[features][cuts.which]
         group = cuts.node * k + cuts.which
-        # missing values are the last bin: it has a cut of its own, or it is the common bin
-        own = np.full(group.max(initial=-1) + 1, -1)
-        lonely = B.missing[features][cuts.which] & (bins == last)
-        own[group[lonely]] = np.flatnonzero(lonely)
-        rest = common == last
-        own[group[rest]] = np.flatnonzero(rest)  # the last one of a group stays: all known values
-        some = np.flatnonzero(
-            B.missing[features][cuts.which] & (cuts.cut < last - 1) & (own[group] >= 0)
-        )
+        # missing values are the last bin: it has a slot, or it is the common bin, and what the
+        # last running sum of the feature leaves of the total
+        own = np.full(len(totals) * k, -1)
+        for those in (gappy & (bins == last), gappy & (common == last)):
+            own[group[those]] = np.flatnonzero(those)
+        some = np.flatnonzero(gappy & (cuts.cut < last - 1) & (own[group] >= 0))
         lost = far[own[group[some]]]
-        inside = np.flatnonzero(at >= 0)
-        totals = np.zeros((cuts.node.max(initial=-1) + 1, W.shape[1]))
-        np.add.at(totals, at[inside], W[inside])
-        unstored = rest[some][:, np.newaxis]
+        unstored = (common == last)[some, np.newaxis]
         lost = np.where(unstored, totals[cuts.node[some]] - lost, lost)
         moved = far[some] + np.where(cuts.right[some], -1.0, 1.0)[:, np.newaxis] * lost
         both = np.concatenate([np.arange(len(far)), some])
+        stray = np.arange(len(both)) >= len(far)
         order = np.argsort(cuts.node[both], kind="stable")
-        strays = Cuts(*(part[both] for part in cuts.parts()))
-        strays.stray[len(far) :] = True
-        return Cuts(*(part[order] for part in strays.parts())), np.concatenate([far, moved])[order]
+        at = both[order]
+        moved = np.concatenate([far, moved])[order]
+        return (
+            Cuts(cuts.node[at], cuts.which[at], cuts.cut[at], cuts.right[at], stray[order]),
+            moved,
+        )
 
     def _gains(self, cuts: Cuts, far: Floats, totals: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Gain of each cut, and whether a rule would go on with its near side."""

@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from plurilabel.boosting._rules import Floats
 
@@ -51,7 +50,10 @@ class Logistic:
         self, f: Floats, has: Bools, known: Bools | None = None
     ) -> tuple[Floats, Floats]:
         del known
-        p = expit(f)
+        with np.errstate(over="ignore"):
+            p = np.exp(-f)  # three times as fast as scipy's expit
+        p += 1
+        np.reciprocal(p, out=p)
         h = p * (1 - p)
         p -= has
         return p, h

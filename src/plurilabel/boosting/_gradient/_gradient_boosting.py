@@ -40,6 +40,9 @@ from plurilabel.model_selection import stratified_split
 NOTHING = 1e-9
 """Scores up to this are rounding errors, and not mentioned in words."""
 
+CELLS = 1 << 14
+"""Pairs of an instance and a label that are worked on at a time: they stay in the cache."""
+
 SETS = 1 << 20
 """Instances times label sets that are compared at a time."""
 
@@ -51,8 +54,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     ----------
     n_estimators : int, default=200
         Number of rounds; each adds one tree or rule.
-    learning_rate : float, default=0.2
-        Share of each Newton step that is taken.
+    learning_rate : float or "auto", default="auto"
+        Share of each Newton step that is taken. "auto" is 0.1, and 0.3 if X is sparse: a tree sees
+        few of the words of a text, and more of each step is needed.
     loss : {"logistic", "squared", "hinge", "joint"}, default="logistic"
         What is minimised. "logistic", "squared" and "hinge" (the squared hinge loss) are sums over
         the labels: for rankings of labels, Hamming loss and F1. "joint" is the logistic loss of
@@ -165,7 +169,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions(set(LOSSES))],
         "weak": [StrOptions({"tree", "rule"})],
         "heads": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
@@ -202,7 +206,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self,
         n_estimators: int = 200,
         *,
-        learning_rate: float = 0.2,
+        learning_rate: float | str = "auto",
         loss: str = "logistic",
         weak: str = "tree",
         heads: int | str = "all",
@@ -352,6 +356,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         checked: list[float] = []
         W, kept = np.empty((n, 2 * q + 1)), 0
         size = int(np.ceil(self.subsample * n))
+        rate = self.learning_rate
+        if rate == "auto":
+            rate = 0.3 if sparse.issparse(X) else 0.1
         for _ in range(self.n_estimators):
             run.derivatives(W)
             drawn = None
@@ -360,12 +367,12 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
                 drawn[random.choice(n, size, replace=False)] = True
                 W[~drawn] = 0.0
             tree = grower.grow(W, drawn)
-            tree = replace(tree, values=self.learning_rate * tree.values)
+            tree = replace(tree, values=rate * tree.values)
             run.add(tree, tree.node)
             grown.append(replace(tree, node=np.empty(0, dtype=np.intp)))
             if check is not None:
                 for rows, node in _leaves_of(tree, X_held):
-                    check.add(tree, node[:, 0], rows)
+                    check.add(tree, node[:, 0], rows.start)
                 checked.append(check.loss())
                 if checked[-1] < min(checked[:-1], default=np.inf):
                     kept = len(checked)
@@ -562,21 +569,25 @@ class _Run:
     def derivatives(self, W: Floats) -> None:
         """Write first and second derivatives, and the weights of the instances, to W."""
         q = self.f.shape[1]
-        for part, values in enumerate(self._loss.derivatives(self.f, self._has, self._known)):
-            into = W[:, part * q : (part + 1) * q]
-            if self._cells is None:
-                into[:] = values
-            else:
-                np.multiply(values, self._cells, out=into)
+        for rows in row_blocks(len(W), q, CELLS):
+            known = None if self._known is None else self._known[rows]
+            both = self._loss.derivatives(self.f[rows], self._has[rows], known)
+            for part, values in enumerate(both):
+                into = W[rows, part * q : (part + 1) * q]
+                if self._cells is None:
+                    into[:] = values
+                else:
+                    np.multiply(values, self._cells[rows], out=into)
         W[:, -1] = self._weight
 
-    def add(self, tree: Grown, node: NDArray[Any], rows: slice = slice(None)) -> None:
-        """Add the scores of the leaves of some instances."""
-        if len(tree.labels) == self.f.shape[1]:
-            self.f[rows] += tree.values[node]
-        else:
-            part = self.f[rows]  # a view
-            part[:, tree.labels] += tree.values[node]
+    def add(self, tree: Grown, node: NDArray[Any], first: int = 0) -> None:
+        """Add the scores of the leaves of some instances, from the first on."""
+        for rows in row_blocks(len(node), len(tree.labels), CELLS):
+            f = self.f[first + rows.start : first + rows.stop]
+            if len(tree.labels) == f.shape[1]:
+                f += tree.values[node[rows]]
+            else:
+                f[:, tree.labels] += tree.values[node[rows]]
 
     def loss(self) -> float:
         """The mean loss."""
