@@ -279,15 +279,19 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return tags
 
     def _names(self, feature_names: Sequence[str] | None) -> list[str]:
-        """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
-        d = self.n_features_in_
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
-        if len(feature_names) != d:
-            raise ValueError(
-                f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
-            )
-        return [str(name) for name in feature_names]
+        return names_of_features(self, feature_names)
+
+
+def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
+    """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
+    d = learner.n_features_in_
+    if feature_names is None:
+        feature_names = getattr(learner, "feature_names_in_", [f"x{j}" for j in range(d)])
+    if len(feature_names) != d:
+        raise ValueError(
+            f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
+        )
+    return [str(name) for name in feature_names]
 
 
 def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
