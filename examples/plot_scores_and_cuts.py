@@ -39,3 +39,5 @@ plt.show()
 
 plots.InstanceScoresDisplay.from_estimator(learner, X_test[:1], Y_test[:1])
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_scores_and_cuts.png"

@@ -45,3 +45,5 @@ plots.CooccurrenceDisplay.from_estimator(learner, X_test, ax=axes[1])
 axes[0].set_title("true", loc="left", fontsize=10)
 axes[1].set_title("predicted", loc="left", fontsize=10)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_where_it_errs.png"

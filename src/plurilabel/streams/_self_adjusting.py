@@ -47,9 +47,14 @@ class SelfAdjusting(Window):
     _fitted: ClassVar[Declared] = {
         "alive": numbers("members", "size"),
         "charges": numbers("members", "size"),
-        "masks": numbers("members", None),
+        "masks": numbers("members", "d"),
+        "shares": numbers("members"),
+        "occurrences": numbers("d"),
+        "sizes": numbers("windows"),
+        "ks": numbers("counts"),
+        "gains": numbers(len(CUTS)),
         "norms": numbers("size", "members"),
-        "tallies": numbers(3, "members", None, None, "q"),
+        "tallies": numbers(3, "members", "windows", "counts", "q"),
         "best": numbers("members", "q"),
         "skill": numbers("members"),
     }
