@@ -58,6 +58,7 @@ DEPENDS_ON_ROW_ORDER = {
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
+    "CalibratedClassifier": "folds are filled in order",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",

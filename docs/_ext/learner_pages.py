@@ -30,6 +30,7 @@ FAMILIES = {
     "mixtures": "Mixtures of words",
     "rules": "Rules",
     "bags": "Bags of instances",
+    "uncertainty": "Calibration",
 }
 FACTS = {
     "use": "use it for",

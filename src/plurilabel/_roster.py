@@ -15,6 +15,7 @@ from typing import Any
 
 PACKAGES = (
     "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
+    "uncertainty",
 )  # fmt: skip
 
 OTHER_TARGETS = ("graded",)

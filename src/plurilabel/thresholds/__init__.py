@@ -6,6 +6,7 @@ from plurilabel.thresholds._base import (
     Sets,  # noqa: F401
     ThresholdStrategy,
     above,  # noqa: F401
+    check_dense_scores,  # noqa: F401
     check_scores_and_labels,  # noqa: F401
     never_empty,
 )
