@@ -108,9 +108,9 @@ probabilities: what is left to chance, below which no method can be expected to 
 In short: the error of AdaBoost.MH falls to less than half on all five datasets, with sigmoid and
 with beta calibration. For the other learners it does so on three of fifteen pairs: gradient
 boosting on Emotions, ML-kNN on Flags, BRkNN on Scene. The rest begin at .8 to 2.7
-times the floor; most of them fall towards it, and ML-kNN, which estimates posterior probabilities, rises on Emotions and
-Image. One split each: differences of .01 between methods mean nothing. Average precision rises by
-.014 on average with sigmoid or beta, most where votes of neighbours tie.
+times the floor. Most of them fall towards it; ML-kNN, which estimates posterior probabilities,
+rises on Emotions and Image. One split each: differences of .01 between methods mean nothing.
+Average precision rises by .014 on average with sigmoid or beta, most where neighbours tie.
 
 """
 
