@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
+    from plurilabel.uncertainty import CalibratedClassifier as CalibratedClassifier
 
 __version__ = "0.1.0.dev0"
 
