@@ -30,6 +30,7 @@ test-oldest: .venv-oldest/.ready
 docs: .venv/.test
 	$(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+	$(BIN)/python docs/check_pages.py docs/_build/html
 
 # The wheel, and whether it works where nothing but the core libraries is installed.
 wheel:

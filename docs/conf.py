@@ -35,6 +35,7 @@ extensions = [
     "mathml",
     "references",
     "learner_pages",
+    "api_pages",
     "command_line",
     "generated",
     "optional_pages",
@@ -62,9 +63,12 @@ html_theme = "furo"
 html_title = "plurilabel"
 html_static_path = ["_static"]
 html_css_files = ["plurilabel.css"]
+html_favicon = "_static/logo-light.svg"
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
+    "light_logo": "logo-light.svg",
+    "dark_logo": "logo-dark.svg",
     "light_css_variables": {
         "color-brand-primary": "#1b5e8c",
         "color-brand-content": "#1b5e8c",
@@ -95,7 +99,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "abort_on_example_error": True,
     "image_scrapers": ("figures.tight",),
-    "thumbnail_size": (360, 250),
+    "thumbnail_size": (720, 500),
 }
 
 # an example that warns is an example to repair

@@ -55,3 +55,5 @@ values = results.means("f1")
 test = stats.nemenyi(values, greater_is_better=True, names=results.learners)
 stats.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_critical_difference.png"

@@ -3,8 +3,8 @@ Decision regions of ML-kNN
 ==========================
 
 Three labels, each true inside a circle of the plane; where circles overlap, an instance has
-several labels. ML-kNN learns from 800 points, of whose labels 3% are wrong, where each label is
-likely.
+several labels. From 800 points, 3% of whose labels are wrong, ML-kNN learns where each
+label is likely.
 """
 
 # %%
@@ -62,3 +62,5 @@ ax.scatter(*data.X.T, s=4, color="black", alpha=0.4, linewidths=0)
 ax.set(aspect="equal", title="predicted label sets")
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_decision_regions.png"

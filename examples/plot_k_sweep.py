@@ -2,8 +2,8 @@
 How many neighbours?
 ====================
 
-``MLkNNCV`` judges every *k* by leave-one-out from a single neighbour search. Does that tell the
-right *k*? Here its curve stands beside that of a large test set.
+``MLkNNCV`` judges every *k* by leave-one-out from a single neighbour search. Does that find the
+right *k*? Here its curve is drawn next to that of a large test set.
 """
 
 # %%
@@ -40,7 +40,8 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# "instance" is what as many separate fits as there are images would give. "entry", the default,
-# takes only the image's own entry out of the frequency arrays. That is cheaper, and a little too
-# sure of itself where *k* is small. Both have their dot, the chosen *k*, where the curve is flat:
-# there the choice hardly matters.
+# "instance" is what one separate fit per image would give. "entry", the default, only takes the
+# image's own entry out of the frequency arrays. That is cheaper, and a little too optimistic where
+# *k* is small. Both choose a *k* (the dot) where the curve is flat and the choice hardly matters.
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_k_sweep.png"

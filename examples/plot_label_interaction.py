@@ -55,9 +55,11 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# Pairs that hardly correlate may still exclude each other once the other labels are known. What
-# it brings: whole label sets that are right.
+# Pairs that hardly correlate may still exclude each other once the other labels are known. The
+# benefit: more label sets that are exactly right.
 
 base = BinaryRelevance(LogisticRegression(C=0.1, max_iter=1000)).fit(X_train, Y_train)
-print(f"label sets exactly right, labels apart: {base.score(X_test, Y_test):.2f}")
-print(f"label sets exactly right, CML:          {cml.score(X_test, Y_test):.2f}")
+print(f"label sets exactly right, separate labels: {base.score(X_test, Y_test):.2f}")
+print(f"label sets exactly right, CML:             {cml.score(X_test, Y_test):.2f}")
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_label_interaction.png"

@@ -3,7 +3,7 @@ Likelihood curves of ML-kNN
 ===========================
 
 What do the neighbours say about a label? ML-kNN counts on the training set how often *j* of the
-*k* neighbours have the label, among instances that have it (H1) and among those that have not
+*k* neighbours have the label, among instances that have it (H1) and among those that do not
 (H0). These two curves, and the label's frequency, are all it learns.
 """
 
@@ -33,7 +33,7 @@ for column, name in enumerate(["has a loop", "straight lines only"]):
     absent, present = learner.likelihood_[:, l]
     top, bottom = axes[:, column]
     top.plot(j, present, "o-", color="#1b6ca8", label="has it: $P(E_j | H_1)$", markersize=4)
-    top.plot(j, absent, "s-", color="#c1502e", label="has it not: $P(E_j | H_0)$", markersize=4)
+    top.plot(j, absent, "s-", color="#c1502e", label="does not: $P(E_j | H_0)$", markersize=4)
     top.set_title(f"{name} ({learner.prior_[l]:.0%} of the images)")
     bottom.plot(j, learner.table_[l], "o-", color="#333333", markersize=4)
     bottom.axhline(0.5, color="#999999", linestyle=":")
@@ -56,3 +56,5 @@ plt.show()
 # A plain vote would ask for more than half of the neighbours, 11 of 20, for every label. ML-kNN
 # learns for each label how many are enough: fewer for the label that is rarer and whose images
 # lie among others.
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_likelihoods.png"

@@ -69,3 +69,5 @@ plt.show()
 
 # %%
 # The best strategy for one measure is rarely the best for another: choose the measure first.
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_threshold_curves.png"

@@ -57,3 +57,5 @@ axes[0, 0].set_title("image", fontsize=9)
 axes[0, 1].set_title("probability", fontsize=9)
 axes[0, 2].set_title("its neighbours, nearest first", fontsize=9, loc="left")
 plt.show()
+
+# sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_why_this_label.png"

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,22 +226,47 @@ def test_page_from_stored_results(tmp_path):
     page = (tmp_path / "benchmarks.md").read_text()
     assert "Measured** 2026-01-02 to 2026-01-03 on some, 2 cores" in page
     assert "stop with `TypeError: position`" in page
-    assert r"| ML-kNN | slow\|one | 1 | 31 | 31 | 4 |" in page
+    assert r"| ML-kNN | 31 | 31 | slow\|one |" in page
+    assert "| Measures | 31 |  | scikit-learn |" in page
     assert (
-        r"| ML-kNN: yeast | slow\|one | 10 ms | 31 (29 to 120) | 10 ms | 31 (29 to 120) | 2 | 8 |"
-        in page
+        r"| yeast | slow\|one | 10 ms | 31 (29 to 120) | 10 ms | 31 (29 to 120) | 2 | 8 |" in page
     )
-    assert "| ML-kNN: yeast | plurilabel | 0.1980 |  |  |  | 0.7585 |  |" in page
-    assert page.count("| ML-kNN: yeast | plurilabel |") == 1
+    assert "|  | limit: bare search | 10 ms |" in page  # the data are named once
+    assert "| yeast | plurilabel | 0.1980 |  |  |  | 0.7585 |  |" in page
+    assert page.count("| plurilabel |") == 1
     assert "- RAkEL: yeast, old: `ValueError: why`" in page
     assert "| MLkNN | 1.00 (0.90 to 1.10) |  |  |  |" in page
     assert "| MLkNN | yeast | neighbour search | 10 ms | 90% (80% to 95%) |" in page
     assert "| a large one |  | 2.5 s |  |  | no peer |" in page
     assert "This group stopped: `OSError: no`" in page
-    for name in ("learners", "metrics", "growth", "profiles"):
+    for name in ("learners-ml-knn", "metrics", "growth", "profiles"):
         plot = tmp_path / _page.PLOTS / f"{name}.svg"
         assert f"]({_page.PLOTS}/{name}.svg)" in page
         assert ET.parse(plot).getroot().tag.endswith("svg")
+
+
+def test_the_summary_takes_the_quickest_peer_on_each_dataset():
+    def row(what, peer, ratio):
+        return {"what": what, "peer": peer, "kind": "peer", "ratio": ratio}
+
+    rows = [row("a", "x, in one way", 9.0), row("a", "x, in another", 4.0), row("b", "y", 7.0)]
+    page = _page.glance({"metrics": {"rows": rows}, "split": {"rows": [row("c", "z", 0.5)]}})
+    assert "| Measures | 4 to 7 |  | x, y |" in page
+    assert "| Stratified folds | **0.5** |  | z |" in page
+
+
+def test_all_but_the_summary_is_folded(tmp_path, monkeypatch):
+    monkeypatch.setattr(_page, "plot", lambda name, *_: [f"![]({name}.svg)", ""])
+    results = json.loads((Path(__file__).parents[1] / "benchmarks" / "results.json").read_text())
+    _page.write_page(results, tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    first, *details = page.split("::::{dropdown} ")
+    inside, between = zip(*(part.split("\n::::\n") for part in details))
+    open_lines = "\n".join([first, *between]).splitlines()
+    assert len(details) >= 20
+    assert len(open_lines) < 100 < len(page.splitlines()) / 5
+    assert not [line for line in open_lines if line.startswith("![")]
+    assert not [line for part in inside for line in part.splitlines() if line.startswith("#")]
 
 
 def test_results_have_a_line_for_each_row():

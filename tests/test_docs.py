@@ -2,8 +2,10 @@
 
 import csv
 import doctest
+import html
 import re
 import shlex
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -155,3 +157,97 @@ def test_link_checker(tmp_path, monkeypatch):
     (tmp_path / "a.html").write_text('<h1 id="top"><a href="b.html#here">b</a><a href="#top">')
     (tmp_path / "b.html").write_text('<p id="here"><img src="a.png"><a href="a.html#gone">')
     assert check_links.broken(tmp_path) == ["b.html: a.png", "b.html: a.html#gone"]
+
+
+def test_page_checker(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import check_pages
+
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "a.html").write_text('<dl class="py class"><script src="//cdn.x/y.js">')
+    (tmp_path / "api" / "b.html").write_text(
+        '<table class="docutils summary"><dl class="py class">'
+        '<a href="https://scikit-learn.org">a link is no load</a>'
+        '<link href="https://fonts.x/z.css" rel="stylesheet">'
+    )
+    (tmp_path / "s.css").write_text('@import "https://x/t.css"; a { background: url(b.png) }')
+    assert check_pages.from_elsewhere(tmp_path) == [
+        "api/a.html: //cdn.x/y.js", "api/b.html: https://fonts.x/z.css", "s.css: https://x/t.css",
+    ]  # fmt: skip
+    assert check_pages.without_summary(tmp_path) == ["api/a.html"]
+
+
+def test_page_checker_finds_wide_pages(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    import check_pages
+
+    browser = next(filter(None, map(shutil.which, check_pages.BROWSERS)), None)
+    if not browser:
+        pytest.skip("no Chromium")
+    for name, width in (("fits", 300), ("phone", 700), ("desk", 1500)):
+        page = f'<!doctype html><style>* {{ margin: 0 }}</style><div style="width: {width}px">x'
+        (tmp_path / f"{name}.html").write_text(page)
+    assert check_pages.too_wide(tmp_path, browser) == [
+        "desk.html: 1500 of 375", "phone.html: 700 of 375", "desk.html: 1500 of 1280",
+    ]  # fmt: skip
+
+
+REFERENCE = sorted(set((DOCS / "api").glob("*.md")) - {DOCS / "api" / "index.md"})
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=names(REFERENCE))
+def test_reference_begins_with_a_summary(page, monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    import api_pages
+
+    text = page.read_text("utf-8")
+    if page.stem == "neural":
+        pytest.importorskip("torch")
+    table = api_pages.table(text)
+    shown = re.findall(r"^   \* - :py:\w+:`~plurilabel\.\w+\.(\w+)`\n     - (.+)$", table, re.M)
+    aliases = {"CountMeasure", "MULTILABEL_CHECKS"}  # of types, and without an entry of their own
+    assert {name for name, _ in shown} == set(api_pages.documented(text)) - aliases
+    assert all(told[-1] in ".?" or "MEASURES" in name for name, told in shown), shown
+
+
+def test_formulas_have_all_their_characters():
+    """The font that the site ships draws every formula, so that no system font is needed."""
+    pytest.importorskip("latex2mathml")
+    from fontTools.ttLib import TTFont  # comes with matplotlib
+    from latex2mathml.converter import convert
+
+    font = TTFont(DOCS / "_static" / "fonts" / "stix-two-math.woff")
+    assert "MATH" in font
+    assert (DOCS / "_static" / "fonts" / "stix-two-math.woff").stat().st_size < 120_000
+    known = font.getBestCmap()
+    formulas = 0
+    for page in PAGES:
+        text = FENCE.sub("", page.read_text("utf-8"))
+        text = re.sub(r"`[^`]*`", "", text)
+        for _, formula in re.findall(r"(\$\$?)(.+?)\1", text, flags=re.DOTALL):
+            formulas += 1
+            drawn = re.sub(r"<[^>]*>", "", convert(formula))
+            missing = {c for c in html.unescape(drawn) if ord(c) not in known and not c.isspace()}
+            assert not missing, f"{page.name}: {formula}"
+    assert formulas > 200
+
+
+def test_every_example_has_a_thumbnail_of_its_own(monkeypatch, tmp_path):
+    pytest.importorskip("sphinx_gallery")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    import figures
+
+    examples = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
+    assert figures.PARTS.keys() == examples.keys()
+    for name, text in examples.items():
+        assert f'# sphinx_gallery_thumbnail_path = "gallery/thumbnails/{name}.png"' in text
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3))
+    left.text(0, 0, "words")
+    right.plot([1, 2], linewidth=1)
+    figures.save_part(figure, figures.Part(0, (1,), wider=2), tmp_path / "thumbnail.png")
+    assert figure.axes == [right] and right.lines[0].get_linewidth() == 2
+    height, width, _ = plt.imread(tmp_path / "thumbnail.png").shape
+    assert width / height == pytest.approx(figures.SHAPE, rel=0.02)
+    plt.close("all")

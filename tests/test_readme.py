@@ -1,6 +1,7 @@
 """The README's code runs, and does what it says."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,33 +11,35 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_python_blocks(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (table,) = (text for kind, text in BLOCKS if kind == "")
-    Path("films.csv").write_text(table)
-    blocks = [text for kind, text in BLOCKS if kind == "python"]
-    assert len(blocks) == 2
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
-    out = capsys.readouterr().out
-    # a comment behind a print that shows a value is that value
-    for shown in re.findall(r"^print\(.*\)\s+# ([D(].*)$", "\n".join(blocks), re.MULTILINE):
-        assert shown in out
-    assert "average_precision" in out and "neighbours for (distance)" in out
-
-
-def test_shell_blocks(tmp_path, monkeypatch):
+def test_from_a_csv_to_predictions(tmp_path, monkeypatch, capsys):
+    """All blocks in their order, as a stranger would run them."""
     testing = pytest.importorskip("click.testing")
     from plurilabel.cli._main import plurilabel
 
     monkeypatch.chdir(tmp_path)
+    out, names = "", {}
+    for kind, text in BLOCKS:
+        if kind == "python":
+            exec(compile(text, "README.md", "exec"), names)
+            out += capsys.readouterr().out
+        for command in re.findall(r"^plurilabel (.*)$", text, re.MULTILINE) * (kind == "sh"):
+            result = testing.CliRunner().invoke(plurilabel, shlex.split(command))
+            assert result.exit_code == 0, result.output
+            out += result.output
     (table,) = (text for kind, text in BLOCKS if kind == "")
-    Path("films.csv").write_text(table)
-    shell = "\n".join(text for kind, text in BLOCKS if kind == "sh")
-    (command,) = re.findall(r"^plurilabel (.*)$", shell, flags=re.MULTILINE)
-    result = testing.CliRunner().invoke(plurilabel, command.split())
-    assert result.exit_code == 0, result.output
-    assert Path("films.png").stat().st_size > 0
+    assert Path("plants.csv").read_text().startswith(table)
+    # a comment behind a print that shows a value is that value
+    code = "\n".join(text for kind, text in BLOCKS if kind == "python")
+    shown = re.findall(r"^print\(.*\)\s+# ([D(].*)$", code, re.MULTILINE)
+    assert len(shown) == 2 and all(value in out for value in shown)
+    fitted, predicted = (text for kind, text in BLOCKS if kind == "text")
+    assert predicted in out
+    # figures may differ from machine to machine; sizes and names do not
+    for line in fitted.splitlines():
+        stable = line.split("  ")[0] if re.search(r" [↑↓] ", line) else line.split(":")[0]
+        assert stable.split(" (")[0] in out, line
+    assert "average_precision" in out and "neighbours for (distance)" in out
+    assert Path("report", "report.html").stat().st_size > 0
 
 
 @pytest.mark.parametrize("command", ["make run", "make test"])
@@ -48,7 +51,8 @@ def test_the_two_commands_are_named(command):
 def test_links_lead_to_files():
     for link in re.findall(r"\]\(([^)]+)\)", README):
         assert link.startswith("https://") or (ROOT / link).is_file(), link
-    assert (ROOT / "docs" / "_static" / "why.png").stat().st_size < 50_000
+    for picture in re.findall(r'(?:src|srcset)="([^"]+)"', README):
+        assert (ROOT / picture).stat().st_size < 50_000, picture
 
 
 def test_every_learner_is_named():

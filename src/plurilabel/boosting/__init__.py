@@ -17,7 +17,14 @@ ROSTER = {
             "AdaBoostMH(n_estimators=20, algorithm='discrete')": {},
             "AdaBoostMH(n_estimators=20, algorithm='abstain')": {},
             "AdaBoostMH(n_estimators=20, validation_fraction=0.2, calibration_folds=3, "
-            "random_state=0)": {},
+            "random_state=0)": dict.fromkeys(
+                (
+                    "check_sample_weight_equivalence_on_dense_data",
+                    "check_sample_weight_equivalence_on_sparse_data",
+                ),
+                "what is held out, and the folds, are drawn by row number: repeated instances are "
+                "drawn one by one",
+            ),
         }
     ),
     "AdaBoostMR": Learner(

@@ -28,7 +28,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the first k labels that are relevant; larger is better.
 
     The divisor is k even where fewer labels are relevant, or stored. An instance without relevant
-    labels counts as 0.
+    labels is left out.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     Returns
     -------
     float
+        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -258,7 +259,7 @@ class Top:
 
     def precision(self, k: int) -> Terms:
         """Hits / k."""
-        return self.hit[:, :k].sum(axis=1) / k, np.ones(len(self.size))
+        return self.hit[:, :k].sum(axis=1) / k, (self.size > 0).astype(np.float64)
 
     def recall(self, k: int) -> Terms:
         """Hits / relevant labels."""

@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from plurilabel._blocks import csr_of_rows
-from plurilabel.base import check_labels
+from plurilabel.base import check_labels, is_tags, tag_matrix
 
 Ints: TypeAlias = NDArray[np.intp]
 _ROUNDING = 1e-12
@@ -34,6 +34,8 @@ def label_sets(y: Any) -> sparse.csr_array:
     """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
     if y is None:
         raise ValueError("y must be given: splits are stratified by its labels")
+    if is_tags(y):
+        y, _ = tag_matrix(y)
     if not sparse.issparse(y) and np.asarray(y).ndim == 1:
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
