@@ -87,3 +87,15 @@ def test_sparse_labels_and_a_failed_fit():
 def test_bad_parameters():
     with pytest.raises(ValueError, match="'resampler' parameter"):
         ResampledClassifier(DummyClassifier(), "mlros").fit(*problem())
+
+
+def test_model_file(tmp_path):
+    pytest.importorskip("skops")
+    from plurilabel.persistence import load_model, save_model
+
+    X, Y = problem()
+    learner = ResampledClassifier(MLkNN(3), MLSMOTE(random_state=0)).fit(X, Y)
+    save_model(tmp_path / "model.skops", learner)
+    loaded = load_model(tmp_path / "model.skops").estimator
+    np.testing.assert_array_equal(loaded.predict_proba(X), learner.predict_proba(X))
+    assert loaded.n_resampled_ == learner.n_resampled_

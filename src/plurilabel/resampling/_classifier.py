@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods
+from plurilabel._fitted import Declared, count
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 from plurilabel.metrics import score_matrix, score_method
 
@@ -65,6 +66,8 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         "estimator": [HasMethods(["fit", "predict"])],
         "resampler": [HasMethods("fit_resample")],
     }
+
+    _fitted: ClassVar[Declared] = {"n_resampled_": count()}
 
     def __init__(self, estimator: Any, resampler: Any):
         self.estimator = estimator
