@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         io as io,
     )
     from plurilabel import (
+        issues as issues,
+    )
+    from plurilabel import (
         metrics as metrics,
     )
     from plurilabel import (
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
     )
     from plurilabel import (
         report as report,
+    )
+    from plurilabel import (
+        resampling as resampling,
     )
     from plurilabel import (
         stats as stats,
@@ -84,6 +90,7 @@ _PARTS = {
     "graded",
     "hierarchy",
     "io",
+    "issues",
     "metrics",
     "model_selection",
     "neighbors",
@@ -91,6 +98,7 @@ _PARTS = {
     "persistence",
     "plots",
     "report",
+    "resampling",
     "stats",
     "thresholds",
 }
