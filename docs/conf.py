@@ -42,7 +42,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|pandas|matplotlib|torch|keras)\..*")]
+nitpick_ignore_regex = [("py:.*", r"(numpy|scipy|pandas|matplotlib|torch|keras|river)\..*")]
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

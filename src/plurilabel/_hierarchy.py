@@ -111,7 +111,7 @@ class Hierarchy:
 
     @cached_property
     def closure(self) -> sparse.csr_array:
-        """0/1 matrix (q, q): row l has l and all labels above it."""
+        """A 0/1 matrix of shape (q, q); row l has l and all labels above it."""
         q = len(self.label_names)
         rows: list[NDArray[np.intp]] = [np.array([l], dtype=np.intp) for l in range(q)]
         for child, parent in self._levels:  # whose own row is complete by now

@@ -47,7 +47,7 @@ class BagExplanation(Explained):
 
     @property
     def base(self) -> NDArray[np.float64]:
-        """Zeros: a bag begins with nothing."""
+        """Zeros, since a bag begins with nothing."""
         return np.zeros(len(self.label_names))
 
     @property

@@ -47,7 +47,7 @@ def explain(
     -------
     list of explanations, one for each row of X
         :class:`Contributions`, or a class of the learner's own that has the same attributes, such
-        as the neighbours of :class:`plurilabel.lazy.Explanation`. ``print`` shows one.
+        as the neighbours of ``plurilabel.lazy.Explanation``. ``print`` shows one.
 
     See Also
     --------
