@@ -295,6 +295,20 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and cell != cell)
 
 
+def check_label_order(y: Any, label_names: Any) -> None:
+    """Refuse a data frame of labels whose columns are not those that a learner knows by name.
+
+    Labels without names, on either side, have nothing to be compared.
+    """
+    given, known = column_names(y), [str(name) for name in label_names]
+    if given is None or known == default_label_names(len(known)) or given == known:
+        return
+    raise ValueError(
+        f"y must have the labels that were learned, in the same order, {', '.join(known[:5])}"
+        f"{', ...' * (len(known) > 5)}; got {', '.join(given[:5])}{', ...' * (len(given) > 5)}"
+    )
+
+
 def tag_matrix(
     y: Any, known: Sequence[str] | None = None
 ) -> tuple[NDArray[np.int8], Sequence[str]]:
@@ -530,6 +544,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         """
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
+        else:
+            check_label_order(y, self.label_names_)
         return super().score(X, y, sample_weight)
 
     # hooks -------------------------------------------------------------------------------

@@ -84,3 +84,15 @@ def test_a_model_file(tmp_path):
     file = tmp_path / "model.skops"
     save_model(file, Model(wrapped, NAMES, list("wxyz")))
     assert_array_equal(load_model(file).estimator.predict_proba(X), wrapped.predict_proba(X))
+
+
+def test_a_cut_inside_a_pipeline_decides():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    Y = (X + rng.normal(size=X.shape) > 0).astype(int)
+    cut = ThresholdClassifier(BinaryRelevance(LogisticRegression()), "rcut", cv=2)
+    learner = HierarchicalClassifier(
+        make_pipeline(StandardScaler(), cut), {"label1": "label0"}
+    ).fit(X, Y)
+    sets = learner.estimator_.predict(X)
+    np.testing.assert_array_equal(learner.predict(X), learner.hierarchy_.close(sets))

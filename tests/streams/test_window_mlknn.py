@@ -161,3 +161,13 @@ def test_memory_is_flat():
         learner.predict_one(x)
         sizes.append(len(pickle.dumps(learner)))
     assert max(sizes[100:]) - min(sizes[100:]) < 100
+
+
+def test_many_labels_and_tags():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 3)), (rng.random((30, 130)) < 0.2).astype(int)
+    window = WindowMLkNN(3, window_size=20).fit(X, Y)
+    fresh = MLkNN(3).fit(X[-20:], Y[-20:])
+    np.testing.assert_array_equal(window.predict_proba(X), fresh.predict_proba(X))
+    tags = [["sea", "sun"], ["sun"], []] * 10
+    assert WindowMLkNN(3).fit(X, tags).label_names_.tolist() == ["sea", "sun"]

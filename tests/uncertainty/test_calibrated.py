@@ -8,11 +8,11 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel import CalibratedClassifier, MLkNN, datasets
+from plurilabel import BinaryRelevance, CalibratedClassifier, MLkNN, ThresholdClassifier, datasets
 from plurilabel.metrics import average_precision, expected_calibration_error, label_scores
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.persistence import Model, load_model, save_model
-from plurilabel.uncertainty import ScoreCalibrator
+from plurilabel.uncertainty import RiskControl, ScoreCalibrator
 
 DATA = datasets.make_multilabel(300, 6, 4, noise=0.1, random_state=0)
 X, Y = DATA.X, DATA.Y
@@ -70,3 +70,27 @@ def test_bad_parameters():
         CalibratedClassifier(MLkNN(), min_count=-1).fit(X, Y)
     with pytest.raises(ValueError, match="at most n_samples=3"):
         CalibratedClassifier(MLkNN(1)).fit(X[:3], Y[:3])
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        lambda model: CalibratedClassifier(model, cv="prefit"),
+        lambda model: ThresholdClassifier(model, RiskControl(0.3), cv="prefit"),
+    ],
+)
+def test_labels_of_a_fitted_classifier_keep_their_order(wrapper):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = pd.DataFrame((X + rng.normal(size=X.shape) > 0).astype(int), columns=list("abc"))
+    model = BinaryRelevance(LogisticRegression()).fit(X, Y)
+    with pytest.raises(ValueError, match="in the same order, a, b, c; got c, b, a"):
+        wrapper(model).fit(X, Y[list("cba")])
+    with pytest.raises(ValueError, match="in the same order, a, b, c; got c, b, a"):
+        model.score(X, Y[list("cba")])
+    tags = [[name for name in "ab" if row[name]] for _, row in Y.iterrows()]  # none has c
+    wrapped = wrapper(model).fit(X, tags)
+    assert wrapped.label_names_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="'zzz' in row 0"):
+        wrapper(model).fit(X, [["zzz"], *tags[1:]])

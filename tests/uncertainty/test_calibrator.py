@@ -161,3 +161,16 @@ def test_bad_input():
         ScoreCalibrator().fit(np.where(P < 0.1, np.nan, P), Y)
     with pytest.raises(TypeError, match="dense"):
         ScoreCalibrator().fit(sparse.csr_array(P), Y)
+
+
+def test_neither_an_offset_nor_an_outlier_flattens_the_map():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(2000, 1))
+    Y = (rng.random(scores.shape) < 1 / (1 + np.exp(-2 * scores))).astype(int)
+    ((slope, _),) = ScoreCalibrator().fit(scores, Y).maps_[0]
+    assert 1.8 < slope < 2.4
+    ((moved, _),) = ScoreCalibrator().fit(scores + 1e5, Y).maps_[0]
+    assert moved == pytest.approx(slope, rel=1e-6)
+    scores[0], Y[0] = 1e6, 1
+    ((beside_outlier, _),) = ScoreCalibrator().fit(scores, Y).maps_[0]
+    assert beside_outlier == pytest.approx(slope, rel=0.02)

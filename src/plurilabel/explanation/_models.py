@@ -96,7 +96,10 @@ def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     """Parts of the score of each label, for a model of several labels at once."""
 
     def answer(rows: Any) -> Floats:
-        return np.asarray(score_matrix(getattr(model, method)(rows)), dtype=np.float64)
+        known = getattr(model, "classes_", None)
+        return np.asarray(
+            score_matrix(getattr(model, method)(rows), classes=known), dtype=np.float64
+        )
 
     scores = answer(x)[0]
     for way in (_trees, _linear, _neighbours):
@@ -126,7 +129,7 @@ def names_after(steps: Any, d: int, names: Sequence[str] | None) -> Sequence[str
             found = steps.get_feature_names_out(known)
         except (AttributeError, ValueError, TypeError):
             continue  # other names were seen in fit, or a step cannot tell
-        if len(found) == d:
+        if found is not None and len(found) == d:
             return [str(name) for name in found]
     if names is not None and len(names) == d:  # one for one, as far as can be seen
         return names

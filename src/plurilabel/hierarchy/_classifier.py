@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -196,7 +197,7 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         return self.hierarchy_.consistent(scores, self.method_)
 
     def _predict(self, X: Any) -> Any:
-        if isinstance(self.estimator_, ThresholdClassifier):
+        if _cuts(self.estimator_):
             sets = self.hierarchy_.close(self.estimator_.predict(X))
             return sets.toarray() if sparse.issparse(sets) else sets
         return super()._predict(X)
@@ -265,3 +266,15 @@ def takes_weights(estimator: Any) -> bool:
     if isinstance(estimator, MetaEstimatorMixin) and hasattr(estimator, "estimator"):
         return takes_weights(estimator.estimator)
     return bool(has_fit_parameter(estimator, "sample_weight"))
+
+
+def _cuts(estimator: Any) -> bool:
+    """Whether label sets come from a cut: at the end of a pipeline, or inside wrappers."""
+    while estimator is not None:
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif isinstance(estimator, ThresholdClassifier):
+            return True
+        else:
+            estimator = getattr(estimator, "estimator_", None)
+    return False

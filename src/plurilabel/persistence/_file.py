@@ -80,7 +80,12 @@ def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
     check_is_fitted(model.estimator)
     check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
-        content = io.BytesIO(stored(sio.dumps(model.estimator)))
+        try:
+            content = io.BytesIO(stored(sio.dumps(model.estimator)))
+        except TypeError as error:  # of objects that no file can hold, such as river's detectors
+            raise ValueError(
+                f"a model file cannot hold this {type(model.estimator).__name__}: {error}"
+            ) from None
     if strange := _untrusted(_named_types(content.getvalue())):
         raise ValueError(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "

@@ -19,7 +19,7 @@ from scipy import sparse
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, values
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier, column_names
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier, column_names, is_tags
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -256,7 +256,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
 def _without_missing(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
     """A matrix of labels with 0 where they are missing, and where that is; None for nowhere."""
-    if y is None or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray):
+    if y is None or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray) or is_tags(y):
         return y, None
     array = np.asarray(y)
     if array.ndim != 2 or array.dtype.kind not in "fO":

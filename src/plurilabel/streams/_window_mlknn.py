@@ -56,7 +56,7 @@ class CountingWindow(NeighborWindow):
             changed = np.append(changed, slot)
         nearest = self.neighbors[changed, : min(self.k, self.n - 1)]
         delta = (self.labels[nearest] == 1).sum(axis=1)
-        y = self.labels[changed]
+        y = self.labels[changed].astype(np.intp)  # numbers of cells are larger than its own type
         cells = (y * q + np.arange(q)) * size + delta
         self.cells[changed] = np.where(y == UNKNOWN, 2 * q * size, cells)
         self._add(1, self.cells[changed])

@@ -14,13 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel._fitted import Declared, one_of
-from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier, is_tags
+from plurilabel.base import (
+    CUTS,
+    LabelMatrix,
+    MultiLabelClassifier,
+    check_label_order,
+    is_tags,
+    tag_matrix,
+)
 from plurilabel.explanation import Contributions, explain
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -75,6 +83,8 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
                 f"{sorted(params)} can only be passed to fit with "
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
+        if isinstance(self.cv, str):
+            y = self._as_trained(y)
         X, Y = self._validate_fit(X, y)
         self._fit(X, Y, y, process_routing(self, "fit", **params))
         return self
@@ -83,7 +93,7 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
         if self.single_output_:
             target = self.classes_[Y.argmax(axis=1)]
         elif is_tags(y):
-            target = self._named(Y)
+            target = _named(Y, self.label_names_)
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
         prefit = isinstance(self.cv, str)
@@ -110,13 +120,16 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
 
         self._learn(Y, held_out)
 
-    def _named(self, Y: LabelMatrix) -> Any:
-        """A label matrix with the names of its columns, where pandas is there to hold them."""
-        if find_spec("pandas") is None:
-            return Y
-        import pandas as pd
-
-        return pd.DataFrame(Y, columns=list(self.label_names_))
+    def _as_trained(self, y: Any) -> Any:
+        """Labels in the columns of a classifier that is fitted already, by their names."""
+        last = self.estimator[-1] if isinstance(self.estimator, Pipeline) else self.estimator
+        names = getattr(last, "label_names_", None)
+        if names is None:
+            return y
+        if is_tags(y):
+            return _named(tag_matrix(y, [str(name) for name in names])[0], names)
+        check_label_order(y, names)
+        return y
 
     def explain(
         self,
@@ -211,3 +224,12 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
         tags.target_tags.single_output = inner.target_tags.single_output
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def _named(Y: LabelMatrix, names: Any) -> Any:
+    """A label matrix with the names of its columns, where pandas is there to hold them."""
+    if find_spec("pandas") is None:
+        return Y
+    import pandas as pd
+
+    return pd.DataFrame(Y, columns=list(names))

@@ -271,10 +271,13 @@ def _increasing(features: Array, targets: Array, *, slopes: int) -> Array:
 
 def _logistic(features: Array, targets: Array) -> Array:
     """Maximum likelihood by Newton's method with halved steps; targets are probabilities."""
-    # columns of similar size: scores may be of any, but for those too small to divide by
-    scale = np.abs(features).max(axis=0)
-    scale = np.where(scale > 1e-300, scale, 1)
-    F = features / scale
+    # columns of similar size around zero: scores may be of any, and a few may be far from the rest
+    constant = np.ptp(features, axis=0) == 0
+    centre = np.where(constant | (not constant.any()), 0, np.median(features, axis=0))
+    low, high = np.quantile(np.abs(features - centre), [0.5, 1], axis=0)
+    scale = np.where(low > 1e-300, low, np.where(high > 1e-300, high, 1))
+    # a score a thousand times farther than most says no more than one at the limit
+    F = np.clip((features - centre) / scale, -1e3, 1e3)
     w = np.zeros(F.shape[1])
     loss = _log_loss(F @ w, targets)
     for _ in range(100):
@@ -294,7 +297,10 @@ def _logistic(features: Array, targets: Array) -> Array:
         w, gain, loss = w - step, loss - new, new
         if gain <= 1e-14 * max(loss, 1):
             break
-    return w / scale
+    w = w / scale
+    # the constant column takes back what the others were moved by
+    w[np.flatnonzero(constant)[:1]] -= w @ centre
+    return w
 
 
 def _log_loss(z: Array, targets: Array) -> float:
