@@ -85,7 +85,7 @@ def learners() -> dict[str, Entry]:
     for name, entry in roster().items():
         if entry.needs and importlib.util.find_spec(entry.needs) is None:
             continue
-        base = [BASE] if entry.package == "transformation" else []
+        base = [BASE] if entry.package in ("transformation", "uncertainty") else []
         text = f"{name}({', '.join([*base, *filter(None, [FEWER.get(name)])])})"
         engine, calls = ENGINE.get(name) or FAMILY.get(entry.package) or ("", ())
         found[name] = Entry(entry.package, text, engine, calls)

@@ -78,6 +78,7 @@ TAKES_NONE = {
         ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets"),
         "river's multi-label protocol has no weights",
     ),
+    "CalibratedClassifier": "by metadata routing only",
     "INSDIF": "medoids are drawn from the rows",
     "BPMLL": "batches are drawn from the rows",
     "MMAC": "supports are counts of instances",

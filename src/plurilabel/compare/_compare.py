@@ -209,6 +209,7 @@ def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
     ...     pass
     """

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel.explanation import Contributions
 from plurilabel.thresholds import Scores, ScoreWrapper
 from plurilabel.uncertainty._calibrator import ScoreCalibrator
 
@@ -106,6 +107,33 @@ class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
         # decision values are not probabilities even where all lie between 0 and 1
         calibrator._fit(scores, Y, probabilities=self.response_method_ == "predict_proba")
         self.calibrator_ = calibrator
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Contributions]:
+        """What speaks for and against each label, from the wrapped classifier.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.explanation.explain`
+
+        Returns
+        -------
+        list of Contributions, one for each row of X
+            The scores are calibrated; base and parts are those of the wrapped classifier, whose
+            score decides the calibrated one.
+        """
+        found = super().explain(X, feature_names=feature_names, reference=reference)
+        names = tuple(map(str, self.label_names_))
+        scales = ("what the classifier says before calibration",) * len(names)
+        return [
+            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
+            for one, scores in zip(found, self._validated_scores(X))
+        ]
 
     def _score_method(self) -> str:
         return "predict_proba"
