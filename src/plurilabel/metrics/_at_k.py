@@ -20,6 +20,7 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_true,
     mean_of_defined,
+    split_known,
 )
 from plurilabel.metrics._ranking import padded_rows, rank, sort_against
 
@@ -249,16 +250,19 @@ class Top:
     hit : (n, K) bool, whether the label at each place is relevant
     gain, best : (n, K) worth of what is at each place, and of the best possible list; only with
         propensities
+    some_known : 1 for instances of which some label is known; None if all labels are
     """
 
     size: NDArray[np.int64]
     hit: NDArray[np.bool_]
     gain: Any = None
     best: Any = None
+    some_known: Any = None
 
     def precision(self, k: int) -> Terms:
         """Hits / k."""
-        return self.hit[:, :k].sum(axis=1) / k, np.ones(len(self.size))
+        some = np.ones(len(self.size)) if self.some_known is None else self.some_known
+        return self.hit[:, :k].sum(axis=1) / k, some
 
     def recall(self, k: int) -> Terms:
         """Hits / relevant labels."""
@@ -285,9 +289,11 @@ class Top:
 
 def make_top(Y: LabelMatrix, grades: NDArray[np.integer[Any]], worth: Worth) -> Top:
     """Terms at k from the grades (n, K) of a ranking."""
+    Y, known, _ = split_known(Y)
+    judged = None if known is None else (known > 0).astype(np.float64)
     size = Y.sum(axis=1, dtype=np.int64)
     if worth.grade_of is None or worth.of_grade is None:
-        return Top(size, grades > 0)
+        return Top(size, grades > 0, some_known=judged)
     # The most valuable true labels of each instance, descending: the best list.
     n, n_top = grades.shape
     best = np.zeros((n, n_top))
@@ -295,7 +301,7 @@ def make_top(Y: LabelMatrix, grades: NDArray[np.integer[Any]], worth: Worth) -> 
     grade = worth.grade_of[Y.indices]
     for rows, values, some in padded_rows(Y.indptr, grade.astype(np.float64), grade, n_top):
         best[rows] = worth.of_grade[sort_against(values, some)[0][:, :n_top]]
-    return Top(size, grades > 0, worth.of_grade[grades], best)
+    return Top(size, grades > 0, worth.of_grade[grades], best, judged)
 
 
 def _top(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -23,6 +24,7 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_top,
     mean_of_defined,
+    split_known,
 )
 from plurilabel.metrics._ranking import rank
 
@@ -38,7 +40,11 @@ class Evaluation(dict[str, float]):
         Bootstrap intervals by name; empty unless requested.
     confidence : float or None
         Share of the bootstrap samples inside each interval.
+    n_unknown : int
+        How many true labels are not known, and left out of every measure.
     """
+
+    n_unknown = 0
 
     def __init__(
         self,
@@ -66,7 +72,10 @@ class Evaluation(dict[str, float]):
             for row in rows:
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
-        return _aligned(header, rows)
+        table = _aligned(header, rows)
+        if self.n_unknown:
+            table += f"\n({self.n_unknown:,} labels are not known and left out)"
+        return table
 
 
 def evaluate(
@@ -87,9 +96,14 @@ def evaluate(
     block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
     is described in its own docstring.
 
+    True labels that are not known (NaN, None, NA, or
+    :class:`~plurilabel.missing.PartialLabels`) are left out of every measure, and counted in
+    ``n_unknown``: each instance is judged by its known labels, and each label by the instances
+    that know it. Instances and labels of which nothing is known are left out of the means.
+
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; with NaN if not known
     scores : matrix of shape (n, q), dense or sparse, optional
         What ``predict_proba`` or ``decision_function`` returns. Sparse scores are not made dense:
         an entry that is not stored ranks below all stored ones.
@@ -165,6 +179,9 @@ def evaluate(
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
         found.append(_on_rankings(Y, S, top, propensities))
+    n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
+    if n_unknown and bootstrap is not None:
+        raise ValueError("bootstrap needs all true labels, but some of Y_true are not known")
     result: dict[str, float] = {}
     terms: dict[str, Terms] = {}
     for name, value in chain(*found):
@@ -175,7 +192,9 @@ def evaluate(
         if bootstrap is not None:
             terms[name] = value
     if bootstrap is None:
-        return Evaluation(result)
+        evaluation = Evaluation(result)
+        evaluation.n_unknown = n_unknown
+        return evaluation
     ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
     return Evaluation(result, {name: ends[name] for name in result}, confidence)
 
@@ -299,7 +318,7 @@ def per_label(
             columns[name] = COUNT_MEASURES[name](*counts.per_label)
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
-        columns.setdefault("positives", Y.sum(axis=0, dtype=np.int64))
+        columns.setdefault("positives", split_known(Y)[0].sum(axis=0, dtype=np.int64))
         columns["auc"] = label_auc(Y, S)
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))

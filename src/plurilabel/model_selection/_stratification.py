@@ -24,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from plurilabel._blocks import csr_of_rows
+from plurilabel._partial import known_part
 from plurilabel.base import check_labels
 
 Ints: TypeAlias = NDArray[np.intp]
@@ -39,7 +40,8 @@ def label_sets(y: Any) -> sparse.csr_array:
         classes, code = np.unique(y, return_inverse=True)
         ones = np.ones(len(code), dtype=np.int8)
         return csr_of_rows(ones, code, ones, len(classes))
-    Y = check_labels(y, name="y")
+    # a label that is not known counts for no fold
+    Y = check_labels(known_part(y)[0], name="y")
     if sparse.issparse(Y):
         return Y
     ones = Y.view(np.bool_)  # found four times faster than by SciPy's own conversion
