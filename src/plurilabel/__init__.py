@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         metrics as metrics,
     )
     from plurilabel import (
+        missing as missing,
+    )
+    from plurilabel import (
         model_selection as model_selection,
     )
     from plurilabel import (
@@ -69,6 +72,7 @@ _PARTS = {
     "graded",
     "io",
     "metrics",
+    "missing",
     "model_selection",
     "neighbors",
     "papers",

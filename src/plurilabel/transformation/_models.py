@@ -24,6 +24,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._compat import rows_of_params
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import score_matrix
 
@@ -40,8 +41,11 @@ ENTRIES = 2**23
 # one label --------------------------------------------------------------------------------
 
 
-def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params) -> Any:
-    """Train a fresh clone of the base estimator to tell y = 1 from y = 0."""
+def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: Any = None) -> Any:
+    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known."""
+    if known is not None and not known.all():
+        rows = np.flatnonzero(known)
+        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         return clone(estimator).fit(X, y, **params)
@@ -125,6 +129,10 @@ def fit_each(
     as much as one: with neighbours, where the search is the work, and with ridge regression,
     where the factorised matrix is.
     """
+    if isinstance(Y, PartialLabels):
+        known = map(Y.known_rows, range(Y.shape[1]))
+        partial = ((estimator, X, y, params, k) for y, k in zip(columns(Y.Y), known))
+        return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
     if _learns_together(estimator) and isinstance(Y, np.ndarray):
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:
