@@ -231,9 +231,8 @@ def check_missing_labels(estimator: BaseEstimator) -> None:
     """NaN and None mean the same: not known. Learners that need all labels name the wrapper."""
     X, Y = _data(estimator)
     hidden = np.random.default_rng(1).random(Y.shape) < 0.2
-    nan, none = (
-        np.where(hidden, gap, Y.astype(kind)) for gap, kind in ((np.nan, float), (None, object))
-    )
+    nan, none = np.where(hidden, np.nan, Y), Y.astype(object)
+    none[hidden] = None
     if not getattr(estimator, "accepts_missing_labels", False):
         if hasattr(estimator, "accepts_missing_labels"):
             message = _value_error(estimator, X, nan)
