@@ -397,6 +397,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         check_consistent_length(X, Y)
         if unknown is None:
             return X, Y
+        if self.single_output_:  # a column of classes
+            raise ValueError("Input y contains NaN: a class of one instance must be known")
         if (names := column_names(y)) is not None:
             self.label_names_ = np.asarray(names, dtype=object)
         return X, PartialLabels(Y, unknown)
