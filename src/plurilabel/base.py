@@ -330,6 +330,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+            NaN, None and NA are labels that are not known, for learners with
+            ``accepts_missing_labels``.
 
         Returns
         -------
