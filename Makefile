@@ -21,8 +21,8 @@ lint: .venv/.test
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/private_imports.py
 
-# The oldest versions that pyproject.toml allows, in an environment of their own, without torch
-# and river, which needs newer ones.
+# The oldest versions that pyproject.toml allows, in an environment of their own, without torch, and
+# without river, which needs SciPy 1.14.1.
 test-oldest: .venv-oldest/.ready
 	OPENBLAS_NUM_THREADS=1 .venv-oldest/bin/python $(PYTEST) -q -p no:cacheprovider
 

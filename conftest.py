@@ -1,4 +1,4 @@
-"""Without torch, as on the oldest versions, the examples of what needs it are left out."""
+"""Without torch or river, as on the oldest versions, examples that need them are left out."""
 
 from importlib.util import find_spec
 
@@ -7,3 +7,5 @@ if not find_spec("torch"):
     collect_ignore_glob += ["src/plurilabel/neural/*.py", "src/plurilabel/neighbors/_device/*.py"]
 if not find_spec("triton"):
     collect_ignore_glob += ["src/plurilabel/neighbors/_device/kernels.py"]
+if not find_spec("river"):
+    collect_ignore_glob += ["src/plurilabel/streams/*.py"]

@@ -54,16 +54,29 @@ DEPENDS_ON_ROW_ORDER = {
     "StackedRelevance": "folds are filled in order",
     "MLRandomForest(n_estimators=10)": "samples are drawn by row number",
     "AdaBoostMH(n_estimators=20, validation_fraction": "what is held out is drawn by row number",
+    "MLGradientBoosting(n_estimators=20, loss='hinge', subsample": (
+        "samples are drawn by row number"
+    ),
+    "MLGradientBoosting(n_estimators=20, loss='squared', validation_fraction": (
+        "what is held out is drawn by row number"
+    ),
     "BPMLL": "batches are drawn by row number",
     "INSDIF": "the first medoids are drawn by row number",
     "MIMLNN": "the first medoids are drawn by row number",
     "MIMLSVM": "the first medoids are drawn by row number",
+    "window_size=40": "the last rows are kept",
+    "MLSAMPkNN": "rows are learned in their order",
+    "NeighborSubspaceEnsemble": "rows are learned in their order",
+    "StreamBinaryRelevance": "rows are learned in their order",
+    "StreamClassifierChain": "rows are learned in their order",
+    "StreamPrunedSets": "rows are learned in their order",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",
     "EnsembleOfChains": "orders are drawn by column number",
     "OutputCodes": "the code is drawn by column number",
     "HOMER": "labels are divided from the first column on",
+    "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
 }
 ANOTHER_SPARSE = {

@@ -111,7 +111,7 @@ def test_public_names_are_addresses():
         "metrics",
         "datasets",
     ]
-    packages += ["io", "compare", "stats", "report", "papers", "persistence"]
+    packages += ["io", "compare", "stats", "plots", "report", "papers", "persistence"]
     for package in packages:
         module = importlib.import_module(f"plurilabel.{package}")
         for name in module.__all__:

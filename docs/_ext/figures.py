@@ -31,10 +31,12 @@ PARTS = {
     "plot_k_sweep": Part(0, (1,), wider=2),
     "plot_label_interaction": Part(0, (1,), texts=12),
     "plot_likelihoods": Part(0, (0, 2), wider=2),
+    "plot_scores_and_cuts": Part(0, wider=1.5),
     "plot_threshold_curves": Part(0, wider=2),
     "plot_transformations": Part(
         0, texts=22, keep=("binary relevance", "ensemble of chains", "chain"), wider=3
     ),
+    "plot_where_it_errs": Part(0, wider=1.5),
     "plot_why_this_label": Part(
         0, tuple(7 * row + column for row in range(3) for column in range(4))
     ),

@@ -30,6 +30,7 @@ FAMILIES = {
     "mixtures": "Mixtures of words",
     "rules": "Rules",
     "bags": "Bags of instances",
+    "streams": "Streams",
 }
 FACTS = {
     "use": "use it for",

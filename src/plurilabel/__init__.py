@@ -19,7 +19,13 @@ if TYPE_CHECKING:
         datasets as datasets,
     )
     from plurilabel import (
+        explanation as explanation,
+    )
+    from plurilabel import (
         graded as graded,
+    )
+    from plurilabel import (
+        hierarchy as hierarchy,
     )
     from plurilabel import (
         io as io,
@@ -43,6 +49,9 @@ if TYPE_CHECKING:
         persistence as persistence,
     )
     from plurilabel import (
+        plots as plots,
+    )
+    from plurilabel import (
         report as report,
     )
     from plurilabel import (
@@ -54,10 +63,14 @@ if TYPE_CHECKING:
     from plurilabel.adaptation import *  # noqa: F403
     from plurilabel.bags import *  # noqa: F403
     from plurilabel.boosting import *  # noqa: F403
+    from plurilabel.io import label_matrix as label_matrix
     from plurilabel.lazy import *  # noqa: F403
     from plurilabel.mixtures import *  # noqa: F403
     from plurilabel.neural import *  # noqa: F403
+    from plurilabel.persistence import load_model as load  # noqa: F401
+    from plurilabel.persistence import save_model as save  # noqa: F401
     from plurilabel.rules import *  # noqa: F403
+    from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
 
@@ -69,7 +82,9 @@ _PARTS = {
     "checks",
     "compare",
     "datasets",
+    "explanation",
     "graded",
+    "hierarchy",
     "io",
     "metrics",
     "missing",
@@ -77,20 +92,30 @@ _PARTS = {
     "neighbors",
     "papers",
     "persistence",
+    "plots",
     "report",
     "stats",
     "thresholds",
 }
+
+_FUNCTIONS = {
+    "ThresholdClassifier": ("thresholds", "ThresholdClassifier"),
+    "label_matrix": ("io", "label_matrix"),
+    "load": ("persistence", "load_model"),
+    "save": ("persistence", "save_model"),
+}
+"""Other names at the top: the package that has it, and its name there."""
 
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for, when it is: the command line starts without scikit-learn."""
     if name in _PARTS:
         return import_module(f"plurilabel.{name}")
-    if name == "ThresholdClassifier":
-        return import_module("plurilabel.thresholds").ThresholdClassifier
+    if name in _FUNCTIONS:
+        package, there = _FUNCTIONS[name]
+        return getattr(import_module(f"plurilabel.{package}"), there)
     if name == "__all__":
-        return sorted({*_PARTS, *learners(), "ThresholdClassifier", "__version__"})
+        return sorted({*_PARTS, *learners(), *_FUNCTIONS, "__version__"})
     if name[:1].isupper() and name in learners():
         return learners()[name].find()
     raise AttributeError(f"module 'plurilabel' has no attribute {name!r}")

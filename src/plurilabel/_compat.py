@@ -28,7 +28,9 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_sample_weight",
+    "class_numbers",
     "constraints_of",
+    "fitted_gamma",
     "rows_of_params",
     "safe_indexing",
     "validate_parameter_constraints",
@@ -53,6 +55,16 @@ def check_sample_weight(
     if non_negative and not weights.any():  # which older versions of scikit-learn accept
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
+
+
+def fitted_gamma(model: Any) -> float:
+    """The gamma that a fitted support vector machine uses."""
+    return float(model._gamma)
+
+
+def class_numbers(model: Any) -> NDArray[np.integer[Any]]:
+    """The class of each training row of fitted neighbours, as a number; (n,) or (n, outputs)."""
+    return np.asarray(model._y)
 
 
 def versions(*more: str) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._bags import Bags
+from plurilabel._blocks import dense
+from plurilabel._compat import safe_indexing
+from plurilabel._html import html_table
+from plurilabel._text import shortened
 from plurilabel.base import NumberedNames, default_feature_names, default_label_names
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -28,7 +32,7 @@ class Dataset:
         encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
         0/1 labels, int64; sparse where the source is. For :mod:`plurilabel.graded`: grades, or
-        degrees that sum to one.
+        degrees that sum to one. A data frame after :meth:`as_frame`.
     feature_names, label_names : sequence of str
         One per column; by default ``x0, x1, ...`` and ``label0, label1, ...``. Any sequence will
         do, and is kept as a tuple.
@@ -39,6 +43,9 @@ class Dataset:
         For labels in a hierarchy: the column of each label's parent, -1 for a root.
     tag_sep : str or None
         For labels that were tags in one cell of a table: what separated them.
+    written : mapping of str to str
+        For a table: how the numbers or dates of a column are written, where that is not the
+        usual way: "decimal comma", "day first" or "month first".
 
     Examples
     --------
@@ -60,6 +67,7 @@ class Dataset:
     citation: str = ""
     label_parents: tuple[int, ...] | None = None
     tag_sep: str | None = None
+    written: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
@@ -96,6 +104,19 @@ class Dataset:
             split = f" (split {len(self.train)}/{len(self.test)})"
         return f"{title}: {', '.join(sizes)}{split}"
 
+    def _repr_html_(self) -> str:
+        n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
+        total = float(np.asarray(self.Y.sum(axis=0)).sum())
+        rows = [
+            ["instances", f"{n:,}", ""],
+            ["features", f"{d:,}", shortened(", ".join(self.feature_names[:8]), 80)],
+            ["labels", f"{q:,}", shortened(", ".join(self.label_names[:8]), 80)],
+            ["labels per instance", f"{total / max(n, 1):.2f}", ""],
+        ]
+        if self.train is not None and self.test is not None:
+            rows.append(["published split", f"{len(self.train):,} / {len(self.test):,}", ""])
+        return html_table([], rows, title=self.name, note=self.citation, text=True)
+
     def holdout(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """``X_train, X_test, Y_train, Y_test`` of the published split."""
         if self.train is None or self.test is None:
@@ -103,4 +124,54 @@ class Dataset:
                 f"{self.name or 'this dataset'} has no published split; "
                 "use model_selection.stratified_split or cross-validation"
             )
-        return self.X[self.train], self.X[self.test], self.Y[self.train], self.Y[self.test]
+        parts = (
+            (self.X, self.train),
+            (self.X, self.test),
+            (self.Y, self.train),
+            (self.Y, self.test),
+        )
+        X_train, X_test, Y_train, Y_test = (safe_indexing(M, rows) for M, rows in parts)
+        return X_train, X_test, Y_train, Y_test
+
+    def as_frame(self) -> Dataset:
+        """The same with X and Y as data frames, whose columns have the names.
+
+        Learners keep the names of a frame: ``feature_names_in_``, ``label_names_``. Needs pandas:
+        ``pip install plurilabel[table]``.
+
+        Returns
+        -------
+        Dataset
+            Sparse features become sparse columns, which learners read as a sparse matrix; labels
+            are dense.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Y = np.array([[1, 0], [1, 1]])
+        >>> data = Dataset(np.eye(2), Y, label_names=["sea", "sun"]).as_frame()
+        >>> data.Y
+           sea  sun
+        0    1    0
+        1    1    1
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "data frames need pandas: install it with `pip install plurilabel[table]`"
+            ) from None
+        if self.has_bags:
+            raise ValueError(
+                f"{self.name or 'this dataset'} has bags of instances, which are not a table"
+            )
+
+        def framed(M: Any, names: Sequence[str]) -> Any:
+            if hasattr(M, "columns"):
+                return M
+            if sparse.issparse(M):
+                return pd.DataFrame.sparse.from_spmatrix(M, columns=list(names))
+            return pd.DataFrame(M, columns=list(names))
+
+        Y: Any = self.Y if hasattr(self.Y, "columns") else dense(self.Y)
+        return replace(self, X=framed(self.X, self.feature_names), Y=framed(Y, self.label_names))

@@ -103,6 +103,12 @@ class PartialLabels:
             Y, unknown = Y.toarray(), unknown.toarray()
         return np.where(unknown, np.nan, Y)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if sparse.issparse(self.Y):
+            raise TypeError("these PartialLabels are sparse: toarray() makes them dense")
+        del copy
+        return self.toarray().astype(np.float64 if dtype is None else dtype)
+
     def known_rows(self, label: int) -> NDArray[np.bool_]:
         """Whether each instance has a known value of one label, (n,)."""
         column = self.unknown[:, [label]]
@@ -142,6 +148,9 @@ def known_part(Y: Any) -> tuple[Any, Any]:
         unknown = np.isnan(array)
     else:
         unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
+        kinds = set(map(type, array[~unknown]))
+        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
+            return Y, None  # tags, or a mistake: the door says so
     if not unknown.any():
         return Y, None
     filled = array.copy()

@@ -15,6 +15,7 @@ from typing import Any
 
 PACKAGES = (
     "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
+    "streams",
 )  # fmt: skip
 
 OTHER_TARGETS = ("graded",)
@@ -33,12 +34,15 @@ class Learner:
         takes them, each with the checks that it must fail and the reason.
     needs : str, default=""
         The library that fitting needs beside the core ones.
+    unsaved : str, default=""
+        Why a model file cannot hold it.
     name, package : str
         Filled in by :func:`learners`.
     """
 
     checked: Mapping[str, Mapping[str, str]]
     needs: str = ""
+    unsaved: str = ""
     name: str = field(default="", kw_only=True)
     package: str = field(default="", kw_only=True)
 
@@ -51,7 +55,7 @@ class Learner:
 def learners() -> dict[str, Learner]:
     """All learners by the name of their class, package by package."""
     return {
-        name: Learner(entry.checked, entry.needs, name=name, package=package)
+        name: Learner(entry.checked, entry.needs, entry.unsaved, name=name, package=package)
         for package in PACKAGES
         for name, entry in import_module(f"plurilabel.{package}").ROSTER.items()
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -51,15 +52,66 @@ def listed(items: Sequence[str], most: int | None = None) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def shortened(text: str, most: int = 60) -> str:
-    """Text cut to so many characters, with an ellipsis where something is gone.
+def display_width(text: str) -> int:
+    """The columns that a text takes in a terminal: letters of East Asia are two wide.
 
     Examples
     --------
-    >>> shortened("a long name", 7)
-    'a long…'
+    >>> display_width("sea"), display_width("海边"), display_width("e\u0301tude")
+    (3, 4, 5)
     """
-    return text if len(text) <= most else text[: most - 1] + "…"
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+        if unicodedata.category(letter) not in ("Mn", "Me", "Cf")
+    )
+
+
+def filled(text: str, width: int, *, right: bool = False) -> str:
+    """Text with blanks to a width as it is displayed, at its end or before it.
+
+    Examples
+    --------
+    >>> filled("海边", 6), filled("sea", 6, right=True)
+    ('海边  ', '   sea')
+    """
+    blanks = " " * (width - display_width(text))
+    return blanks + text if right else text + blanks
+
+
+def aligned(rows: Sequence[Sequence[str]], least: Sequence[int] = ()) -> list[str]:
+    """Lines of a table as it is displayed: the first column to the left, the others to the right.
+
+    Examples
+    --------
+    >>> print("\\n".join(aligned([["label", "count"], ["海边", "7"]])))
+    label  count
+    海边       7
+    """
+    widths = [max(map(display_width, column)) for column in zip(*rows)]
+    widths = [max(pair) for pair in zip(widths, [*least, *[0] * len(widths)])]
+    return [
+        "  ".join(filled(cell, w, right=j > 0) for j, (cell, w) in enumerate(zip(row, widths)))
+        for row in rows
+    ]
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Text cut to so many columns, with an ellipsis where something is gone.
+
+    Examples
+    --------
+    >>> shortened("a long name", 7), shortened("海边的日落", 7)
+    ('a long…', '海边的…')
+    """
+    if display_width(text) <= most:
+        return text
+    kept = text[: most - 1]
+    while display_width(kept) > most - 1:
+        kept = kept[:-1]
+    return kept + "…"
 
 
 def first_repeated(names: Iterable[str]) -> str | None:

@@ -41,8 +41,10 @@ from sklearn.utils.validation import (
 )
 
 from plurilabel._blocks import canonical, dense, refuse_masked, short_indices
-from plurilabel._compat import validate_parameter_constraints
+from plurilabel._compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
+from plurilabel._limits import check_size
 from plurilabel._partial import PartialLabels, known_part
 
 __all__ = [
@@ -52,12 +54,15 @@ __all__ = [
     "MultiLabelClassifier",
     "ProbabilisticClassifier",
     "ScoringClassifier",
+    "WeightedFit",
     "check_labels",
     "check_scores",
     "column_names",
     "default_label_names",
+    "is_tags",
     "names_or_default",
     "refuse_masked",
+    "tag_matrix",
     "validate_features",
 ]
 
@@ -170,6 +175,7 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     ...
     ValueError: Y must hold only 0 and 1, got 2 in row 1, column 1
     """
+    Y = _sparse_or_as_is(Y)
     if sparse.issparse(Y):
         if Y.ndim != 2:
             raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
@@ -189,7 +195,11 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
         clean.eliminate_zeros()
         return clean.astype(np.int8, copy=False)
     refuse_masked(Y, name)
-    array = np.asarray(Y)
+    if is_tags(Y):
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), got tags; {FROM_TAGS} makes one"
+        )
+    array = _as_array(Y, name)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be a 0/1 matrix (instances, labels), "
@@ -198,9 +208,17 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     if array.dtype == object:
         array = _object_to_number(array, name)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold only 0 and 1, got values of type {array.dtype}")
+        more = f"; {FROM_TAGS} makes them of tags" if array.dtype.kind in "UT" else ""
+        raise ValueError(f"{name} must hold only 0 and 1, got values of type {array.dtype}{more}")
     _check_zero_one(array, name)
     return np.ascontiguousarray(array, dtype=np.int8)
+
+
+def _sparse_or_as_is(Y: Any) -> Any:
+    """A data frame of sparse columns as the matrix that it is."""
+    if hasattr(Y, "columns") and hasattr(Y, "sparse") and len(Y.columns):
+        return sparse.csr_array(Y.sparse.to_coo())
+    return Y
 
 
 def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
@@ -231,6 +249,119 @@ def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | Non
         i, j = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
     what = "NaN" if value != value else f"{value:g}"
     raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}")
+
+
+FROM_TAGS = "plurilabel.label_matrix"
+"""The call that errors name where labels are tags."""
+
+_SEPARATORS = ";|,"
+
+
+def is_tags(y: Any) -> bool:
+    """Whether y has a list or set of tags for each instance, and can be meant in no other way.
+
+    Sets are always tags. Lists, tuples and arrays are if what they hold is text: a list of
+    numbers is the row of a matrix.
+
+    Examples
+    --------
+    >>> is_tags([["sea", "sun"], [], ["sun"]]), is_tags([{4, 7}, {7}])
+    (True, True)
+    >>> is_tags([[0, 1], [1, 1]]), is_tags(["sea", "sun"])
+    (False, False)
+    """
+    for cell in _cells(y):
+        if isinstance(cell, set | frozenset):
+            return True
+        if isinstance(cell, list | tuple) or (isinstance(cell, np.ndarray) and cell.ndim == 1):
+            if len(cell):
+                return isinstance(cell[0], str)
+        elif not _is_missing(cell):
+            return False
+    return False
+
+
+def _cells(y: Any) -> Any:
+    """What a list, an array of objects or a column of a data frame holds, one per instance."""
+    if hasattr(y, "columns"):  # a data frame: only one of a single column can hold tags
+        return _cells(y[y.columns[0]]) if len(y.columns) == 1 else ()
+    if isinstance(y, np.ndarray):
+        return y if y.ndim == 1 and y.dtype == object else ()
+    if hasattr(y, "to_list"):  # a column of pandas or polars
+        return y.to_list() if str(y.dtype)[:4].lower() in ("obje", "list") else ()
+    return y if isinstance(y, list | tuple) else ()
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def tag_matrix(
+    y: Any, known: Sequence[str] | None = None
+) -> tuple[NDArray[np.int8], Sequence[str]]:
+    """The label matrix of tags, and the names of its columns: those known, or all, sorted.
+
+    Examples
+    --------
+    >>> tag_matrix([["sun"], ["sea", "sun"]])
+    (array([[0, 1],
+           [1, 1]], dtype=int8), ['sea', 'sun'])
+    """
+    sets: list[set[str]] = []
+    missing = 0
+    for i, cell in enumerate(_cells(y)):
+        missing += (is_missing := _is_missing(cell))
+        if not is_missing and not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+            raise ValueError(f"y must have a list of tags in row {i} as in others, got {cell!r}")
+        tags = () if is_missing else cell
+        for tag in tags:
+            if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
+                raise ValueError(f"the tags of y must be texts, got {tag!r} in row {i}")
+        sets.append({text for tag in tags if (text := str(tag).strip())})
+    if missing:
+        warnings.warn(
+            f"y has no list of tags in {missing} of {len(sets)} rows (None or NaN): they are "
+            "taken to have no label",
+            stacklevel=6,
+        )
+    names = sorted(set().union(*sets)) if known is None else known
+    if names and set(names) <= {"0", "1"}:
+        raise ValueError("y must hold only 0 and 1, got values that are text, '0' and '1'")
+    place = {name: j for j, name in enumerate(names)}
+    check_size(
+        "a label matrix made of tags", f"{len(sets):,} rows and {len(names):,} labels",
+        memory=len(sets) * len(names), instead=f"sparse labels: {FROM_TAGS}(..., sparse=True)",
+    )  # fmt: skip
+    Y = np.zeros((len(sets), len(names)), dtype=np.int8)
+    for i, tags in enumerate(sets):
+        for tag in tags:
+            if tag not in place:
+                raise ValueError(f"y has the tag {tag!r} in row {i}, which fit has not seen")
+            Y[i, place[tag]] = 1
+    return Y, names
+
+
+def _as_array(y: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(y)
+    except ValueError:  # numpy: "inhomogeneous shape"
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), got rows of different lengths; "
+            f"if they are tags, {FROM_TAGS} makes one"
+        ) from None
+
+
+def _refuse_joined_tags(flat: NDArray[Any]) -> None:
+    """An error for texts such as "sea;sun", which would be learned as one class each."""
+    if flat.dtype.kind not in "OUT":
+        return
+    for i, text in enumerate(flat.tolist()):
+        if isinstance(text, str) and (sep := next((s for s in _SEPARATORS if s in text), None)):
+            raise ValueError(
+                f"y has the text {text!r} in row {i}, which looks like several tags: "
+                f"{FROM_TAGS}(y, sep={sep!r}) makes a label matrix of them; if it is one class, "
+                "number the classes, as sklearn.preprocessing.LabelEncoder does"
+            )
 
 
 def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.csr_array:
@@ -330,6 +461,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+            Or a list or set of tags for each instance, which are then the labels, sorted by name;
+            :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
             NaN, None and NA are labels that are not known, for learners with
             ``accepts_missing_labels``.
 
@@ -354,7 +487,70 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         sets = self._predict(X)
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, instance by instance.
+
+        Parameters
+        ----------
+        X : the rows in question, as ``predict`` takes them
+        feature_names : sequence of str, default=None
+            Those of the data frame given to ``fit``, or ``x0, x1, ...``.
+        reference : array-like of shape (d,), default=None
+            For models that cannot be taken apart: the values that stand for "nothing known", such
+            as the means of the training set. The default is 0, which suits standardised features
+            and counts, unless a learner knows better.
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            :class:`~plurilabel.explanation.Contributions`, or a class of the learner's own with
+            the same attributes; ``print`` shows one.
+        """
+        X = self._validate_predict(X)
+        d = self.n_features_in_
+        names = feature_names
+        if names is None:
+            names = getattr(self, "feature_names_in_", default_feature_names(d))
+        return self._explain(X, checked_given(names, reference, d))
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Subset accuracy: the share of the instances whose label set is predicted exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : true labels, as ``fit`` takes them
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if is_tags(y):
+            y, _ = tag_matrix(y, self.label_names_.tolist())
+        return super().score(X, y, sample_weight)
+
     # hooks -------------------------------------------------------------------------------
+
+    def _explain(self, X: Any, given: Given) -> list[Any]:
+        """An explanation of each row; overridden where these are not parts of features."""
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        return [
+            self._parts(X[i : i + 1], given).said_of(scores[i], self.label_names_)
+            for i in range(len(scores))
+        ]
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Base and parts of the scores of one row (1, d), by occlusion unless a learner can
+        take its scores apart.
+        """
+        return occlusion(self._scores, x, given)
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix) -> None: ...
@@ -448,9 +644,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _encode(self, y: Any, classes: ArrayLike | None = None) -> LabelMatrix:
         """Turn y into a label matrix and remember what is needed to answer in its form."""
+        names: Any = column_names(y)
+        y = _sparse_or_as_is(y)
         self.sparse_output_ = bool(sparse.issparse(y))
-        names = column_names(y)
         refuse_masked(y, "y")
+        if is_tags(y):
+            y, names = tag_matrix(y)
         flat = None if self.sparse_output_ else _one_class_each(y)
         self.single_output_ = flat is not None
         if flat is None:
@@ -466,7 +665,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if Y.shape[1] == 0:
             raise ValueError("y must have at least one label (column), got 0")
         self.n_labels_ = Y.shape[1]
-        self.label_names_ = np.asarray(names or default_label_names(Y.shape[1]), dtype=object)
+        names = list(names or default_label_names(Y.shape[1]))
+        self.label_names_ = np.asarray(names, dtype=object)
         return Y
 
     def _encode_more(self, y: Any) -> LabelMatrix:
@@ -474,6 +674,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         refuse_masked(y, "y")
         if self.single_output_:
             return _one_hot(column_or_1d(y), self.classes_)
+        if is_tags(y):
+            y, _ = tag_matrix(y, self.label_names_.tolist())
         Y = check_labels(y, name="y")
         names = column_names(y)
         if Y.shape[1] != self.n_labels_:
@@ -493,6 +695,42 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+class WeightedFit(MultiLabelClassifier):
+    """A learner whose instances may have weights: its hook is ``_fit(X, Y, weights)``.
+
+    A weight of 2 is as good as the instance twice, and one of 0 as good as none: such instances
+    do not reach the hook. ``weights`` is None if no weights were given.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+
+        Returns
+        -------
+        self
+        """
+        checked, Y = self._validate_fit(X, y)
+        if sample_weight is None:
+            self._fit(checked, Y)
+            return self
+        weights = check_sample_weight(sample_weight, checked)
+        if not weights.all():
+            kept = np.flatnonzero(weights)
+            checked, Y, weights = checked[kept], Y[kept], weights[kept]
+        self._fit(checked, Y, weights)
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None: ...
 
 
 _SEEN_BY_DOOR = (
@@ -592,8 +830,11 @@ def _one_class_each(y: Any) -> NDArray[Any] | None:
     A single column of 0 and 1 is a matrix with one label; a single column of anything else is
     read as classes, with scikit-learn's warning.
     """
-    y = np.asarray(y)
+    y = _as_array(y, "y")
+    if y.ndim == 2 and y.shape[1] == 1:
+        _refuse_joined_tags(y.ravel())
     if y.ndim == 1:
+        _refuse_joined_tags(y)
         return column_or_1d(y)
     if y.ndim == 2 and y.shape[1] == 1 and not np.isin(y, (0, 1)).all():
         warnings.warn(

@@ -23,7 +23,8 @@ def test_a_table(run, table, tmp_path):
     lines = ran.out.splitlines()
     assert lines[0] == "log.csv: 60 rows; measures over all of them"
     assert lines[1].split()[:3] == ["learner", "subset", "Hamming"]
-    assert [line.split()[0] for line in lines[2:4]] == ["NoChange", "LabelShares"]
+    names = [line.split()[0] for line in lines[2:6]]
+    assert names == ["WindowMLkNN", "MLSAMPkNN", "NoChange", "LabelShares"]
     assert (out / "report.html").exists() and (out / "report.csv").exists()
     command = f"plurilabel stream {table} --every 20 --out {out} --labels tags --drop id"
     assert StreamResults.open(out).plan["command"] == command

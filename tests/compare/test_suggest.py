@@ -54,7 +54,7 @@ def test_the_best_of_a_cross_validation(few_trees, is_sparse):
     ],
 )
 def test_the_quickest_of_those_as_good(few_trees, monkeypatch, values, chosen, reason):
-    made = iter(np.repeat(values, 3))
+    made = iter(np.tile(values, 3))  # fold by fold
     monkeypatch.setattr(_suggest, "_quality", lambda *_: next(made))
     found = suggest_learner(X, Y)
     assert found.name == DENSE[chosen] and found.reason.startswith(reason)

@@ -96,3 +96,29 @@ def test_per_label_table():
     np.testing.assert_array_equal(per_label(sparse.csr_array(Y), F)["positives"], Y.sum(axis=0))
     with pytest.raises(ValueError, match="label_names must have 40 entries"):
         per_label(Y, F, label_names=["a"])
+
+
+def test_one_rule_for_instances_without_labels():
+    """Perfect rankings and sets have the best values, whatever the unlabelled rows."""
+    Y = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    scores, sets = Y + np.linspace(0, 0.1, 3), Y.copy()
+    found = evaluate(Y, scores, sets, top=(1,))
+    for name in ("one_error", "ranking_loss", "is_error", "hamming_loss"):
+        assert found[name] == 0, name
+    for name in ("accuracy", "precision", "recall", "f1", "subset_accuracy", "average_precision",
+                 "precision@1", "ndcg@1"):  # fmt: skip
+        assert found[name] == 1, name
+    sets[3, 0] = 1  # which only measures of all labels can see
+    worse = evaluate(Y, scores, sets, top=(1,))
+    changed = {name for name in found if found[name] != worse[name]}
+    assert {"hamming_loss", "subset_accuracy", "micro_f1", "macro_precision"} <= changed
+    assert not changed & {"accuracy", "precision", "recall", "f1", "one_error", "precision@1"}
+
+
+def test_the_table_says_what_becomes_of_instances_without_labels():
+    Y = np.array([[1, 0], [0, 0], [0, 0]])
+    text = "2 of 3 instances have no labels: they count in hamming_loss, subset_accuracy"
+    for form in (Y, sparse.csr_array(Y)):
+        assert text in repr(evaluate(form, labels=Y))
+    assert "no labels" not in repr(evaluate(Y[:1], labels=Y[:1]))
+    assert pickle.loads(pickle.dumps(evaluate(Y, labels=Y))).note.startswith("2 of 3")

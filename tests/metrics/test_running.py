@@ -155,10 +155,10 @@ def test_rows_without_scores_or_labels_are_left_out_of_their_measures():
     running.update({"a": 0, "b": 0}, scores={"a": 0.2, "b": 0.1})
     found = running.read()["window"]
     assert np.isnan(found["f1"]) and np.isnan(found["macro_f1"])
-    assert found["one_error"] == 0.5 and found["macro_auc"] == 1.0
+    assert found["one_error"] == 0.0 and found["macro_auc"] == 1.0
     running.update({"a": 1, "b": 0}, labels={"a": True})
     found = running.read()["window"]
-    assert found["f1"] == 1.0 and found["one_error"] == 0.5
+    assert found["f1"] == 1.0 and found["one_error"] == 0.0
 
 
 def test_nothing_yet():

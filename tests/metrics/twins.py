@@ -29,14 +29,14 @@ def subset_accuracy(Y, Z):
 
 
 def accuracy(Y, Z):
-    return mean([len(y & z) / len(y | z) if y | z else None for y, z in zip(sets(Y), sets(Z))])
+    return mean([len(y & z) / len(y | z) if y else None for y, z in zip(sets(Y), sets(Z))])
 
 
 def precision(Y, Z):
     def one(y, z):
-        if not z:
-            return 0.0 if y else None
-        return len(y & z) / len(z)
+        if not y:
+            return None
+        return len(y & z) / len(z) if z else 0.0
 
     return mean([one(y, z) for y, z in zip(sets(Y), sets(Z))])
 
@@ -47,7 +47,7 @@ def recall(Y, Z):
 
 def f_beta(Y, Z, beta=1.0):
     def one(y, z):
-        if not y and not z:
+        if not y:
             return None
         if not y & z:
             return 0.0
@@ -100,6 +100,8 @@ def rank_of(f, j):
 
 def one_error(Y, F):
     def one(y, f):
+        if not y:
+            return None
         top = {j for j in range(len(f)) if f[j] == max(f)}
         return float(max(f) == -inf or not top <= y)
 
@@ -185,7 +187,7 @@ def discounted(values):
 
 def precision_at_k(Y, F, k):
     ones = [1.0] * len(F[0])
-    return mean([sum(gains(y, f, k, ones)) / k for y, f in zip(sets(Y), F)])
+    return mean([sum(gains(y, f, k, ones)) / k if y else None for y, f in zip(sets(Y), F)])
 
 
 def recall_at_k(Y, F, k):

@@ -43,7 +43,7 @@ def test_what_is_never_known_might_as_well_not_be_there(axis):
     found = metrics.evaluate(y, s, z, propensities=p)
     assert found == pytest.approx(dict(expected))
     assert found.n_unknown == np.prod(shape)
-    assert f"({np.prod(shape)} labels are not known" in repr(found)
+    assert f"{np.prod(shape)} labels not known" in repr(found)
 
 
 def _one(name):
@@ -106,8 +106,10 @@ def test_what_measures_refuse():
 def test_splits_count_what_is_known():
     filled = np.nan_to_num(PARTIAL)
     folds = model_selection.IterativeStratifiedKFold(3)
-    for (_, a), (_, b) in zip(folds.split(S, PARTIAL), folds.split(S, filled)):
-        np.testing.assert_array_equal(a, b)
+    sparse_form = PartialLabels(sparse.csr_array(Y.astype(int)), sparse.csr_array(HIDDEN))
+    for form in (PARTIAL, PartialLabels(Y, HIDDEN), sparse_form):
+        for (_, a), (_, b) in zip(folds.split(S, form), folds.split(S, filled)):
+            np.testing.assert_array_equal(a, b)
     *_, train, test = model_selection.stratified_split(S, PARTIAL, sizes=(0.5, 0.5))
     assert np.isnan(train).sum() + np.isnan(test).sum() == HIDDEN.sum()
 

@@ -132,6 +132,7 @@ print("the same")
 """
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU: the kernels run there")
 def test_kernels_in_the_interpreter():
     pytest.importorskip("triton", reason="the kernels need Triton, which is for Linux")
     done = subprocess.run(

@@ -11,7 +11,7 @@ from plurilabel.compare import make_learner, set_seeds
 FORMS = [
     text
     for entry in learners().values()
-    if not entry.needs or importlib.util.find_spec(entry.needs)
+    if not entry.unsaved and (not entry.needs or importlib.util.find_spec(entry.needs))
     for text in entry.checked
 ]
 

@@ -21,11 +21,11 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -132,6 +132,66 @@ def test_a_model_of_a_table_comes_back(tmp_path):
     np.testing.assert_array_equal(*encoded)
     # skops alone reads the estimator, too
     assert_same(pipeline, sio.load(tmp_path / "m.skops", trusted=sorted(trusted_types())), X)
+
+
+def table_of_all_kinds():
+    """A fitted model of two texts with parts of words, a date, and decimal commas."""
+    frame = pd.DataFrame(
+        {
+            "title": ["red ball", "blue sea", "red sea"],
+            "body": ["a note", "the ball", "no note"],
+            "sent": ["13/04/2021 10:00", "01/05/2022 20:00", ""],
+            "price": ["1,5", "2", ""],
+            "tags": ["a", "b", "a;b"],
+        }
+    )
+    words = make_union(
+        TfidfVectorizer(stop_words=["the"]),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
+    )
+    data = read_table(
+        frame, labels="tags", features=["sent", "price"], text=["title", "body"], encode=False
+    )
+    encoder = table_encoder(data.X, text=["title", "body"], numbers=SimpleImputer(), words=words)
+    pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
+    model = Model(pipeline, data.label_names, data.X.columns, "tags", written=data.written)
+    return model, frame
+
+
+def test_a_model_of_texts_and_dates_comes_back(tmp_path):
+    model, frame = table_of_all_kinds()
+    save_model(tmp_path / "m.skops", model)
+    back = load_model(tmp_path / "m.skops")
+    assert back.written == {"sent": "day first", "price": "decimal comma"}
+    later = frame.assign(sent="03/04/2021", price="1,250", title="a red door")[:1]
+    X = model.read(later).X
+    assert (X["sent"][0].month, X["price"][0]) == (4, 1.25)
+    pd.testing.assert_frame_equal(back.read(later).X, X)
+    assert_same(model.estimator, back.estimator, X)
+    assert_same(
+        model.estimator, sio.load(tmp_path / "m.skops", trusted=sorted(trusted_types())), X
+    )
+    # an older file does not know how dates are written
+    about_changed(tmp_path / "m.skops", without=["written"])
+    assert load_model(tmp_path / "m.skops").written == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"varies_": np.ones((1, 2), dtype=np.int8)},
+        {"varies_": np.full((1, 3), 7)},
+        {"feature_names_in_": np.array(["a", "b"], dtype=object)},
+    ],
+)
+def test_dates_that_are_not_what_they_seem_are_refused(tmp_path, changes):
+    model, _ = table_of_all_kinds()
+    save_model(tmp_path / "m.skops", model)
+    dates = model.encoder.named_transformers_["dates"][0]
+    for name, value in changes.items():
+        setattr(dates, name, value)
+    with_learner(tmp_path / "m.skops", model.estimator)
+    assert "of a DateEncoder must be" in refused(tmp_path / "m.skops")
 
 
 def test_words_are_kept_as_an_array(tmp_path):
@@ -397,6 +457,8 @@ def test_arrays_that_are_named_again_and_again_are_refused(saved):
         ({"sep": ""}, "sep cannot be ''"),
         ({"sparse_features": "no"}, "sparse_features cannot be 'no'"),
         ({"notes": None}, "notes cannot be None"),
+        ({"written": ["sent"]}, "written cannot be ['sent']"),
+        ({"written": {"sent": 1}}, "written cannot be {'sent': 1}"),
         ({"versions": 3}, "plurilabel.json is not what"),
         ({"versions": {"plurilabel": 0.1}}, "plurilabel.json is not what"),
         ({"more": 1}, "unexpected keyword argument 'more'"),
@@ -443,11 +505,12 @@ def test_sizes_that_lie_are_refused(saved):
     assert "broken" in refused(saved)
 
 
-def about_changed(path, **changes):
+def about_changed(path, without=(), **changes):
     def change(name, content):
         if name != "plurilabel.json":
             return content
-        return json.dumps(json.loads(content) | changes)
+        about = json.loads(content) | changes
+        return json.dumps({key: value for key, value in about.items() if key not in without})
 
     rewritten(path, change)
 

@@ -72,7 +72,7 @@ def matrix_measure(name, Y, predicted):
     if name == "subset_accuracy":
         return np.mean([bool((y == p).all()) for y, p in zip(Y, predicted)])
     base = "jaccard" if name == "accuracy" else name
-    defined = [y.any() or (name != "recall" and p.any()) for y, p in zip(Y, predicted)]
+    defined = [y.any() for y in Y]  # instances without labels are left out
     if not any(defined):
         return np.nan
     values = [MEASURES[base](counts(y, p)) for y, p in zip(Y, predicted)]

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks, squared_norms
 from plurilabel._compat import Interval
+from plurilabel._explanation import SCORE, Given, Parts
 from plurilabel._fitted import Declared, number, numbers, places
 from plurilabel._limits import check_size
 from plurilabel._medoids import k_medoids
@@ -149,6 +150,14 @@ class INSDIF(ScoringClassifier):
         for rows in row_blocks(X.shape[0], len(self.medoids_), CELLS):
             scores[rows] = hausdorff(queries.part(rows), medoids) @ self.coef_.T
         return scores + self.constant_
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        del given  # the layer sees distances, not features
+        medoids = _Bags.of(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
+        distances = hausdorff(_Bags.of(self._framed(x), medoids.prototypes), medoids)[0]
+        names = [f"distance to training row {i}" for i in self.medoids_]
+        values = distances[:, np.newaxis] * self.coef_.T
+        return Parts(names, values, self.constant_.copy(), (SCORE,) * self.n_labels_)
 
     def _framed(self, X: Any) -> Any:
         """X in the unit and, unless the training set was sparse, around its mean."""

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from plurilabel._bags import Bags, is_bags
 from plurilabel._blocks import dense
+from plurilabel._explanation import Given
 from plurilabel.bags._explain import BagExplanation, explain_bags
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
 
@@ -58,19 +59,10 @@ class BagClassifier(MultiLabelClassifier):
             bags = Bags.from_rows(super()._validate_X(X, reset=reset))
         return bags
 
-    def explain(self, X: Any) -> list[BagExplanation]:
-        """Which instance of a bag speaks for which label.
-
-        Parameters
-        ----------
-        X : bags, as ``predict`` takes them
-
-        Returns
-        -------
-        list of BagExplanation
-            One for each bag, from :func:`explain_bags`.
-        """
-        return explain_bags(self, self._validate_predict(X))
+    def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
+        """Which instance of a bag speaks for which label."""
+        del given  # instances are left out as wholes
+        return explain_bags(self, X)
 
 
 def as_targets(Y: LabelMatrix) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,17 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from plurilabel._bags import Bags, as_bags
+from plurilabel._explanation import Explained
+from plurilabel._html import html_table
+from plurilabel._text import display_width, filled
 from plurilabel.base import default_label_names
 from plurilabel.metrics import label_scores
 
+LOST = "what the score loses without each instance"
+
 
 @dataclass(frozen=True, eq=False)
-class BagExplanation:
+class BagExplanation(Explained):
     """The scores of one bag, and what its instances have to do with them.
 
     Attributes
@@ -29,12 +35,30 @@ class BagExplanation:
     alone : array of shape (m, q)
         The score of each instance as a bag of its own.
     label_names : tuple of str
+    scales : tuple of str
+        What the shares are, for each label: parts of the score, or what is lost without them.
     """
 
     scores: NDArray[np.float64]
     shares: NDArray[np.float64]
     alone: NDArray[np.float64]
     label_names: tuple[str, ...]
+    scales: tuple[str, ...]
+
+    @property
+    def base(self) -> NDArray[np.float64]:
+        """Zeros: a bag begins with nothing."""
+        return np.zeros(len(self.label_names))
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """The same as ``shares``."""
+        return self.shares
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The instances of the bag, by their numbers."""
+        return tuple(f"instance {i}" for i in range(len(self.shares)))
 
     def __getitem__(self, label: str | int) -> NDArray[np.float64]:
         """The shares of the instances in one label, given by its name or number."""
@@ -44,23 +68,26 @@ class BagExplanation:
         """The instance that adds most to the score of a label."""
         return int(self.shares[:, self._number(label)].argmax())
 
-    def _number(self, label: str | int) -> int:
-        if not isinstance(label, str):
-            return range(len(self.label_names))[label]
-        if label not in self.label_names:
-            raise KeyError(f"no label {label!r}; there are {', '.join(self.label_names)}")
-        return self.label_names.index(label)
-
     def __str__(self) -> str:
-        width = max(5, *(len(name) for name in self.label_names))
+        width = max(5, *map(display_width, self.label_names))
         lines = [f"{'label':{width}}   score  instances that speak for it (share)"]
+        lines += [
+            f"{filled(label, width)}  {score}  {told}" for label, score, told in self._rows()
+        ]
+        return "\n".join(lines)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score and instances as text, the highest score first."""
         for j in np.argsort(-self.scores, kind="stable"):
             order = np.argsort(-self.shares[:, j], kind="stable")[:3]
             told = ", ".join(
                 f"{i} ({self.shares[i, j]:+.3f})" for i in order if self.shares[i, j] > 0
             )
-            lines.append(f"{self.label_names[j]:{width}}  {self.scores[j]:+.3f}  {told or '-'}")
-        return "\n".join(lines)
+            yield [self.label_names[j], f"{self.scores[j]:+.3f}", told or "-"]
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "instances that speak for it (share)"]
+        return html_table(head, list(self._rows()), text=True)
 
 
 def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
@@ -103,18 +130,20 @@ def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
         rest = Bags(bags.instances[np.concatenate(kept)], np.concatenate(([0], np.cumsum(sizes))))
         at = np.concatenate(rows)
         shares[at] = scores[bags.owner[at]] - _scores(estimator, rest)
-    return explanations(bags, scores, shares, alone, estimator)
+    return explanations(bags, scores, shares, alone, estimator, LOST)
 
 
 def explanations(
-    bags: Bags, scores: Any, shares: Any, alone: Any, estimator: Any
+    bags: Bags, scores: Any, shares: Any, alone: Any, estimator: Any, scale: str
 ) -> list[BagExplanation]:
     """One for each bag, from what was found for all instances (N, q)."""
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     names = getattr(last, "label_names_", None)
     names = tuple(default_label_names(scores.shape[1]) if names is None else names)
     return [
-        BagExplanation(scores[i], shares[start:end], alone[start:end], names)
+        BagExplanation(
+            scores[i], shares[start:end], alone[start:end], names, (scale,) * len(names)
+        )
         for i, (start, end) in enumerate(zip(bags.offsets[:-1], bags.offsets[1:]))
     ]
 

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import HasMethods, Interval
+from plurilabel._explanation import SCORE, Given
 from plurilabel._fitted import Declared, numbers, values
 from plurilabel.bags._base import BagClassifier
 from plurilabel.bags._explain import BagExplanation, explanations
@@ -166,22 +167,12 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         return _bag_means(self._votes(X), X)
 
-    def explain(self, X: Any) -> list[BagExplanation]:
-        """Which instance of a bag speaks for which label.
-
-        Parameters
-        ----------
-        X : bags, as ``predict`` takes them
-
-        Returns
-        -------
-        list of BagExplanation
-            The shares of a bag's instances add up to its score.
-        """
-        X = self._validate_predict(X)
+    def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
+        """The shares of a bag's instances, which add up to its score."""
+        del given
         alone = self._votes(X)
         shares = alone / np.repeat(X.sizes, X.sizes)[:, None]
-        return explanations(X, _bag_means(alone, X), shares, alone, self)
+        return explanations(X, _bag_means(alone, X), shares, alone, self, SCORE)
 
 
 def _train(h: Any, X: Bags, y: NDArray[np.int8], w: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,10 +5,27 @@ from plurilabel._roster import Learner
 from plurilabel.boosting._adaboost_mh import AdaBoostMH
 from plurilabel.boosting._adaboost_mr import AdaBoostMR
 from plurilabel.boosting._adtboost_mh import ADTBoostMH
+from plurilabel.boosting._gradient._gradient_boosting import BoostedExplanation, MLGradientBoosting
 from plurilabel.boosting._rules import Condition, DecisionNode, WeakRule
 
-__all__ = ["ADTBoostMH", "AdaBoostMH", "AdaBoostMR", "Condition", "DecisionNode", "WeakRule"]
+__all__ = [
+    "ADTBoostMH",
+    "AdaBoostMH",
+    "AdaBoostMR",
+    "BoostedExplanation",
+    "Condition",
+    "DecisionNode",
+    "MLGradientBoosting",
+    "WeakRule",
+]
 
+_OTHER_SAMPLES = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "other instances are drawn or held out when they are repeated instead of weighted",
+)
 ROSTER = {
     "AdaBoostMH": Learner(
         {
@@ -17,7 +34,14 @@ ROSTER = {
             "AdaBoostMH(n_estimators=20, algorithm='discrete')": {},
             "AdaBoostMH(n_estimators=20, algorithm='abstain')": {},
             "AdaBoostMH(n_estimators=20, validation_fraction=0.2, calibration_folds=3, "
-            "random_state=0)": {},
+            "random_state=0)": dict.fromkeys(
+                (
+                    "check_sample_weight_equivalence_on_dense_data",
+                    "check_sample_weight_equivalence_on_sparse_data",
+                ),
+                "what is held out, and the folds, are drawn by row number: repeated instances are "
+                "drawn one by one",
+            ),
         }
     ),
     "AdaBoostMR": Learner(
@@ -27,6 +51,18 @@ ROSTER = {
         }
     ),
     "ADTBoostMH": Learner({"ADTBoostMH(n_estimators=8)": {}}),
+    "MLGradientBoosting": Learner(
+        {
+            "MLGradientBoosting(n_estimators=20)": {},
+            "MLGradientBoosting(n_estimators=30, weak='rule', heads=1, max_features=None)": {},
+            "MLGradientBoosting(n_estimators=20, loss='joint', heads=2)": {},
+            "MLGradientBoosting(n_estimators=20, loss='hinge', subsample=0.7, random_state=0)": (
+                _OTHER_SAMPLES
+            ),
+            "MLGradientBoosting(n_estimators=20, loss='squared', validation_fraction=0.2, "
+            "random_state=0)": _OTHER_SAMPLES,
+        }
+    ),
 }
 
 publish(globals())

@@ -10,8 +10,8 @@ import numpy as np
 from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
-from plurilabel.boosting._rules import Columns, WeakRule
-from plurilabel.boosting._search import exp_losses
+from plurilabel.boosting._rules import Columns, Floats, WeakRule
+from plurilabel.boosting._search import exp_losses, first_weights, normalise
 
 
 class AdaBoostMH(AdaBoost):
@@ -142,20 +142,22 @@ class AdaBoostMH(AdaBoost):
     def _bytes(self) -> float:
         return 36.0 if self.weak == "stump" else super()._bytes()
 
-    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[WeakRule, float]]:
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[WeakRule, float]]:
         """Figure 1 of the paper; yields h_t and Z_1 ... Z_t."""
         has = dense(Y).astype(bool)  # Y_i[l] = +1
         m, k = has.shape
         columns = Columns(X)
-        weak = self._weak_learner(X, columns, has)
+        weak = self._weak_learner(X, columns, has, weights)
         f = np.zeros((m, k))  # h_1 + ... + h_t
-        D = np.full((m, k), 1.0 / (m * k))  # D_1(i, l)
+        D_1, D = first_weights(m, k, weights)  # D_1(i, l)
         for t in range(self.n_estimators):
             h = weak.rule(t, D)  # of smallest Z_t
             h.add_to(f, columns)
             # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f,
             # it has no rounding errors that add up, and the product of the Z is a mean.
             D = exp_losses(f, has, out=D)
-            Z = float(D.mean())
+            Z = normalise(D, D_1)
             yield h, Z
-            D /= Z * (m * k)
+            D /= Z if D_1 is not None else Z * (m * k)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
+from plurilabel._explanation import Parts
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
 from plurilabel.boosting._rules import Columns, Floats, WeakRule
@@ -133,17 +134,22 @@ class AdaBoostMR(AdaBoost):
     _slope: ClassVar[float] = 1.0
     _cut_at_zero: ClassVar[bool] = False
 
-    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[WeakRule, float]]:
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[WeakRule, float]]:
         """Figure 3 of the paper; yields h_t and Z_1 ... Z_t."""
         has = dense(Y).astype(bool)  # Y_i[l] = +1
         sign = np.where(has, -0.5, 0.5)
         size = has.sum(axis=1)
         pairs = size * (has.shape[1] - size)  # |Y_i| |Y - Y_i|
-        m = int((pairs > 0).sum())  # instances without pairs do not count
+        # instances without pairs do not count
+        m = (pairs > 0).sum() if weights is None else weights[pairs > 0].sum()
         if m == 0:
             return
         # D_1(i, l0, l1): the same for all pairs of an instance
         D_1 = np.divide(1.0, m * pairs, where=pairs > 0, out=np.zeros(len(pairs)))
+        if weights is not None:
+            D_1 *= weights
 
         def factors(f: Floats) -> tuple[Floats, Floats, Floats, float]:
             """v, with D(i, l0, l1) = D_1 v(i, l0) v(i, l1) / Z; its sums over l1 and l0; and Z."""
@@ -153,7 +159,7 @@ class AdaBoostMR(AdaBoost):
             return v, v1, v0, float(np.sum(D_1 * v1 * v0))
 
         columns = Columns(X)
-        weak = self._weak_learner(X, columns, has)
+        weak = self._weak_learner(X, columns, has, weights)
         f = np.zeros(has.shape)  # h_1 + ... + h_t
         v, v1, v0, Z = factors(f)
         for t in range(self.n_estimators):
@@ -170,8 +176,11 @@ class AdaBoostMR(AdaBoost):
         check_is_fitted(self)
         return self._final(self._validate_X(X, reset=False))
 
-    def _fit_cut(self, f: Floats, Y: LabelMatrix) -> None:
-        self.threshold_ = LinearCut().fit(f, Y)
+    def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
+        self.threshold_ = LinearCut().fit(f, Y, sample_weight=weights)
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f - self.threshold_.cuts(f)[:, np.newaxis]
+
+    def _parts_minus_cut(self, parts: Parts) -> Parts:
+        return parts.minus_cut(self.threshold_)

@@ -21,7 +21,16 @@ from plurilabel.boosting._rules import (
     scores_text,
     sum_of_rows,
 )
-from plurilabel.boosting._search import TIE, Found, best_condition, by_sign, exp_losses, log_ratio
+from plurilabel.boosting._search import (
+    TIE,
+    Found,
+    best_condition,
+    by_sign,
+    exp_losses,
+    first_weights,
+    log_ratio,
+    normalise,
+)
 
 
 class ADTBoostMH(BoostedClassifier):
@@ -157,16 +166,18 @@ class ADTBoostMH(BoostedClassifier):
         self.calibration_folds = calibration_folds
         self.random_state = random_state
 
-    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[DecisionNode, float]]:
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[DecisionNode, float]]:
         """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
         has = dense(Y).astype(bool)  # Y_i[l] = +1
         m, k = has.shape
-        eps = self._epsilon(has.shape)
+        eps = self._epsilon(has.shape, weights)
         columns = Columns(X)
         P: list[Rows] = []  # the preconditions: instances at each prediction node
         search = _Search(self._bins(X, k), P)
         f = np.zeros((m, k))
-        D = np.full((m, k), 1.0 / (m * k))  # D_1(i, l)
+        D_1, D = first_weights(m, k, weights)  # D_1(i, l)
         for t in range(1 + self.n_estimators):
             V = by_sign(D, has)
             if t == 0:
@@ -180,9 +191,9 @@ class ADTBoostMH(BoostedClassifier):
             del V  # or else two of them would be held in the next round
             rule.add_to(f, columns, P)
             D = exp_losses(f, has, out=D)  # D_1 exp(-Y f), normalised as in AdaBoost.MH
-            Z = float(D.mean())
+            Z = normalise(D, D_1)
             yield rule, Z
-            D /= Z * (m * k)
+            D /= Z if D_1 is not None else Z * (m * k)
 
     def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))

@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given, Parts, added
 from plurilabel._fitted import Declared, number, numbers, values
 from plurilabel._limits import check_size
-from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
+from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel.boosting._bins import Bins
-from plurilabel.boosting._rules import Columns, Floats
+from plurilabel.boosting._rules import Columns, Floats, Reached
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
@@ -29,12 +30,12 @@ PROGRESS = 1e-9
 """Boosting ends with a round that reduces the bound by a smaller share than this."""
 
 
-class BoostedClassifier(ScoringClassifier):
+class BoostedClassifier(WeightedFit, ScoringClassifier):
     """A sum of rules, one for each round.
 
-    Hooks: ``_rounds(X, Y)`` is the algorithm of the paper and yields each rule with the product
-    of the Z so far; ``_walk(columns)`` yields the scores after each rule of ``rules_``. Learners
-    whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
+    Hooks: ``_rounds(X, Y, weights)`` is the algorithm of the paper and yields each rule with the
+    product of the Z so far; ``_walk(columns)`` yields the scores after each rule of ``rules_``.
+    Learners whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
     """
 
     _measure: ClassVar[str] = "hamming_loss"  # what the bound is a bound of
@@ -73,7 +74,9 @@ class BoostedClassifier(ScoringClassifier):
     rules_: list[Any]
 
     @abstractmethod
-    def _rounds(self, X: Any, Y: LabelMatrix) -> Iterator[tuple[Any, float]]: ...
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[Any, float]]: ...
 
     def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))
@@ -81,7 +84,23 @@ class BoostedClassifier(ScoringClassifier):
             rule.add_to(f, columns)
             yield f
 
-    def _fit_cut(self, f: Floats, Y: LabelMatrix) -> None:
+    def _parts(self, x: Any, given: Given) -> Parts:
+        said = [Parts([], np.zeros((0, self.n_labels_)), np.zeros(self.n_labels_), ())]
+        columns, state = Columns(x), Reached()
+        for rule in self.rules_:
+            for features, scores in rule.said_to(columns, state):
+                if not features:  # a rule for all instances
+                    said[0] = said[0].shifted(scores)
+                    continue
+                values = np.tile(scores / len(features), (len(features), 1))
+                names = [str(given.names[j]) for j in features]
+                said.append(Parts(names, values, np.zeros(self.n_labels_), ()))
+        return self._parts_minus_cut(added(said, (SCORE,) * self.n_labels_))
+
+    def _parts_minus_cut(self, parts: Parts) -> Parts:
+        return parts
+
+    def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
         """Fit what is subtracted from f."""
 
     def _minus_cut(self, f: Floats) -> Floats:
@@ -89,27 +108,28 @@ class BoostedClassifier(ScoringClassifier):
 
     # fit -----------------------------------------------------------------------------------
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         n, q = Y.shape
         sizes = f"{n:,} instances and {q:,} labels"
         instead = "BinaryRelevance, or HOMER around this learner"
         check_size(self, sizes, memory=self._bytes() * n * q, instead=instead)
         measure = get_measure(self.scoring or self._measure)
-        held = None
+        held: Any = None
         if self.validation_fraction is not None:
-            X, X_held, Y, Y_held = self._hold_out(X, Y, self.validation_fraction)
-            held = X_held, Y_held
+            X, X_held, Y, Y_held, *rest = self._hold_out(X, Y, weights, self.validation_fraction)
+            weights, w_held = rest or (None, None)
+            held = X_held, Y_held, w_held
             if measure.kind == "labels" and not self._cut_at_zero:
                 raise ValueError(
                     f"scoring must be a measure of rankings for {type(self).__name__}, whose cut "
                     f"is fitted after boosting; got {self.scoring!r}"
                 )
-        self._boost(X, Y, held, measure)
+        self._boost(X, Y, weights, held, measure)
         self.n_estimators_ = max(0, len(self.rules_) - self._extra_rounds)
         self.feature_importances_ = self._importances()
-        self._fit_link(X, Y, held)
+        self._fit_link(X, Y, weights, held)
 
-    def _boost(self, X: Any, Y: LabelMatrix, held: tuple[Any, Any] | None, measure: Any) -> None:
+    def _boost(self, X: Any, Y: LabelMatrix, weights: Any, held: Any, measure: Any) -> None:
         """Keep the rules of the rounds, until no round helps any more.
 
         With a held-out part, also until its measure has not improved for ``n_iter_no_change``
@@ -119,7 +139,7 @@ class BoostedClassifier(ScoringClassifier):
         best, kept = -np.inf, 0
         if held is not None:
             staged = self._walk(Columns(held[0]))  # follows rules_ as it grows
-        for rule, bound in self._rounds(X, Y):
+        for rule, bound in self._rounds(X, Y, weights):
             if self.rules_ and not bound < bounds[-1] * (1 - PROGRESS):
                 break
             self.rules_.append(rule)
@@ -140,7 +160,7 @@ class BoostedClassifier(ScoringClassifier):
         self.bound_ = np.array(bounds[1 : len(self.rules_) + 1])
         self.validation_scores_ = np.array(values)
 
-    def _hold_out(self, X: Any, Y: LabelMatrix, fraction: float) -> list[Any]:
+    def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
         n = X.shape[0]
         size = int(np.ceil(n * fraction))
         if size >= n:
@@ -148,7 +168,11 @@ class BoostedClassifier(ScoringClassifier):
                 f"validation_fraction={fraction} leaves no instance to learn from, "
                 f"got n_samples={n}"
             )
-        return stratified_split(X, Y, sizes=(n - size, size), random_state=self.random_state)
+        sizes, seed = (n - size, size), self.random_state
+        if weights is None:
+            return stratified_split(X, Y, sizes=sizes, random_state=seed)
+        kept, held = stratified_split(np.arange(n), Y, sizes=sizes, random_state=seed)[:2]
+        return [part for all_ in (X, Y, weights) for part in (all_[kept], all_[held])]
 
     def _bytes(self) -> float:
         """Memory of a round for each weight (n, q), measured."""
@@ -166,20 +190,20 @@ class BoostedClassifier(ScoringClassifier):
         total = importances.sum()
         return importances / total if total > 0 else importances
 
-    def _fit_link(self, X: Any, Y: LabelMatrix, held: tuple[Any, LabelMatrix] | None) -> None:
+    def _fit_link(self, X: Any, Y: LabelMatrix, weights: Any, held: Any) -> None:
         """Fit the cut, and the slope where there are scores of instances not trained on."""
         self.slope_ = self._slope
         if self.calibration_folds is not None:
-            f = self._out_of_fold(X, Y, self.calibration_folds)
-            self._fit_cut(f, Y)
-            self.slope_ = fit_slope(self._minus_cut(f), Y, self._slope)
+            f = self._out_of_fold(X, Y, weights, self.calibration_folds)
+            self._fit_cut(f, Y, weights)
+            self.slope_ = fit_slope(self._minus_cut(f), Y, self._slope, weights)
             return
         if not self._cut_at_zero:
-            self._fit_cut(self._final(X), Y)
+            self._fit_cut(self._final(X), Y, weights)
         if held is not None:
-            self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope)
+            self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope, held[2])
 
-    def _out_of_fold(self, X: Any, Y: LabelMatrix, folds: int) -> Floats:
+    def _out_of_fold(self, X: Any, Y: LabelMatrix, weights: Any, folds: int) -> Floats:
         """Scores of each instance by as many rules, learned without its fold."""
         if folds > X.shape[0]:
             raise ValueError(
@@ -194,15 +218,17 @@ class BoostedClassifier(ScoringClassifier):
         f = np.zeros(Y.shape)
         splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=self.random_state)
         for train, test in splitter.split(X, Y):
-            f[test] = part.fit(X[train], Y[train])._final(X[test])
+            w = None if weights is None else weights[train]
+            f[test] = part.fit(X[train], Y[train], w)._final(X[test])
         return f
 
     def _bins(self, X: Any, q: int) -> Bins:
         presence = self.rules == "presence" or (self.rules == "auto" and sparse.issparse(X))
         return Bins(X, presence=presence, max_bins=self.max_bins, width=2 * q)
 
-    def _epsilon(self, shape: tuple[int, ...]) -> float:
-        return 1.0 / (shape[0] * shape[1]) if self.smoothing is None else self.smoothing
+    def _epsilon(self, shape: tuple[int, ...], weights: Floats | None) -> float:
+        n = shape[0] if weights is None else float(weights.sum())
+        return 1.0 / (n * shape[1]) if self.smoothing is None else self.smoothing
 
     # answers -------------------------------------------------------------------------------
 
@@ -253,18 +279,22 @@ class BoostedClassifier(ScoringClassifier):
         return tags
 
     def _names(self, feature_names: Sequence[str] | None) -> list[str]:
-        """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
-        d = self.n_features_in_
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)])
-        if len(feature_names) != d:
-            raise ValueError(
-                f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
-            )
-        return [str(name) for name in feature_names]
+        return names_of_features(self, feature_names)
 
 
-def fit_slope(f: Floats, Y: LabelMatrix, start: float) -> float:
+def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
+    """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
+    d = learner.n_features_in_
+    if feature_names is None:
+        feature_names = getattr(learner, "feature_names_in_", [f"x{j}" for j in range(d)])
+    if len(feature_names) != d:
+        raise ValueError(
+            f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
+        )
+    return [str(name) for name in feature_names]
+
+
+def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
     """The a > 0 for which sigmoid(a f) makes the labels most likely.
 
     One number for all labels, and no intercept: neither the order of the labels nor the cut at
@@ -278,7 +308,8 @@ def fit_slope(f: Floats, Y: LabelMatrix, start: float) -> float:
         return start  # the likelihood has no maximum
 
     def negative_log_likelihood(log_slope: float) -> float:
-        return float(np.logaddexp(0.0, -np.exp(log_slope) * margin).mean())
+        losses = np.logaddexp(0.0, -np.exp(log_slope) * margin)
+        return float(np.average(losses.mean(axis=1), weights=weights))
 
     bounds = np.log(start) - np.log(100), np.log(start) + np.log(100)
     found = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")

@@ -120,7 +120,7 @@ class Bins:
         self.n, self.presence, self.max_bins = X.shape[0], presence, max_bins
         self._cuts: dict[int, Floats] = {}
         groups: dict[tuple[int, int, bool, bool], list[Chunk]] = {}
-        for j, stored in enumerate(_columns(X, presence)):
+        for j, stored in enumerate(columns_of(X, presence)):
             f = self._binned(j, *stored)
             if f is not None:
                 key = f.n_bins, f.counts.size, f.zeros[0] >= 0, f.values is not None
@@ -212,7 +212,7 @@ def _joined(chunks: list[Chunk]) -> Chunk:
     )
 
 
-def _columns(X: Any, presence: bool) -> Iterator[tuple[Floats, NDArray[Any], int]]:
+def columns_of(X: Any, presence: bool = False) -> Iterator[tuple[Floats, NDArray[Any], int]]:
     """Stored values of each column, their rows, and the number of zeros that are not stored."""
     n, d = X.shape
     if presence or sparse.issparse(X):

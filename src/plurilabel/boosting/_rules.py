@@ -35,6 +35,10 @@ def sum_of_rows(V: Floats, rows: Rows) -> Floats:
     return total
 
 
+class Reached(list[bool]):
+    """Whether one row has come to each prediction node of an alternating tree, so far."""
+
+
 class Columns:
     """Columns of X, dense or CSR, as float64."""
 
@@ -146,6 +150,19 @@ class WeakRule:
             if scores.any():
                 add_to_rows(f, rows, scores)
 
+    def said_to(self, columns: Columns, state: Reached) -> Iterator[tuple[list[int], Floats]]:
+        """The scores that the rule adds for one row, with the features on the way to them."""
+        del state
+        paths: list[list[int] | None] = [[]]  # None: the row does not come here
+        for node, condition in zip(self.nodes, self.conditions):
+            path = paths[node]
+            side = -1 if path is None else int(condition.sides(columns(condition.feature))[0])
+            more = None if path is None else [*path, condition.feature]
+            paths += [more if side == 1 else None, more if side == 0 else None]
+        for path, scores in zip(paths, self.scores):
+            if path is not None and scores.any():
+                yield path, scores
+
     def features(self) -> list[tuple[int, float]]:
         """The features of the conditions, each with its gain."""
         return [(c.feature, gain) for c, gain in zip(self.conditions, self.gains)]
@@ -214,6 +231,18 @@ class DecisionNode:
         add_to_rows(f, yes, self.yes)
         add_to_rows(f, no, self.no)
         reached += [yes, no]
+
+    def said_to(self, columns: Columns, state: Reached) -> Iterator[tuple[list[int], Floats]]:
+        """The scores that the node adds for one row, with the feature of its condition."""
+        if self.condition is None:
+            state.append(True)
+            yield [], self.yes
+            return
+        here = state[self.precondition]
+        side = int(self.condition.sides(columns(self.condition.feature))[0]) if here else -1
+        state += [side == 1, side == 0]
+        if side >= 0:
+            yield [self.condition.feature], self.yes if side == 1 else self.no
 
     def features(self) -> list[tuple[int, float]]:
         """The feature of the condition, with all of the gain."""

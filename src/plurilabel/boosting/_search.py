@@ -44,6 +44,22 @@ def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
     return np.exp(out, out=out)
 
 
+def first_weights(m: int, k: int, weights: Floats | None) -> tuple[Floats | None, Floats]:
+    """D_1 (m, 1) if instances have weights, else None; and D_1 for all labels (m, k)."""
+    if weights is None:
+        return None, np.full((m, k), 1.0 / (m * k))
+    D_1 = (weights / (weights.sum() * k))[:, np.newaxis]
+    return D_1, np.repeat(D_1, k, axis=1)
+
+
+def normalise(D: Floats, D_1: Floats | None) -> float:
+    """The product of all Z, from the losses of all pairs, which get their first weights."""
+    if D_1 is None:
+        return float(D.mean())
+    D *= D_1
+    return float(D.sum())
+
+
 def log_ratio(W: Floats, smoothing: float) -> Floats:
     """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
     q = W.shape[-1] // 2

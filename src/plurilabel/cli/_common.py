@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import csv
 import errno
 import json
 import math
 import re
+import shlex
 import sys
 import tempfile
 import warnings
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
-from plurilabel._text import CONTROLS, printable
+from plurilabel._text import CONTROLS, printable, similar
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from plurilabel.persistence import Model, ModelRows
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+MOST_SUBWORDS = 100_000  # in a column: the most frequent
 
 
 class Friendly(click.Group):
@@ -57,6 +61,20 @@ class Friendly(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(rows.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; suggest one if there is none of this name."""
+        names = self.list_commands(ctx)
+        if not args[0].startswith("-") and args[0] not in names:
+            close = similar(args[0], names)
+            hint = f"did you mean {close!r}?" if close else f"there are {', '.join(names)}"
+            raise UsageError(f"No such command {args[0]!r}; {hint}")
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeated(command, ctx, rest)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
@@ -74,6 +92,21 @@ class Friendly(click.Group):
             if isinstance(error, OSError) and error.errno == errno.EPIPE:
                 raise  # whoever read our output has seen enough; click ends quietly
             fail(_one_line(error))
+
+
+def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """An error for an option with one value that is given twice: click would take the last."""
+    own = click.Context(command, parent=ctx, resilient_parsing=True)
+    try:
+        _, _, order = command.make_parser(own).parse_args(list(args))
+    except click.ClickException:
+        return  # what is wrong there is said when the command is run
+    for parameter in order:
+        single = isinstance(parameter, click.Option) and not (
+            parameter.multiple or parameter.is_flag or parameter.count
+        )
+        if single and order.count(parameter) > 1:
+            raise UsageError(f"{parameter.opts[-1]} takes one value, but is given twice")
 
 
 @contextmanager
@@ -108,7 +141,10 @@ def fail(message: str) -> NoReturn:
 
 # what the library calls its parameters, and how they are written here
 _OPTIONS = {
-    r"\bdrop=\['([^']*)'\]": r"--drop '\1'",
+    r"\bday_first=True or day_first=False": "--day-first or --month-first",
+    r"\bembeddings=": "--embeddings",
+    r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
+    r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
     r"\bfeatures=\[\.\.\.\]": "--features",
     r"\btext='([^']*)'": r"--text '\1'",
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
@@ -116,6 +152,7 @@ _OPTIONS = {
     r"\bsep=": "--sep",
     r"^(labels|features|text|drop)(?= names? | must name )": r"--\1",
 }
+_COLUMNS = re.compile(r"\b(drop|text)=(\[[^]]+\])")
 
 
 def _one_line(error: Exception) -> str:
@@ -128,38 +165,98 @@ def _one_line(error: Exception) -> str:
 
 def _in_options(text: str) -> str:
     """A message of the library in the words of the command line."""
+    text = _COLUMNS.sub(_columns_as_option, text)
     for parameter, option in _OPTIONS.items():
         text = re.sub(parameter, option, text)
     return text
 
 
+def _columns_as_option(found: re.Match[str]) -> str:
+    """A list of columns as the value of an option, to be copied into a shell."""
+    try:
+        names = ast.literal_eval(found[2])
+    except (ValueError, SyntaxError):  # cut off at a bracket in a name
+        return found[0]
+    value = ",".join(f'"{name}"' if "," in name else name for name in names)
+    return f"--{found[1]} " + (shlex.quote(value) if "'" in value else f"'{value}'")
+
+
 # data --------------------------------------------------------------------------------------
+
+
+def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
+    """An option that may be given again and again, and takes names with commas between them."""
+
+    def given(_ctx: click.Context, _option: click.Parameter, value: Any) -> list[str] | None:
+        return list(value) or None
+
+    return click.option(
+        *names, multiple=True, callback=given, help=f"{help} May be repeated.", **kwargs
+    )
 
 
 def data_options(command: Decorated) -> Decorated:
     """Options that say how a file is read, for :func:`find`.
 
-    They are ``labels``, ``tag_sep``, ``text``, ``features``, ``drop`` and ``sep``; a command
-    takes them as ``**reading`` and passes them on: ``find(data, **reading)``.
+    A command takes them as ``**reading`` and passes them on: ``find(data, **reading)``.
     """
     for option in (
         click.option(
-            "--sep", metavar="CHARACTER", help="What separates the columns of a CSV file."
+            "--day-first/--month-first",
+            "day_first",
+            default=None,
+            help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
         ),
         click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="The decimal mark of numbers; detected by default.",
+        ),
+        click.option(
+            "--sep",
+            metavar="CHARACTER",
+            help="What separates the columns of a CSV file; detected by default.",
+        ),
+        click.option(
+            "--embeddings",
+            metavar="FILE.npy",
+            help="Ready-made vectors to use as features: a NumPy array with one row for each row "
+            "of the table. Columns of lists need no option.",
+        ),
+        click.option(
+            "--subwords",
+            is_flag=True,
+            help="For text: also use parts of words, of 3 to 5 letters.",
+        ),
+        click.option(
+            "--min-count",
+            type=click.IntRange(1),
+            metavar="ROWS",
+            help="For text: ignore words that occur in fewer rows.",
+        ),
+        list_option(
+            "--stop-words",
+            metavar="WORDS",
+            help="For text: words to ignore; english stands for a built-in list.",
+        ),
+        click.option(
+            "--ngrams",
+            type=click.IntRange(1, 5),
+            metavar="N",
+            help="For text: also use sequences of up to N words.",
+        ),
+        list_option(
             "--features",
             metavar="COLUMNS",
             help="Columns of a table to learn from, with commas between them; by default all "
             "others, or with --text none.",
         ),
-        click.option(
+        list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
-        click.option(
-            "--text", metavar="COLUMN", help="A column of text to turn into word features."
-        ),
+        list_option("--text", metavar="COLUMNS", help="Columns of text to turn into words."),
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
-        click.option(
+        list_option(
             "--labels",
             metavar="COLUMNS",
             help="Label columns of a table, with commas between them, or its one column of tags; "
@@ -170,21 +267,40 @@ def data_options(command: Decorated) -> Decorated:
     return command
 
 
+Names = str | Sequence[str] | None
+
+
 def find(
     data: str,
     *,
-    labels: str | None = None,
+    labels: Names = None,
     tag_sep: str | None = None,
-    text: str | None = None,
-    features: str | None = None,
-    drop: str | None = None,
+    text: Names = None,
+    features: Names = None,
+    drop: Names = None,
     sep: str | None = None,
+    ngrams: int | None = None,
+    stop_words: Names = None,
+    min_count: int | None = None,
+    subwords: bool = False,
+    embeddings: str | None = None,
+    decimal: str | None = None,
+    day_first: bool | None = None,
     encode: bool = True,
 ) -> Dataset:
     """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
     from plurilabel import datasets, io
 
-    options = {"tag_sep": tag_sep, "text": text, "features": names_in(features), "sep": sep}
+    options = {
+        "tag_sep": tag_sep,
+        "text": names_in(text),
+        "features": names_in(features),
+        "sep": sep,
+        "embeddings": embeddings,
+        "decimal": decimal,
+        "day_first": day_first,
+        "words": word_features(ngrams, stop_words, min_count, subwords, text=text),
+    }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
         if labels is not None or drop is not None or given:
@@ -193,7 +309,7 @@ def find(
             )
         return datasets.load(data)
     columns = label_option(labels)
-    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl"):
+    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl", "json"):
         given["encode"] = encode
         if columns is None or isinstance(columns, int):
             got = "" if columns is None else f"; got the number {columns}"
@@ -208,42 +324,92 @@ def find(
     return io.read(data, labels=columns, **given)
 
 
+def word_features(
+    ngrams: int | None,
+    stop_words: Names,
+    min_count: int | None,
+    subwords: bool,
+    *,
+    text: Names,
+) -> Any:
+    """What turns text into features, as the options say; None if they say nothing."""
+    options = {"ngrams": ngrams, "stop-words": stop_words, "min-count": min_count}
+    given = [name for name, value in options.items() if value is not None]
+    given += ["subwords"] if subwords else []
+    if not given:
+        return None
+    if text is None:
+        raise UsageError(f"--{given[0]} is for columns of text: name them with --text")
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+
+    stop: Any = names_in(stop_words)
+    stop = "english" if stop == ["english"] else stop and [word.lower() for word in stop]
+    words = TfidfVectorizer(ngram_range=(1, ngrams or 1), stop_words=stop, min_df=min_count or 1)
+    if not subwords:
+        return words
+    parts = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count or 1, max_features=MOST_SUBWORDS
+    )
+    return make_union(words, parts)
+
+
 def is_standard(data: str) -> bool:
     """Whether this names a standard dataset; False if it is a file, an error if neither."""
     from plurilabel import datasets
 
-    if Path(data).is_file():
+    path = Path(data)
+    if path.is_file():
         return False
     if data in datasets.dataset_names():
         return True
-    if Path(data).is_dir():
+    if path.is_dir():
         raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
-    if Path(data).suffix or len(Path(data).parts) > 1:
-        raise FileNotFoundError(f"there is no file {data}")
-    raise FileNotFoundError(
-        f"{data!r} is neither a file nor a standard dataset; "
-        f"there are {', '.join(datasets.dataset_names())}"
+    if path.suffix or len(path.parts) > 1:
+        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = similar(path.name, sorted(there))
+        hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
+        raise FileNotFoundError(f"there is no file {data}{hint}")
+    close = similar(data, datasets.dataset_names())
+    hint = (
+        f"did you mean {close}?" if close else f"there are {', '.join(datasets.dataset_names())}"
     )
+    raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
 
 
-def names_in(text: str | None) -> list[str] | None:
-    """Names with commas between them; nothing at all is the column without a name."""
-    if text is None:
+def names_in(given: Names) -> list[str] | None:
+    """Names with commas between them; nothing at all is the column without a name.
+
+    A name with a comma in it stands in double quotes, as in CSV.
+    """
+    if given is None:
         return None
-    return [name.strip() for name in text.split(",") if name.strip()] or [""]
+    texts = [given] if isinstance(given, str) else given
+    cells = (cell for row in csv.reader(texts, skipinitialspace=True) for cell in row)
+    return [name.strip() for name in cells if name.strip()] or [""]
 
 
-def label_option(labels: str | None) -> str | int | list[str] | None:
+def label_option(labels: Names) -> str | int | list[str] | None:
     """``--labels`` as the readers take it: a name, a list of names, or a number."""
     if labels is None:
         return None
-    if labels.lstrip("-").isdecimal():
-        return int(labels)
-    return names_in(labels) if "," in labels else labels
+    texts = [labels] if isinstance(labels, str) else list(labels)
+    if len(texts) > 1:
+        return names_in(texts)
+    (text,) = texts
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    names = names_in(text) or [""]
+    return names if len(names) > 1 or text.rstrip().endswith(",") else names[0]
 
 
 def read_rows(
-    model: Model, data: str, *, with_labels: bool = False, sep: str | None = None
+    model: Model,
+    data: str,
+    *,
+    with_labels: bool = False,
+    sep: str | None = None,
+    embeddings: str | None = None,
 ) -> ModelRows:
     """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
@@ -255,7 +421,7 @@ def read_rows(
             Path(source).write_bytes(sys.stdin.buffer.read())
         try:
             rows = datasets.load(source) if is_standard(source) else source
-            return model.read(rows, with_labels=with_labels, sep=sep)
+            return model.read(rows, with_labels=with_labels, sep=sep, embeddings=embeddings)
         except ValueError as error:
             text = str(error) if source in str(error) else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None
@@ -275,9 +441,13 @@ def read_learner(text: str, **search: Any) -> Any:
 
 
 def check_output(
-    out: Path, *inputs: str, suffixes: tuple[str, ...] = (".skops",), option: str = "-o"
+    out: Path,
+    *inputs: str,
+    suffixes: tuple[str, ...] = (".skops",),
+    option: str = "-o",
+    force: bool = False,
 ) -> None:
-    """Refuse an output that cannot be written or is an input, before any work is done."""
+    """Refuse an output that cannot be written or is there already, before any work is done."""
     if not out.name.lower().endswith(suffixes):
         plain = [suffix for suffix in suffixes if not suffix.endswith(".gz")]
         either = " or ".join(filter(None, (", ".join(plain[:-1]), plain[-1])))
@@ -288,6 +458,26 @@ def check_output(
     for path in inputs:
         if Path(path).exists() and out.exists() and out.samefile(path):
             raise UsageError(f"{option} {out} would overwrite the input; choose another name")
+    if out.exists() and not force:
+        raise UsageError(f"{option} {out} is there already; --force overwrites it")
+    check_folder(out.parent, f"{option} {out}")
+
+
+def check_folder(folder: Path, what: str) -> None:
+    """Refuse a folder that cannot be written; of one that is to be made, its parent counts."""
+    while not folder.exists() and folder.parent != folder:
+        folder = folder.parent
+    try:
+        # a trial: permissions do not tell of full disks and file systems that are read-only
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            stream.write(b"trial")
+    except OSError as error:
+        raise UsageError(f"{what} cannot be written: {error.strerror}") from None
+
+
+force_option = click.option(
+    "--force", is_flag=True, help="Overwrite the output if it is there already."
+)
 
 
 def say(*lines: str, as_json: bool = False) -> None:

@@ -19,6 +19,7 @@ from plurilabel.cli._common import (
     echo,
     find,
     is_standard,
+    list_option,
     names_in,
     print_json,
     say,
@@ -37,7 +38,7 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 
 @click.command()
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
-@click.option(
+@list_option(
     "--learners",
     metavar="LEARNERS",
     help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
@@ -52,7 +53,7 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     help="The published split (else a stratified one), or a number of stratified folds.",
 )
 @option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
-@option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
+@list_option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
 @option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
 @option(
     "--out",
@@ -83,9 +84,9 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 def compare(
     ctx: click.Context,
     data: tuple[str, ...],
-    learners: str | None,
+    learners: list[str] | None,
     cv: str,
-    measures: str | None,
+    measures: list[str] | None,
     search_measure: str,
     report: bool,
     as_json: bool,
@@ -119,7 +120,7 @@ def compare(
     with _said_of("--learners"):
         chosen: Any = default_learners(tables)
         if learners is not None:
-            chosen = compare.make_learners(learners, measure=search_measure)
+            chosen = compare.make_learners(", ".join(learners), measure=search_measure)
     try:
         with Progress() as progress:
             results = compare.compare(
@@ -183,5 +184,10 @@ def _command(ctx: click.Context) -> str:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         idle = name in ("data", "retry", "fresh", "as_json", "report", "n_jobs")
         if given and not idle:
-            words += [parameter.opts[0], str(ctx.params[name])]
+            value = ctx.params[name]
+            if isinstance(value, bool):
+                words.append((parameter.opts if value else parameter.secondary_opts)[0])
+            else:
+                each = value if isinstance(value, list) else [value]
+                words += [word for one in each for word in (parameter.opts[0], str(one))]
     return shlex.join(words)

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from plurilabel import datasets
-from plurilabel.cli._common import check_output, data_options, echo, find, print_json
+from plurilabel.cli._common import (
+    check_output,
+    data_options,
+    echo,
+    find,
+    force_option,
+    print_json,
+)
 
 
 @click.command()
@@ -22,12 +29,15 @@ from plurilabel.cli._common import check_output, data_options, echo, find, print
     help="Labels and label sets to show.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def describe(data: str, top: int, plot: Path | None, as_json: bool, **reading: Any) -> None:
+def describe(
+    data: str, top: int, plot: Path | None, force: bool, as_json: bool, **reading: Any
+) -> None:
     """Show what is in a dataset.
 
     NAME is a standard dataset such as digits or yeast; FILE ends in .arff, .csv, .tsv, .parquet,
-    .jsonl, .svm or .txt (extreme classification), with or without .gz.
+    .json, .jsonl, .svm or .txt (extreme classification), with or without .gz.
 
     \b
     Examples:
@@ -35,7 +45,7 @@ def describe(data: str, top: int, plot: Path | None, as_json: bool, **reading: A
       plurilabel describe films.csv --labels tags --plot films.png
     """
     if plot:
-        check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot")
+        check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot", force=force)
     loaded = find(data, **reading)
     description = datasets.describe(loaded)
     if as_json:

@@ -18,9 +18,19 @@ from plurilabel.persistence import Model, ModelRows, load_model
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="NAME|FILE")
 @click.option("--per-label", is_flag=True, help="Also the counts and measures of each label.")
+@click.option(
+    "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
+)
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: bool) -> None:
+def evaluate(
+    model: str,
+    data: str,
+    per_label: bool,
+    embeddings: str | None,
+    sep: str | None,
+    as_json: bool,
+) -> None:
     """Measure a model on rows with known labels.
 
     FILE has the features and the labels that the model was learned from, found by their names; a
@@ -33,12 +43,13 @@ def evaluate(model: str, data: str, per_label: bool, sep: str | None, as_json: b
       plurilabel evaluate films.skops checked.csv --per-label --json
     """
     loaded = load_model(model)
-    rows = read_rows(loaded, data, with_labels=True, sep=sep)
+    rows = read_rows(loaded, data, with_labels=True, sep=sep, embeddings=embeddings)
     remarks = [*rows.remarks, *_seen(loaded, rows)]
     tested = slice(None) if rows.test is None else rows.test
     X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
     scores, labels = scores_of(loaded.estimator, X, Y.shape[1]), loaded.estimator.predict(X)
     found = metrics.evaluate(Y, scores, labels)
+    remarks += [found.note] if found.note else []
     table = metrics.per_label(Y, scores, labels, loaded.label_names) if per_label else None
     for remark in remarks:
         say(f"Note: {remark}", as_json=True)

@@ -7,9 +7,10 @@ from typing import Any
 import click
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import MinMaxScaler
 
 from plurilabel import metrics
+from plurilabel._text import counted
 from plurilabel.cli._common import UsageError, print_table, read_learner
 from plurilabel.cli._training import Training, training_command
 from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
@@ -26,28 +27,38 @@ from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 def fit(training: Training, learner: str | None) -> None:
     """Learn a model, report how good it is, and save it.
 
-    FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .jsonl), or
-    ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset such as yeast.
-    The model is measured on rows that are held out, and then learned again from all rows.
+    FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
+    .jsonl), or ends in .arff, .svm or .txt (extreme classification); NAME is a standard dataset
+    such as yeast. Numbers, dates and categories in a table are detected; columns of text are named
+    with --text. The model is measured on rows that are held out, and then learned again from all
+    rows.
 
     \b
     Examples:
       plurilabel fit films.csv --labels tags -o films.skops
-      plurilabel fit mails.csv --labels topics --text body -o mails.skops
+      plurilabel fit mails.csv --labels topics --text subject --text body \\
+          --features from,sent -o mails.skops
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
     """
     estimator = None if learner is None else read_learner(learner)
     training.read()
     notes: dict[str, Any] = {}
+    seconds = None
     if estimator is None:
         # numbers beside words are brought to their size
-        scaled = make_pipeline(imputer(), MaxAbsScaler())
-        found = suggest_learner(
-            training.X,
-            training.Y,
-            encoder=training.encoder(scaled if training.reading["text"] else imputer()),
-            random_state=training.seed,
-        )
+        scaled = make_pipeline(imputer(), MinMaxScaler())
+        n = counted(training.Y.shape[0], "row")
+        with training.steps.step(f"Looking for a learner that suits {n}"):
+            found = suggest_learner(
+                training.X,
+                training.Y,
+                encoder=training.encoder(scaled if training.texts else imputer()),
+                random_state=training.seed,
+                quick=training.quick,
+                time_limit=training.steps.left(0.5),
+                progress=training.steps.tick,
+            )
+        seconds = found.seconds_per_row
         estimator = found.estimator
         training.say(f"Learner: {found.name}, {found.reason}")
         if found.compared:
@@ -61,7 +72,7 @@ def fit(training: Training, learner: str | None) -> None:
     training.say(f"Cut of scores into label sets: {cut}")
     if training.has_missing():
         training.say("Missing values: filled with the median of their column")
-    search = training.fit()
+    search = training.fit(seconds)
     if search is not None:
         best = training.plain_names(search.best_params_)
         shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
@@ -118,7 +129,7 @@ def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> 
     training.prepare(search)
     search = training.fit()
     candidates = _candidates(training, search.cv_results_, measure)
-    rows = f"{cv} folds of {training.Y.shape[0]:,} rows"
+    rows = f"{training.folds} folds of {training.searched_rows:,} rows"
     training.say(f"Cross-validation, {rows}: {measure} of {len(candidates)} candidates")
     shown = [
         [

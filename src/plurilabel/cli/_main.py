@@ -21,7 +21,10 @@ COMMANDS = {
         "Search for the best parameters and save the model.",
     ),
     "compare": (f"{_HERE}._compare:compare", "Compare learners on datasets."),
-    "stream": (f"{_HERE}._stream:stream", "Test and train learners on rows as they arrive."),
+    "stream": (
+        f"{_HERE}._stream:stream",
+        "Test learners on each row of a stream, then let them learn it.",
+    ),
     "reproduce": (
         f"{_HERE}._reproduce:reproduce",
         "Run the published tables of the papers again.",

@@ -10,19 +10,28 @@ from typing import Any
 
 import click
 import numpy as np
-from scipy import sparse
 
 from plurilabel import io, metrics
-from plurilabel._blocks import dense, row_blocks
+from plurilabel._blocks import row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import UsageError, check_output, echo, names_in, read_rows, say
+from plurilabel.cli._common import (
+    UsageError,
+    check_output,
+    echo,
+    force_option,
+    list_option,
+    names_in,
+    read_rows,
+    say,
+)
 from plurilabel.persistence import Model, load_model
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
 PACKED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
 SEPARATORS = (";", "|", ",")
+DIGITS = 6  # of scores in CSV
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
 
 
@@ -39,7 +48,15 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
     help="The K labels with the highest scores, best first, instead of those above the cut; "
     "with --scores one more column has their scores.",
 )  # fmt: skip
-@click.option("--id", "keep", metavar="COLUMNS", help="Columns of the table to keep.")
+@list_option("--id", "keep", metavar="COLUMNS", help="Columns of the table to keep.")
+@click.option(
+    "--digits", type=click.IntRange(1, 17), metavar="N",
+    help="Significant digits of scores; by default 6 in CSV, else all.",
+)  # fmt: skip
+@click.option(
+    "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
+)
+@force_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
 @click.option(
@@ -53,7 +70,10 @@ def predict(
     out: Path | None,
     scores: bool,
     top: int | None,
-    keep: str | None,
+    keep: list[str] | None,
+    digits: int | None,
+    embeddings: str | None,
+    force: bool,
     sep: str | None,
     as_json: bool,
     formulas: bool,
@@ -62,7 +82,7 @@ def predict(
 
     FILE has the feature columns that the model was learned from, found by their names; labels and
     other columns may be there or not. A dash reads CSV from standard input. Rows come out in the
-    order in which they went in.
+    order in which they went in. A row of nothing but text without a known word gets no label.
 
     \b
     Examples:
@@ -74,15 +94,17 @@ def predict(
     if out is not None:
         if as_json:
             raise UsageError("--json is for the screen; for a file write -o NAME.jsonl")
-        check_output(out, model, data, suffixes=OUTPUTS + PACKED)
+        check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
         kind = str(io.file_format(out))
     loaded = load_model(model)
-    rows = read_rows(loaded, data, sep=sep)
+    rows = read_rows(loaded, data, sep=sep, embeddings=embeddings)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
     if scores and top is None and len(loaded.label_names) > MOST_COLUMNS:
         raise UsageError(f"--scores would add {len(loaded.label_names):,} columns; add --top K")
-    answers = Answers(loaded, scores=scores, top=top, lists=kind in ("parquet", "jsonl"))
+    lists = kind in ("parquet", "jsonl")
+    digits = digits or (None if lists else DIGITS)
+    answers = Answers(loaded, scores=scores, top=top, lists=lists, digits=digits)
     kept = _kept(rows.frame, rows.X.shape[0], names_in(keep) or [], data)
     kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
 
@@ -99,7 +121,7 @@ def predict(
         target as stream,
         io.frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
     ):
-        for block, frame in answers.blocks(rows.X):
+        for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
     if out is not None:
@@ -146,8 +168,16 @@ class Answers:
         By column: its type in Parquet, given pyarrow.
     """
 
-    def __init__(self, model: Model, *, scores: bool, top: int | None, lists: bool) -> None:
-        self.estimator, self.lists = model.estimator, lists
+    def __init__(
+        self,
+        model: Model,
+        *,
+        scores: bool,
+        top: int | None,
+        lists: bool,
+        digits: int | None = None,
+    ) -> None:
+        self.model, self.lists, self.digits = model, lists, digits
         self.names = np.array(model.label_names, dtype=object)
         self.top = None if top is None else min(top, len(self.names))
         self.column = model.labels if isinstance(model.labels, str) else "labels"
@@ -161,7 +191,7 @@ class Answers:
         elif scores:
             self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
         if scores or top is not None:
-            metrics.score_method(self.estimator)  # an error if there is none
+            metrics.score_method(model.estimator)  # an error if there is none
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""
@@ -173,38 +203,49 @@ class Answers:
             "CSV; use --json, or -o with a .jsonl or .parquet file"
         )
 
-    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """Rows and a data frame of answers, a block at a time."""
+    def blocks(self, X: Any, unknown: Any = None) -> Iterator[tuple[slice, Any]]:
+        """Rows and a data frame of answers, a block at a time; none for rows that are unknown."""
         import pandas as pd
 
+        unknown = np.zeros(X.shape[0], dtype=bool) if unknown is None else unknown
         for rows in row_blocks(X.shape[0], len(self.names), _SCORES_AT_ONCE):
-            yield rows, pd.DataFrame(self._columns(safe_indexing(X, rows)))
+            columns = self._columns(safe_indexing(X, rows))
+            for row in np.flatnonzero(unknown[rows]):
+                for name, cells in columns.items():
+                    is_score = name.startswith("score_") and name != self.column
+                    cells[row] = None if is_score else self._cell(self.names[:0])
+            yield rows, pd.DataFrame(columns)
 
     def _columns(self, X: Any) -> dict[str, list[Any]]:
         S: Any = None
         if self.scores or self.top is not None:
-            S = dense(metrics.label_scores(self.estimator, X, n_labels=len(self.names)))
+            S = self.model.scores(X)
         if self.top is not None:
             # of equal scores the label that comes first
             best = np.argsort(-S, axis=1, kind="stable")[:, : self.top]
             columns = {self.column: [self._cell(self.names[row]) for row in best]}
             if self.scores:
                 ordered = np.take_along_axis(S, best, axis=1)
-                columns["scores"] = [self._cell(row) for row in ordered]
+                columns["scores"] = [self._cell(self._rounded(row)) for row in ordered]
             return columns
-        Z = sparse.csr_array(self.estimator.predict(X))
-        Z.eliminate_zeros()
-        Z.sort_indices()
-        pairs = zip(Z.indptr[:-1], Z.indptr[1:])
-        columns = {self.column: [self._cell(self.names[Z.indices[i:j]]) for i, j in pairs]}
+        columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
-            columns |= {f"score_{name}": S[:, j].tolist() for j, name in enumerate(self.names)}
+            columns |= {
+                f"score_{name}": self._rounded(S[:, j]).tolist()
+                for j, name in enumerate(self.names)
+            }
         return columns
+
+    def _rounded(self, scores: Any) -> Any:
+        """Scores with no more digits than are wanted."""
+        if self.digits is None:
+            return scores
+        return np.array([float(f"{score:.{self.digits}g}") for score in scores.tolist()])
 
     def _cell(self, values: Any) -> Any:
         """Several tags or scores in one cell: a list, or text with separators."""
         if self.lists:
-            return values.tolist()
+            return list(values)
         return self.sep.join(
             value if isinstance(value, str) else repr(float(value)) for value in values
         )

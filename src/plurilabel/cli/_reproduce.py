@@ -8,7 +8,7 @@ import click
 
 from plurilabel import papers
 from plurilabel._text import counted
-from plurilabel.cli._common import echo, print_json
+from plurilabel.cli._common import check_folder, echo, print_json
 from plurilabel.cli._compare_show import Progress
 from plurilabel.papers import UnknownPart, load_paper, write_page
 
@@ -61,6 +61,8 @@ def reproduce(
         return
     if jobs == 0:
         raise click.UsageError("--jobs must not be 0", ctx=ctx)
+    if out is not None:
+        check_folder(out, f"--out {out}")
     try:
         with Progress() as progress:
             result = papers.reproduce(paper, table, n_jobs=jobs, progress=progress)

@@ -35,7 +35,7 @@ GENERATORS = {
     "centres": "MovingCentreStream",
     "dependence": "LabelDependenceStream",
 }
-LEARNERS = "NoChange, LabelShares"
+LEARNERS = "WindowMLkNN, MLSAMPkNN, NoChange, LabelShares"
 SHOWN = {
     "subset_accuracy": "subset",
     "hamming_loss": "Hamming",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import secrets
+import tempfile
+from copy import copy
 from functools import update_wrapper
 from inspect import signature
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ParameterGrid
 from sklearn.pipeline import make_pipeline
 
 from plurilabel import io, metrics
@@ -23,19 +27,25 @@ from plurilabel.cli._common import (
     can_write,
     check_output,
     data_options,
+    fail,
     find,
+    force_option,
     label_option,
+    names_in,
     print_json,
     print_table,
     say,
+    word_features,
 )
+from plurilabel.cli._steps import Search, Steps
 from plurilabel.compare import digest_of, imputer, learner_text
-from plurilabel.model_selection import stratified_split
+from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
 from plurilabel.persistence import Model, save_model
 from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
 FEWEST_FOR_CUT = 20  # rows to learn a cut from
+QUICK_ROWS = 1000  # on which candidates are compared to be quick
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
 MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
@@ -61,6 +71,19 @@ def training_command(function: Any) -> Any:
     update_wrapper(command, function)
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        click.option(
+            "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            help="Stop comparing when half of this time is used up, and skip the learned cut and "
+            "the final fit on all rows if there is no time left for them. A fit that has begun "
+            "is finished.",
+        ),
+        click.option(
+            "--quick", is_flag=True,
+            help=f"Save time: do not compare learners, compare candidates on {QUICK_ROWS:,} rows "
+            "in 3 folds, and learn the cut in 2 folds.",
+        ),
+        force_option,
         click.option(
             "--seed", type=click.IntRange(0), default=0, show_default=True,
             help="Seed of splits and learners.",
@@ -109,9 +132,14 @@ class Training:
         refit: bool,
         seed: int,
         as_json: bool,
+        force: bool,
+        quick: bool,
+        quiet: bool,
+        time_limit: float | None,
         **reading: Any,
     ) -> None:
-        check_output(out, data)
+        check_output(out, data, force=force)
+        self.quick, self.steps = quick, Steps(quiet=quiet, time_limit=time_limit)
         self.source, self.out, self.holdout, self.refit = data, out, holdout, refit
         self.threshold, self.seed, self.as_json, self.reading = threshold, seed, as_json, reading
 
@@ -123,7 +151,8 @@ class Training:
 
     def read(self) -> None:
         """Read the data, say what they are, and split them."""
-        self.data = data = find(self.source, encode=False, **self.reading)
+        with self.steps.step(f"Reading {self.source}"):
+            self.data = data = find(self.source, encode=False, **self.reading)
         if data.has_bags:
             raise ValueError(
                 f"{self.source} holds bags of instances, which are learned in Python only: "
@@ -135,6 +164,7 @@ class Training:
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
             f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} per row"
         )
+        self._say_notes()
         train, self.test = np.arange(n), None
         self.how = "nothing held out, as asked"
         if self.holdout is None and data.train is not None and data.test is not None:
@@ -154,21 +184,61 @@ class Training:
         if not self.is_table:
             what = "sparse feature" if sparse.issparse(X) else "feature"
             return counted(X.shape[1], what)
-        text = int(self.reading["text"] is not None)
-        numbers = X.select_dtypes("number").shape[1]
-        kinds = {"numbers": numbers, "categories": X.shape[1] - numbers - text, "text": text}
+        text = len(self.texts)
+        numbers, dates = X.select_dtypes("number").shape[1], len(self._dates())
+        others = X.shape[1] - numbers - dates - text
+        kinds = {"numbers": numbers, "dates": dates, "categories": others, "text": text}
         found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
         return f"{counted(X.shape[1], 'column')} ({listed(found)})"
 
+    def _say_notes(self) -> None:
+        """What a user should know about the rows before they are learned from."""
+        data, labels = self.data, label_option(self.reading["labels"])
+        X: Any = data.X
+        without = int((np.asarray(data.Y.sum(axis=1)).ravel() == 0).sum())
+        if without:
+            where = f"an empty cell in {labels!r}" if isinstance(labels, str) else "no label"
+            have = "has" if without == 1 else "have"
+            taken = "is" if without == 1 else "are"
+            then = f" and {taken} taken to have no label" if isinstance(labels, str) else ""
+            self.say(f"Note: {counted(without, 'row')} {have} {where}{then}")
+        if not self.is_table:
+            return
+        if self.texts and self.reading["features"] is None and not self.reading["embeddings"]:
+            self.say("Note: only the text is used; add other columns with --features")
+        if counters := [name for name in X.columns if _counts_rows(X[name])]:
+            named = listed([repr(name) for name in counters], 5)
+            say = "numbers the rows" if len(counters) == 1 else "number the rows"
+            names = ",".join(counters)
+            self.say(f"Note: {named} {say}, as identifiers do; leave out with --drop {names!r}")
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of text."""
+        return names_in(self.reading["text"]) or []
+
     def has_missing(self) -> bool:
-        """Whether there are missing numbers."""
+        """Whether there are missing numbers or dates."""
         X: Any = self.data.X
-        return has_missing(X.select_dtypes("number") if self.is_table else X)
+        if not self.is_table:
+            return has_missing(X)
+        dates = X[self._dates()]
+        return has_missing(X.select_dtypes("number")) or bool(dates.isna().any(axis=None))
+
+    def _dates(self) -> list[str]:
+        """The columns of dates."""
+        X: Any = self.data.X
+        return [name for name, dtype in X.dtypes.items() if dtype.kind == "M"]
 
     def encoder(self, numbers: Any) -> Any:
         """What turns a table into numbers, not fitted; None for other data."""
-        text = self.reading["text"]
-        return io.table_encoder(self.data.X, text=text, numbers=numbers) if self.is_table else None
+        if not self.is_table:
+            return None
+        options = [
+            self.reading[name] for name in ("ngrams", "stop_words", "min_count", "subwords")
+        ]
+        words = word_features(*options, text=self.reading["text"])
+        return io.table_encoder(self.data.X, text=self.texts, numbers=numbers, words=words)
 
     # the estimator ----------------------------------------------------------------------------
 
@@ -212,7 +282,8 @@ class Training:
             learner = make_pipeline(self.before, learner)
             prefix = f"{learner.steps[-1][0]}__"
         if self.strategy is not None:
-            learner = ThresholdClassifier(learner, self.strategy, cv=FOLDS, nonempty=self.nonempty)
+            folds = 2 if self.quick else FOLDS
+            learner = ThresholdClassifier(learner, self.strategy, cv=folds, nonempty=self.nonempty)
             prefix = f"estimator__{prefix}"
         return learner, prefix
 
@@ -226,22 +297,81 @@ class Training:
 
     # what comes out ---------------------------------------------------------------------------
 
-    def fit(self) -> Any:
+    def fit(self, seconds_per_row: float | None = None) -> Any:
         """Fit on the training rows, measure on the held-out ones, fit again on all.
 
-        Returns the search, if it was one.
+        ``seconds_per_row`` is what one fit of the learner takes, where that is known. Returns the
+        search, if it was one.
         """
-        fitted = _fitted(self.estimator, self.X, self.Y)
-        search = fitted if isinstance(fitted, GridSearchCV) else None
-        self.estimator = fitted if search is None else search.best_estimator_
+        n, n_all = self.Y.shape[0], self.data.Y.shape[0]
+        if seconds_per_row is not None:
+            self._fit_into_time(seconds_per_row)
+            seconds_per_row *= self._fits()
+        if isinstance(self.estimator, GridSearchCV):
+            search, started = self._searched(), monotonic()
+        else:
+            search, started = None, monotonic()
+            seconds = None if seconds_per_row is None else n * seconds_per_row
+            with self.steps.step(f"Learning from {counted(n, 'row')}", seconds=seconds):
+                self.estimator = _fitted(self.estimator, self.X, self.Y)
+        took = monotonic() - started if search is None else search.refit_time_
         self.measures: Any = {}
         if self.test is not None:
             X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
-            scores = scores_of(self.estimator, X, Y.shape[1])
-            self.measures = metrics.evaluate(Y, scores, self.estimator.predict(X))
+            with self.steps.step(f"Measuring on {counted(len(self.test), 'row')}"):
+                scores = scores_of(self.estimator, X, Y.shape[1])
+                self.measures = metrics.evaluate(Y, scores, self.estimator.predict(X))
             self.guessing = _guessed(self.Y, Y)
+            again, left = took * n_all / n, self.steps.left()
+            if self.refit and left is not None and again > left:
+                self.refit = False
+                self.say("Not learned again from all rows: that would take longer than is left")
             if self.refit:
-                self.estimator = _fitted(clone(self.estimator), self.data.X, _labels(self.data.Y))
+                words = f"Learning again from all {counted(n_all, 'row')}"
+                with self.steps.step(words, seconds=again):
+                    self.estimator = _fitted(
+                        clone(self.estimator), self.data.X, _labels(self.data.Y)
+                    )
+        return search
+
+    def _fits(self) -> float:
+        """Fits on all training rows that the estimator takes, with those of its cut."""
+        return 1.0 if self.strategy is None else 2.0 if self.quick else float(FOLDS)
+
+    def _fit_into_time(self, seconds_per_row: float) -> None:
+        """Give up the learned cut if there is no time for it."""
+        left, n = self.steps.left(), self.Y.shape[0] + self.data.Y.shape[0] * self.refit
+        if left is None or self.strategy is None or self.threshold is not None:
+            return
+        if n * seconds_per_row * self._fits() > left:
+            self.estimator, self.strategy, self.nonempty = self.estimator.estimator, None, False
+            self.say("Cut of scores: the learner's own after all, since time is short")
+
+    def _searched(self) -> Any:
+        """Run the search; it leaves the best estimator, fitted on the training rows."""
+        search = Search(**self.estimator.get_params(deep=False))
+        X, Y = self.X, self.Y
+        if self.quick:
+            search.set_params(cv=clone_folds(search.cv, 3))
+            if Y.shape[0] > QUICK_ROWS:
+                cv = IterativeStratifiedShuffleSplit(
+                    1, train_size=QUICK_ROWS, random_state=self.seed
+                )
+                rows = np.sort(next(cv.split(np.empty(Y.shape[0]), Y))[0])
+                X, Y = safe_indexing(X, rows), Y[rows]
+        self.searched_rows, self.folds = Y.shape[0], search.cv.get_n_splits()
+        n = len(ParameterGrid(search.param_grid))
+        search.tick, search.seconds = self.steps.tick, self.steps.left(0.5)
+        words = f"Comparing {counted(n, 'candidate')} in {self.folds} folds of {Y.shape[0]:,} rows"
+        with self.steps.step(words):
+            _fitted(search, X, Y)
+        tried = len(search.cv_results_["params"])
+        if tried < n:
+            self.say(f"Time was up after {tried} of {n} candidates")
+        self.estimator = search.best_estimator_
+        if Y.shape[0] < self.Y.shape[0]:
+            with self.steps.step(f"Learning the best from {counted(self.Y.shape[0], 'row')}"):
+                self.estimator = _fitted(clone(self.estimator), self.X, self.Y)
         return search
 
     def finish(self, notes: dict[str, Any]) -> None:
@@ -254,6 +384,8 @@ class Training:
                 if guess is not None and math.isfinite(self.measures.get(name, math.nan))
             ]
             print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+            if note := getattr(self.measures, "note", ""):
+                self.say(note)
             rest = f"learned from the other {self.Y.shape[0]:,} rows"
             again = "learned again from all rows" if self.refit else rest
             self.say(f"The saved model is {again}.")
@@ -279,12 +411,46 @@ class Training:
             sep=self.reading["sep"],
             sparse_features=sparse.issparse(data.X),
             notes={"data": about | {"digest": rows_digest(data.X, data.Y)}, **notes},
+            written=data.written,
         )
-        save_model(self.out, model)
-        self.say(f"Wrote {self.out} ({file_size(self.out.stat().st_size)})")
+        out, problem = self._save(model)
+        self.say(f"Wrote {out} ({file_size(out.stat().st_size)})")
         if self.as_json:
             guessing = self.guessing if self.measures else {}
-            print_json({"model": self.out, **notes, "guessing": guessing})
+            print_json({"model": out, **notes, "guessing": guessing})
+        if problem is not None:
+            fail(f"{self.out} could not be written ({problem}); the model is in {out} instead")
+
+    def _save(self, model: Model) -> tuple[Path, str | None]:
+        """Save the model, elsewhere if it must be: returns where, and what was wrong."""
+        try:
+            save_model(self.out, model)
+            return self.out, None
+        except OSError as error:
+            problem = error.strerror or str(error)
+        for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+            out = folder / f"{self.out.stem}-{secrets.token_hex(3)}.skops"
+            try:
+                save_model(out, model)
+                return out, problem
+            except OSError:
+                continue
+        fail(f"{self.out} could not be written ({problem}), nor could any other place")
+
+
+def clone_folds(folds: Any, most: int) -> Any:
+    """The folds of a search, but no more than so many."""
+    folds = copy(folds)
+    folds.n_splits = min(folds.n_splits, most)
+    return folds
+
+
+def _counts_rows(series: Any) -> bool:
+    """Whether a column numbers the rows."""
+    if series.dtype.kind not in "iuf" or len(series) < FEWEST_HELD_OUT:
+        return False
+    values = series.to_numpy()
+    return bool((np.diff(values) == 1).all())
 
 
 def _labels(Y: Any) -> Any:

@@ -10,12 +10,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import counted
+from plurilabel._html import html_table
+from plurilabel._text import counted, shortened
 from plurilabel.compare._cells import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
 
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
 """What a cell costs; taken like measures by :meth:`Results.means` and its kin."""
+
+
+_SHOWN = 8  # measures in a notebook
 
 
 class Results:
@@ -118,6 +122,30 @@ class Results:
         shown = ", ".join(counted(len(what), noun) for what, noun in counts)
         failed = len(self.failures())
         return f"Results: {shown}" + (f", {failed} of them failed" if failed else "")
+
+    def _repr_html_(self) -> str:
+        """Means, the best of each column in bold: measures of one dataset, or each of several."""
+        known = self.measures[:_SHOWN]
+        if len(self.datasets) == 1:
+            means = np.array([self.means(m)[0] for m in known]).T  # (learners, measures)
+            best = np.array([self.best(m)[0] for m in known]).T
+            tables = {self.datasets[0]: (list(known), means, best)}
+        else:
+            heads = [shortened(name, 24) for name in self.datasets]
+            tables = {m: (heads, self.means(m).T, self.best(m).T) for m in known[:3]}
+        parts = [
+            html_table(
+                ["learner", *heads],
+                [
+                    [name, *("–" if np.isnan(value) else f"{value:.4f}" for value in row)]
+                    for name, row in zip(self.learners, values)
+                ],
+                title=title,
+                bold=bold,
+            )
+            for title, (heads, values, bold) in tables.items()
+        ]
+        return "".join(parts) + html_table([], [[repr(self)]])
 
     def failures(self) -> list[Cell]:
         """The cells that are not "ok"."""

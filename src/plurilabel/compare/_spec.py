@@ -18,6 +18,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from plurilabel import bags, neighbors, thresholds
 from plurilabel._roster import learners as roster
+from plurilabel._text import similar
 from plurilabel.metrics import get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.transformation import TransformationClassifier
@@ -270,9 +271,10 @@ def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[
     parameters = signature.parameters
     for word in words:
         if word.arg not in parameters:
-            raise ValueError(
-                f"{name} has no parameter {word.arg!r}; it has {', '.join(parameters) or 'none'}"
-            )
+            close = similar(str(word.arg), list(parameters))
+            hint = "" if close is None else f"; did you mean {close}?"
+            there = ", ".join(parameters) or "none"
+            raise ValueError(f"{name} has no parameter {word.arg!r}; it has {there}{hint}")
     try:
         bound = signature.bind_partial(*args, **{str(word.arg): word.value for word in words})
     except TypeError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -45,16 +47,26 @@ class Suggestion:
         Why this one, as a sentence.
     compared : dict of str to float
         Average precision of each learner that was tried, by its name in words.
+    seconds_per_row : float or None
+        How long a fit took in the comparison, divided by its rows; None if nothing was compared.
     """
 
     estimator: Any
     name: str
     reason: str
     compared: dict[str, float] = field(default_factory=dict)
+    seconds_per_row: float | None = None
 
 
 def suggest_learner(
-    X: Any, Y: Matrix, *, encoder: Any = None, random_state: int = 0
+    X: Any,
+    Y: Matrix,
+    *,
+    encoder: Any = None,
+    random_state: int = 0,
+    quick: bool = False,
+    time_limit: float | None = None,
+    progress: Callable[[int, int, str, float], object] | None = None,
 ) -> Suggestion:
     """Choose a learner by size and kind of the data, and by a quick cross-validation.
 
@@ -80,6 +92,14 @@ def suggest_learner(
         needed for a data frame. It is the first step of each learner that is compared, and so
         fitted in each fold.
     random_state : int, default=0
+    quick : bool, default=False
+        Whether nothing is compared: logistic regression is taken where it suits, else ML-kNN.
+    time_limit : float, default=None
+        Seconds after which no further fit of the comparison is begun. Then the choice rests on
+        the folds that all learners have finished, or on the learners that have finished one.
+    progress : callable, default=None
+        Called before each fit with the number of fits that are done, the number of all, the name
+        of the learner, and the seconds since the beginning.
 
     Returns
     -------
@@ -101,15 +121,32 @@ def suggest_learner(
     if has_missing(encoded):
         first.append(imputer())
     candidates = _candidates(encoded, Y, first, random_state)
+    if quick and len(candidates) > 1:
+        name = next((name for name in candidates if "logistic" in name), next(iter(candidates)))
+        return Suggestion(candidates[name][0], name, "without a comparison, to be quick")
     if len(candidates) == 1:
         ((name, (estimator, reason)),) = candidates.items()
         return Suggestion(estimator, name, reason)
     rows = _sample(Y, random_state)
     folds = IterativeStratifiedKFold(FOLDS, shuffle=True, random_state=random_state)
     splits = [(rows[a], rows[b]) for a, b in folds.split(rows, Y[rows])]
+    found: dict[str, list[float]] = {name: [] for name in candidates}
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    total, started = len(splits) * len(candidates), monotonic()
+    # fold by fold, so that all learners have equally many where time runs out
+    for done, ((a, b), name) in enumerate(
+        (split, name) for split in splits for name in candidates
+    ):
+        now = monotonic()
+        if done and time_limit is not None and now - started > time_limit:
+            break
+        if progress is not None:
+            progress(done, total, name, now - started)
+        found[name].append(_quality(candidates[name][0], X, Y, a, b))
+        seconds[name].append((monotonic() - now) / len(a))
+    finished = max(1, min(map(len, found.values())))
     compared = {
-        name: float(np.mean([_quality(estimator, X, Y, a, b) for a, b in splits]))
-        for name, (estimator, _) in candidates.items()
+        name: float(np.mean(figures[:finished])) for name, figures in found.items() if figures
     }
     # NaN where no row has a label to rank: then none is better than the first
     values = {name: np.nan_to_num(value, nan=-1.0) for name, value in compared.items()}
@@ -118,10 +155,14 @@ def suggest_learner(
     best = (
         "the best" if values[chosen] == highest else f"the quickest within {AS_GOOD} of the best"
     )
-    reason = (
-        f"{best} of {len(compared)} by average precision, in {FOLDS} folds of {len(rows):,} rows"
+    of = f"{len(compared)}"
+    if len(compared) < len(candidates):
+        of += f" (of {len(candidates)}, since time was up)"
+    folds_used = f"{FOLDS} folds" if finished == FOLDS else f"{finished} of {FOLDS} folds"
+    reason = f"{best} of {of} by average precision, in {folds_used} of {len(rows):,} rows"
+    return Suggestion(
+        candidates[chosen][0], chosen, reason, compared, float(np.mean(seconds[chosen]))
     )
-    return Suggestion(candidates[chosen][0], chosen, reason, compared)
 
 
 def imputer() -> SimpleImputer:

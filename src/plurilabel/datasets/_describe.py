@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._dataset import Dataset
+from plurilabel._html import html_table
 from plurilabel._partial import known_part
-from plurilabel._text import shortened
+from plurilabel._text import aligned, display_width, shortened
 from plurilabel.base import check_labels, column_names, names_or_default
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -109,8 +110,8 @@ class Description:
     def __str__(self) -> str:
         return self.summary()
 
-    def summary(self, top: int = 10) -> str:
-        """The figures as a table for a terminal, with the ``top`` labels, sets and pairs."""
+    def _figures(self) -> list[tuple[str, str, str]]:
+        """What, how much, and a note on it."""
         n = self.instances
         figures = (
             ("instances", n, ""),
@@ -129,42 +130,46 @@ class Description:
             ("concurrence (SCUMBLE)", self.scumble,
              "0 = frequent and rare labels never co-occur"),
         )  # fmt: skip
-        shown = [
-            (what, _figure(value), note) for what, value, note in figures if value is not None
-        ]
+        return [(what, _figure(value), note) for what, value, note in figures if value is not None]
+
+    def summary(self, top: int = 10) -> str:
+        """The figures as a table for a terminal, with the ``top`` labels, sets and pairs."""
+        shown = self._figures()
         width = max(9, *(len(value) for _, value, _ in shown))
-        lines = [self.name, "=" * len(self.name)] if self.name else []
+        lines = [self.name, "=" * display_width(self.name)] if self.name else []
         lines += [f"{what:<22}{value:>{width}}  {note}".rstrip() for what, value, note in shown]
 
-        frequent = np.argsort(-self.counts, kind="stable")[:top]
-        names = [self.label_names[l] for l in frequent if self.counts[l]]
-        lines += self._block("labels", names, self.counts[frequent], IRLbl=self.irlbl[frequent])
-        for what, rows in (("sets", self.common_sets(top)), ("pairs", self.common_pairs(top))):
-            names = [" + ".join(row["labels"]) or "(no label)" for row in rows]
-            more = {"lift": [row["lift"] for row in rows]} if what == "pairs" else {}
-            lines += self._block(what, names, [row["count"] for row in rows], **more)
+        for table in self._blocks(top):
+            # three blocks under each other: columns line up unless something is long
+            lines += ["", *aligned(table, least=(20, 5, 5, 5))]
         if never := self.never_present():
             rest = f" and {len(never) - top} more" if len(never) > top else ""
             lines += ["", f"never present ({len(never)}): {', '.join(never[:top])}{rest}"]
         return "\n".join(lines)
 
-    def _block(self, what: str, names: list[str], counts: Any, **more: Any) -> list[str]:
-        """A small table after an empty line: first column to the left, the others to the right."""
-        if not names:
-            return []
-        head = [f"most frequent {what}", "count", "share", *more]
-        table = [head]
+    def _repr_html_(self) -> str:
+        parts = [html_table([], self._figures(), title=self.name, text=True)]
+        parts += [html_table(head, rows) for head, *rows in self._blocks(10)]
+        return "".join(parts)
+
+    def _blocks(self, top: int) -> Iterator[list[list[str]]]:
+        """Tables of the most frequent labels, sets and pairs, with their heads."""
+        frequent = np.argsort(-self.counts, kind="stable")[:top]
+        names = [self.label_names[l] for l in frequent if self.counts[l]]
+        if names:
+            yield self._block("labels", names, self.counts[frequent], IRLbl=self.irlbl[frequent])
+        for what, rows in (("sets", self.common_sets(top)), ("pairs", self.common_pairs(top))):
+            names = [" + ".join(row["labels"]) or "(no label)" for row in rows]
+            more = {"lift": [row["lift"] for row in rows]} if what == "pairs" else {}
+            if names:
+                yield self._block(what, names, [row["count"] for row in rows], **more)
+
+    def _block(self, what: str, names: list[str], counts: Any, **more: Any) -> list[list[str]]:
+        table = [[f"most frequent {what}", "count", "share", *more]]
         for name, count, *values in zip(names, counts, *more.values()):
             figures = [f"{count}", f"{count / self.instances:.1%}", *(f"{v:.2f}" for v in values)]
             table.append([shortened(name), *figures])
-        # three blocks under each other: columns line up unless something is long
-        widths = [
-            max(least, *map(len, column)) for column, least in zip(zip(*table), (20, 5, 5, 5))
-        ]
-        return ["", *(
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in table
-        )]  # fmt: skip
+        return table
 
     @property
     def labels(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plurilabel._dataset import Dataset
-from plurilabel._text import counted, shortened
+from plurilabel._text import counted, display_width, shortened
 from plurilabel.datasets._describe import Description, describe
 from plurilabel.io import write_atomic
 
@@ -53,8 +53,9 @@ def plot_description(
     ['five or more', 'even', 'multiple of three']
     """
     try:
-        from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        from plurilabel._figure import NotebookFigure
     except ImportError:
         raise ImportError(
             "plot_description needs matplotlib: pip install plurilabel[cli]"
@@ -66,11 +67,10 @@ def plot_description(
     shown = shown[description.counts[shown] > 0] if description.counts.any() else shown
     # matplotlib reads $...$ as mathematics
     names = [shortened(description.label_names[l], 28).replace("$", r"\$") for l in shown]
-    k, longest = len(names), 0.075 * max(map(len, names))  # inches, at 8 points
+    k, longest = len(names), 0.075 * max(map(display_width, names))  # inches, at 8 points
     side = k * min(max(2.4 / k, 0.24), 0.4)
-    # a Figure of its own, not pyplot: no window, no global state
     size = max(longest + side + 4.5, 7), longest + side + 0.8
-    figure = Figure(size, layout=ConstrainedLayoutEngine(h_pad=0.12))
+    figure = NotebookFigure(size, layout=ConstrainedLayoutEngine(h_pad=0.12))
     bars, cells = figure.subplots(1, 2, width_ratios=(3.4, side))
     title = f"{description.name}: " if description.name else ""
     title += f"{counted(description.instances, 'instance')}, "

@@ -69,7 +69,7 @@ def dataset_names() -> list[str]:
     return ["digits", *catalog()]
 
 
-def load(name: str) -> Dataset:
+def load(name: str, *, as_frame: bool = False) -> Dataset:
     """Load a standard dataset.
 
     It is searched in the folder given by the environment variable ``PLURILABEL_DATA``, then in the
@@ -86,6 +86,9 @@ def load(name: str) -> Dataset:
         are the same images as bags of 9 instances by 15 features, ``image-600`` a published
         sample. The Y of ``wq`` has grades (0, 1, 3 or 5), that of ``sjaffe`` degrees that sum to
         one: they are for :mod:`plurilabel.graded`.
+    as_frame : bool, default=False
+        Whether X and Y are data frames of pandas, whose columns have the names of features and
+        labels; see :meth:`Dataset.as_frame`.
 
     Returns
     -------
@@ -100,9 +103,17 @@ def load(name: str) -> Dataset:
     Dataset 'digits': 1797 instances, 64 features, 7 labels
     >>> data.label_names[:3]
     ('even', 'prime', 'square')
+    >>> datasets.load("digits", as_frame=True).Y.iloc[:2, :3]
+       even  prime  square
+    0     1      0       1
+    1     0      0       1
     """
-    if name == "digits":
-        return _digits()
+    data = _digits() if name == "digits" else _find_or_download(name)
+    return data.as_frame() if as_frame else data
+
+
+def _find_or_download(name: str) -> Dataset:
+    """A dataset of the catalogue: from the folder, the cache, or OpenML."""
     if name not in catalog():
         raise ValueError(f"unknown dataset {name!r}; there are {', '.join(dataset_names())}")
     entry = catalog()[name]

@@ -9,16 +9,25 @@ from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
-from plurilabel.io._table._encoder import column_kinds, table_encoder, unseen_categories
+from plurilabel.io._table._date_encoder import DateEncoder
+from plurilabel.io._table._encoder import (
+    column_kinds,
+    table_encoder,
+    unseen_categories,
+    without_known_words,
+)
 from plurilabel.io._table._read import FurtherRows, read_further, read_table
+from plurilabel.io._table._tags import label_matrix
 from plurilabel.io._table._write import frame_writer, write_table
 
 __all__ = [
+    "DateEncoder",
     "FileFormatError",
     "FurtherRows",
     "column_kinds",
     "file_format",
     "frame_writer",
+    "label_matrix",
     "opened",
     "read",
     "read_arff",
@@ -30,6 +39,7 @@ __all__ = [
     "read_xmc",
     "table_encoder",
     "unseen_categories",
+    "without_known_words",
     "write_arff",
     "write_atomic",
     "write_label_xml",

@@ -158,6 +158,7 @@ SUFFIXES = {
     ".tab": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".svm": "libsvm",
@@ -172,7 +173,7 @@ def file_format(path: AnyPath) -> str | None:
 
     Returns
     -------
-    {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xmc"} or None
+    {"arff", "csv", "tsv", "parquet", "json", "jsonl", "libsvm", "xmc"} or None
 
     Examples
     --------

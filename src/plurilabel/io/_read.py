@@ -22,8 +22,8 @@ def read(
     Parameters
     ----------
     path : str or path
-        ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.svm``, ``.libsvm``, ``.txt`` or
-        ``.xmc`` (extreme classification); each also with ``.gz``.
+        ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.json``, ``.svm``, ``.libsvm``,
+        ``.txt`` or ``.xmc`` (extreme classification); each also with ``.gz``.
     labels : optional
         Which columns are labels, as :func:`read_arff` and :func:`read_table` take it. The other
         formats have their own place for labels.

@@ -4,6 +4,7 @@ from plurilabel._public import publish
 from plurilabel._roster import Learner
 from plurilabel.lazy._base import LazyClassifier
 from plurilabel.lazy._brknn import BRkNN
+from plurilabel.lazy._counts import posterior, ratio
 from plurilabel.lazy._dmlknn import DMLkNN
 from plurilabel.lazy._dwmlknn import DWMLkNN
 from plurilabel.lazy._explain import Explanation, Vote
@@ -25,6 +26,8 @@ __all__ = [
     "MLkNNCV",
     "MrkNN",
     "Vote",
+    "posterior",
+    "ratio",
 ]
 
 ROSTER = {

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks, rows_without, stack_rows
 from plurilabel._compat import HasMethods, Interval
+from plurilabel._explanation import Given
 from plurilabel._fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._limits import check_size
 from plurilabel._partial import PartialLabels
@@ -320,17 +321,10 @@ class LazyClassifier(ProbabilisticClassifier):
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(scores, best, axis=1)
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """List the neighbours with and without each label, instance by instance.
-
-        Returns
-        -------
-        list of Explanation
-            One for each row of X; ``print`` shows it.
-        """
-        check_is_fitted(self)
+    def _explain(self, X: Any, given: Given) -> list[Explanation]:
+        """The neighbours with and without each label."""
+        del given  # neighbours are found by all features together
         self._check_known("explain")
-        X = self._validate_X(X, reset=False)
         distances, neighbors = self._neighbors(X)
         scores = self._from_neighbors(X, distances, neighbors)
         return [

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from plurilabel._explanation import Explained
+from plurilabel._html import html_table
+from plurilabel._text import display_width, filled
+
+VOTES = "the votes of the neighbours for a label less those against it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +32,12 @@ class Vote:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Explained):
     """The neighbours of one instance and the scores that result from their labels.
+
+    It has the attributes that all explanations share, too: each neighbour's part is its vote,
+    1/k for a label that it has, -1/k for one that it lacks. What a learner makes of the votes is
+    the score.
 
     Attributes
     ----------
@@ -44,9 +55,34 @@ class Explanation:
     posterior: NDArray[np.float64]
     label_names: tuple[str, ...]
 
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The same as ``posterior``."""
+        return self.posterior
+
+    @property
+    def base(self) -> NDArray[np.float64]:
+        """Zeros: votes begin with nothing."""
+        return np.zeros(len(self.label_names))
+
+    @property
+    def parts(self) -> NDArray[np.float64]:
+        """The votes of the neighbours, shape (k, q)."""
+        return np.where(self.labels, 1.0, -1.0) / max(1, len(self.neighbors))
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The neighbours, by their rows."""
+        return tuple(f"training row {i}" for i in self.neighbors)
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """Votes for each label."""
+        return (VOTES,) * len(self.label_names)
+
     def __getitem__(self, label: str | int) -> Vote:
         """The votes on one label, given by its name or number."""
-        j = self.label_names.index(label) if isinstance(label, str) else label
+        j = self._number(label)
         has, p = self.labels[:, j], float(self.posterior[j])
         return Vote(
             label=self.label_names[j],
@@ -59,14 +95,23 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        width = max(len(name) for name in self.label_names)
+        width = max(5, *map(display_width, self.label_names))
         lines = [f"{'label':{width}}  score      odds  neighbours for (distance)"]
+        lines += [
+            f"{filled(label, width)}  {score}  {odds:>8}  {voters}"
+            for label, score, odds, voters in self._rows()
+        ]
+        return "\n".join(lines)
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score, odds and neighbours as text, the highest score first."""
         for j in np.argsort(-self.posterior, kind="stable"):
             vote = self[int(j)]
             voters = ", ".join(
                 f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
             )
-            lines.append(
-                f"{vote.label:{width}}  {vote.posterior:5.3f}  {vote.odds:8.3g}  {voters or '-'}"
-            )
-        return "\n".join(lines)
+            yield [vote.label, f"{vote.posterior:5.3f}", f"{vote.odds:.3g}", voters or "-"]
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "odds", "neighbours for (distance)"]
+        return html_table(head, list(self._rows()), text=True)

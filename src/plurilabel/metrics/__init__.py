@@ -33,6 +33,11 @@ from plurilabel.metrics._by_label import (
 )
 from plurilabel.metrics._counts import COUNT_MEASURES, CountMeasure
 from plurilabel.metrics._evaluate import Evaluation, PerLabel, evaluate, per_label
+from plurilabel.metrics._hierarchical import (
+    hierarchical_f_beta,
+    hierarchical_precision,
+    hierarchical_recall,
+)
 from plurilabel.metrics._measures import MEASURES, Measure, get_measure, measure_names
 from plurilabel.metrics._ranking import (
     average_precision,
@@ -69,6 +74,9 @@ __all__ = [
     "get_measure",
     "get_scorer",
     "hamming_loss",
+    "hierarchical_f_beta",
+    "hierarchical_precision",
+    "hierarchical_recall",
     "is_error",
     "label_scores",
     "macro_accuracy",

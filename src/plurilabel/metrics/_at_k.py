@@ -29,7 +29,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the first k labels that are relevant; larger is better.
 
     The divisor is k even where fewer labels are relevant, or stored. An instance without relevant
-    labels counts as 0.
+    labels is left out.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     Returns
     -------
     float
+        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -250,19 +251,16 @@ class Top:
     hit : (n, K) bool, whether the label at each place is relevant
     gain, best : (n, K) worth of what is at each place, and of the best possible list; only with
         propensities
-    some_known : 1 for instances of which some label is known; None if all labels are
     """
 
     size: NDArray[np.int64]
     hit: NDArray[np.bool_]
     gain: Any = None
     best: Any = None
-    some_known: Any = None
 
     def precision(self, k: int) -> Terms:
         """Hits / k."""
-        some = np.ones(len(self.size)) if self.some_known is None else self.some_known
-        return self.hit[:, :k].sum(axis=1) / k, some
+        return self.hit[:, :k].sum(axis=1) / k, (self.size > 0).astype(np.float64)
 
     def recall(self, k: int) -> Terms:
         """Hits / relevant labels."""
@@ -289,11 +287,10 @@ class Top:
 
 def make_top(Y: LabelMatrix, grades: NDArray[np.integer[Any]], worth: Worth) -> Top:
     """Terms at k from the grades (n, K) of a ranking."""
-    Y, known, _ = split_known(Y)
-    judged = None if known is None else (known > 0).astype(np.float64)
+    Y = split_known(Y)[0]
     size = Y.sum(axis=1, dtype=np.int64)
     if worth.grade_of is None or worth.of_grade is None:
-        return Top(size, grades > 0, some_known=judged)
+        return Top(size, grades > 0)
     # The most valuable true labels of each instance, descending: the best list.
     n, n_top = grades.shape
     best = np.zeros((n, n_top))
@@ -301,7 +298,7 @@ def make_top(Y: LabelMatrix, grades: NDArray[np.integer[Any]], worth: Worth) -> 
     grade = worth.grade_of[Y.indices]
     for rows, values, some in padded_rows(Y.indptr, grade.astype(np.float64), grade, n_top):
         best[rows] = worth.of_grade[sort_against(values, some)[0][:, :n_top]]
-    return Top(size, grades > 0, worth.of_grade[grades], best, judged)
+    return Top(size, grades > 0, worth.of_grade[grades], best)
 
 
 def _top(

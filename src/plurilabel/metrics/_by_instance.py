@@ -2,9 +2,10 @@
 
 Y is the true set of an instance and Z the predicted one. Two rules apply throughout:
 
+- An instance without true labels is left out of accuracy, precision, recall and F, as it is of
+  all measures on rankings. It counts in Hamming loss and subset accuracy, which compare all
+  labels.
 - An instance with true labels but no predicted ones has precision 0, as in the papers.
-- If both sets are empty, accuracy, precision and F are 0/0: the instance is left out of the mean.
-  For recall, so is every instance without true labels.
 
 If no instance is left, the result is NaN.
 """
@@ -65,7 +66,7 @@ def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean Jaccard similarity of the true and the predicted set; 1 is best.
 
-    ``mean |Y and Z| / |Y or Z|``. An instance with both sets empty is left out; apart from
+    ``mean |Y and Z| / |Y or Z|``. An instance without true labels is left out; apart from
     that, equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it as 0.
 
     Parameters
@@ -75,7 +76,7 @@ def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     Returns
     -------
     float
-        NaN if both sets of every instance are empty.
+        NaN if no instance has a label.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean share of the predicted labels that are true; 1 is best.
 
     ``mean |Y and Z| / |Z|``. An instance with true labels and none predicted counts as 0, as in
-    the published tables. One with both sets empty is left out; apart from that, equal to
+    the published tables. One without true labels is left out; apart from that, equal to
     scikit-learn's ``precision_score(average="samples", zero_division=0)``.
 
     Parameters
@@ -100,7 +101,7 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     Returns
     -------
     float
-        NaN if both sets of every instance are empty.
+        NaN if no instance has a label.
 
     Examples
     --------
@@ -143,8 +144,8 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     ``mean (1 + beta^2) |Y and Z| / (beta^2 |Y| + |Z|)``: the F of each instance, then the mean,
     as is usual today and as in scikit-learn's ``fbeta_score(average="samples")``. The review of
     Zhang and Zhou (2014) takes the F of the mean :func:`precision` and the mean :func:`recall`
-    instead, which in general is a different number. An instance with both sets empty is left out
-    (scikit-learn: ``zero_division=np.nan``).
+    instead, which in general is a different number. An instance without true labels is left
+    out; scikit-learn counts it as 0 if labels are predicted.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     Returns
     -------
     float
-        NaN if both sets of every instance are empty.
+        NaN if no instance has a label.
 
     Examples
     --------
@@ -176,7 +177,7 @@ def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     Returns
     -------
     float
-        NaN if both sets of every instance are empty.
+        NaN if no instance has a label.
 
     Examples
     --------

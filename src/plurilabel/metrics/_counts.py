@@ -107,20 +107,20 @@ class SetCounts:
 
     def accuracy(self) -> Terms:
         """|Y and Z| / |Y or Z|."""
-        return ratio(self.both, self.true + self.pred - self.both), self._not_both_empty()
+        return ratio(self.both, self.true + self.pred - self.both), self._labelled()
 
     def precision(self) -> Terms:
         """|Y and Z| / |Z|."""
-        return ratio(self.both, self.pred), self._not_both_empty()
+        return ratio(self.both, self.pred), self._labelled()
 
     def recall(self) -> Terms:
         """|Y and Z| / |Y|."""
-        return ratio(self.both, self.true), (self.true > 0).astype(np.float64)
+        return ratio(self.both, self.true), self._labelled()
 
     def f_beta(self, beta: float = 1.0) -> Terms:
         """Harmonic mean of the two above, weighted."""
         b2 = check_beta(beta) ** 2
-        return ratio((1 + b2) * self.both, b2 * self.true + self.pred), self._not_both_empty()
+        return ratio((1 + b2) * self.both, b2 * self.true + self.pred), self._labelled()
 
     def _n(self) -> Any:
         """How many instances each label is known of."""
@@ -131,8 +131,8 @@ class SetCounts:
             return np.ones(len(self.true))
         return (self.known > 0).astype(np.float64)
 
-    def _not_both_empty(self) -> NDArray[np.float64]:
-        return (self.true + self.pred > 0).astype(np.float64)
+    def _labelled(self) -> NDArray[np.float64]:
+        return (self.true > 0).astype(np.float64)
 
 
 def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ...]:

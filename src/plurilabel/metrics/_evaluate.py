@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from plurilabel._html import html_table
 from plurilabel._partial import PartialLabels
+from plurilabel._text import aligned, counted
 from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -40,10 +42,14 @@ class Evaluation(dict[str, float]):
         Bootstrap intervals by name; empty unless requested.
     confidence : float or None
         Share of the bootstrap samples inside each interval.
+    note : str
+        How many instances have no labels, and what becomes of them, and how many labels are not
+        known; empty if there are none.
     n_unknown : int
         How many true labels are not known, and left out of every measure.
     """
 
+    note = ""  # also of those pickled before there was one
     n_unknown = 0
 
     def __init__(
@@ -51,10 +57,12 @@ class Evaluation(dict[str, float]):
         values: Mapping[str, float] = {},
         intervals: Mapping[str, tuple[float, float]] | None = None,
         confidence: float | None = None,
+        note: str = "",
     ) -> None:
         super().__init__(values)
         self.intervals = dict(intervals or {})
         self.confidence = confidence
+        self.note = note
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
@@ -64,7 +72,8 @@ class Evaluation(dict[str, float]):
                 columns[end] = [self.intervals[name][i] for name in self]
         return _data_frame(columns, list(self), "measure")
 
-    def __repr__(self) -> str:
+    def _table(self) -> list[list[str]]:
+        """Heads and rows, as text."""
         header = ["measure", "value"]
         rows = [[name, f"{value:.4f}"] for name, value in self.items()]
         if self.intervals:
@@ -72,10 +81,15 @@ class Evaluation(dict[str, float]):
             for row in rows:
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
-        table = _aligned(header, rows)
-        if self.n_unknown:
-            table += f"\n({self.n_unknown:,} labels are not known and left out)"
-        return table
+        return [header, *rows]
+
+    def __repr__(self) -> str:
+        table = _lines(self._table())
+        return f"{table}\n{self.note}" if self.note else table
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return html_table(head, rows, note=self.note)
 
 
 def evaluate(
@@ -94,7 +108,9 @@ def evaluate(
     Predicted ``labels`` give the measures of label sets, ``scores`` those of rankings; pass both
     to get all. The matrices are processed in blocks of rows: besides the inputs, memory holds one
     block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
-    is described in its own docstring.
+    is described in its own docstring. Instances without labels count in Hamming loss, subset
+    accuracy and the macro and micro measures only; a line below the printed table says how many
+    there are.
 
     True labels that are not known (NaN, None, NA, or
     :class:`~plurilabel.missing.PartialLabels`) are left out of every measure, and counted in
@@ -191,12 +207,30 @@ def evaluate(
         result[name] = mean_of_defined(*value)
         if bootstrap is not None:
             terms[name] = value
+    note = _unlabelled(Y)
+    if n_unknown:
+        left_out = f"{counted(n_unknown, 'label')} not known and left out"
+        note = f"{note}\n{left_out}" if note else left_out
     if bootstrap is None:
-        evaluation = Evaluation(result)
+        evaluation = Evaluation(result, note=note)
         evaluation.n_unknown = n_unknown
         return evaluation
     ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
-    return Evaluation(result, {name: ends[name] for name in result}, confidence)
+    return Evaluation(result, {name: ends[name] for name in result}, confidence, note)
+
+
+def _unlabelled(Y: LabelMatrix) -> str:
+    """What becomes of the instances without labels, in words; empty if there are none."""
+    n, (labels, known, _) = Y.shape[0], split_known(Y)
+    empty = labels.sum(axis=1, dtype=np.int64) == 0
+    without = int((empty if known is None else empty & (known > 0)).sum())
+    if not without:
+        return ""
+    has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
+    return (
+        f"{without:,} of {counted(n, 'instance')} {has} no labels: {counts} in hamming_loss, "
+        "subset_accuracy, macro_* and micro_* only"
+    )
 
 
 def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | float]]:
@@ -258,14 +292,24 @@ class PerLabel(dict[str, NDArray[Any]]):
         """A pandas data frame with one row per label."""
         return _data_frame(self, self.label_names, "label")
 
-    def __repr__(self) -> str:
+    def _table(self) -> list[list[str]]:
+        """Heads and the first rows, as text."""
         rows = []
         for j, name in enumerate(self.label_names[:_SHOWN]):
             cells = [column[j] for column in self.values()]
             rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
-        text = _aligned(["label", *self], rows)
+        return [["label", *self], *rows]
+
+    def _more(self) -> str:
         more = len(self.label_names) - _SHOWN
-        return text if more <= 0 else f"{text}\n... and {more} more labels"
+        return f"... and {more} more labels" if more > 0 else ""
+
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, [_lines(self._table()), self._more()]))
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return html_table(head, rows, note=self._more())
 
 
 def per_label(
@@ -324,14 +368,8 @@ def per_label(
     return PerLabel(columns, names_or_default(names, Y.shape[1]))
 
 
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Text in columns, the first aligned to the left and the others to the right."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    lines = []
-    for first, *others in [header, *rows]:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:])]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(lines)
+def _lines(table: Sequence[Sequence[str]]) -> str:
+    return "\n".join(line.rstrip() for line in aligned(table))
 
 
 def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:

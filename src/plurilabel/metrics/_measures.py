@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from plurilabel._text import similar
 from plurilabel.metrics import _at_k as at_k
 from plurilabel.metrics import _auc as auc
 from plurilabel.metrics import _by_instance as by_instance
@@ -143,7 +144,8 @@ def get_measure(name: str) -> Measure:
     base, at, k = name.partition("@")
     known = MEASURES.get(f"{base}@k")
     if not at or known is None or not k.isdecimal() or int(k) < 1:
-        raise ValueError(
-            f"name must be one of {', '.join(MEASURES)} (a number in place of k), got {name!r}"
-        )
+        close = similar(name, list(MEASURES))
+        hint = "" if close is None else f"; did you mean {close}?"
+        there = f"{', '.join(MEASURES)} (a number in place of k)"
+        raise ValueError(f"name must be one of {there}, got {name!r}{hint}")
     return replace(known, name=name, function=partial(known.function, k=int(k)))

@@ -8,8 +8,9 @@ Sparse scores are never made dense. An entry that they do not store ranks below 
 tied with all others that are not stored. If the stored scores are positive, this is the same as
 reading what is not stored as 0.
 
-An instance for which a measure is not defined is left out of its mean; each docstring says which.
-If none is left, the result is NaN.
+An instance without relevant labels has no ranking that would be right: it is left out of the mean
+of every measure here, as in the programs of the papers' authors. So are, where pairs are counted,
+instances with all labels. If none is left, the result is NaN.
 """
 
 from __future__ import annotations
@@ -38,9 +39,8 @@ from plurilabel.metrics._inputs import (
 def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose top label is not relevant; 0 is best.
 
-    If several labels share the highest score, it is an error unless all of them are relevant.
-    By definition, an instance without relevant labels is always an error. Equal to
-    ``1 - precision_at_k`` with k=1.
+    If several labels share the highest score, it is an error unless all of them are relevant. An
+    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1.
 
     Parameters
     ----------
@@ -51,6 +51,7 @@ def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Returns
     -------
     float
+        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -221,7 +222,7 @@ class Ranking:
 
     def one_error(self) -> Terms:
         """1 if the top label is not relevant."""
-        some = self.some_known()
+        some = (self.size > 0).astype(np.float64)
         return (self.top[:, 0] == 0) * some, some
 
     def coverage(self) -> Terms:
@@ -247,10 +248,6 @@ class Ranking:
     def average_precision(self) -> Terms:
         """Mean precision at the ranks of the relevant labels."""
         return self.precisions / np.maximum(self.size, 1), (self.size > 0).astype(np.float64)
-
-    def some_known(self) -> NDArray[np.float64]:
-        """1 for instances of which some label is known."""
-        return np.broadcast_to(np.asarray(self.q) > 0, self.size.shape).astype(np.float64)
 
 
 def rank(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,11 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given
 from plurilabel._fitted import Declared, labels, numbers, parameter
 from plurilabel.base import (
     LabelMatrix,
     ScoringClassifier,
-    default_feature_names,
+    WeightedFit,
     validate_features,
 )
 from plurilabel.mixtures._pooled import Expected, Floats, Memberships, PooledCounts, distinct_sets
@@ -44,7 +45,7 @@ MOST = 1e290
 """The largest count; the log likelihood of larger ones would be infinite."""
 
 
-class WordMixture(ScoringClassifier):
+class WordMixture(WeightedFit, ScoringClassifier):
     """Base class of the mixtures: documents whose words come from their labels.
 
     Each label l has a distribution theta_l over the words, and so has "no label". The words of
@@ -130,20 +131,21 @@ class WordMixture(ScoringClassifier):
             raise ValueError(f"X must hold counts of at most {MOST:g}, got {most:g}")
         return X
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         X = sparse.csr_array(X)
         sets, number = distinct_sets(Y)
         n, q, S = X.shape[0], self.n_labels_, len(sets)
         self.alpha_, self.set_prior_ = self.alpha, self.set_prior
         self.search_, self.max_labels_ = self.search, self.max_labels
-        self.set_counts_ = np.bincount(number, minlength=S)
+        self.set_counts_ = np.bincount(number, weights, minlength=S)
         sizes = [len(present) for present in sets]
         ends = np.concatenate(([0], np.cumsum(sizes)))
         labels = np.array([l for present in sets for l in present], dtype=np.intp)
         self.label_sets_ = sparse.csr_array(
             (np.ones(len(labels), dtype=np.int8), labels, ends), shape=(S, q)
         )
-        which = sparse.csr_array((np.ones(n), (number, np.arange(n))), shape=(S, n))
+        once = np.ones(n) if weights is None else weights
+        which = sparse.csr_array((once, (number, np.arange(n))), shape=(S, n))
         counts = sparse.csr_array(which @ X)
         counts.eliminate_zeros()
         members = self._members(sets)
@@ -280,33 +282,12 @@ class WordMixture(ScoringClassifier):
             found[rows] = words @ np.log(shares @ theta)
         return found
 
-    def explain(
-        self, X: ArrayLike, *, feature_names: Sequence[str] | None = None
-    ) -> list[WordShares]:
-        """The share of each predicted label in each word.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        feature_names : sequence of str, default=None
-            The words; those of the data frame given to ``fit``, or ``x0, x1, ...``.
-
-        Returns
-        -------
-        list of WordShares
-            One for each row of X; ``print`` shows it.
-        """
-        counts_of: Any = sparse.csr_array(self._validate_predict(X), copy=True)
+    def _explain(self, X: Any, given: Given) -> list[WordShares]:
+        """The share of each predicted label in each word, and what the word says for each."""
+        counts_of: Any = sparse.csr_array(X, copy=True)
         counts_of.sum_duplicates()
         counts_of.eliminate_zeros()
-        n, d = counts_of.shape
-        names: Any = feature_names
-        if names is None:
-            names = getattr(self, "feature_names_in_", default_feature_names(d))
-        if len(names) != d:
-            raise ValueError(
-                f"feature_names must have {d} entries, one per word, got {len(names)}"
-            )
+        n, names, search = counts_of.shape[0], given.names, self._set_search()
         scores = self._scores(counts_of)
         Y = scores > 0
         if self.single_output_:
@@ -321,13 +302,38 @@ class WordMixture(ScoringClassifier):
             for at, i in enumerate(rows):
                 own = slice(counts.indptr[at], counts.indptr[at + 1])
                 words = counts_of.indices[counts_of.indptr[i] : counts_of.indptr[i + 1]]
+                base, parts = self._word_odds(counts_of[[i]], scores[i], search)
                 answers[i] = WordShares(
                     words=tuple(str(names[w]) for w in words),
                     counts=counts.data[own],
                     sources=tuple(map(str, sources[components])),
                     shares=of_word[counts.indices[own]],
+                    label_names=tuple(map(str, self.label_names_)),
+                    scores=scores[i],
+                    base=base,
+                    parts=parts,
+                    scales=(SCORE,) * self.n_labels_,
                 )
         return answers
+
+    def _word_odds(
+        self, x: sparse.csr_array, scores: Floats, search: SetSearch
+    ) -> tuple[Floats, Floats]:
+        """Base (q,) and parts (w, q) of the scores of one document: the log-odds of its words.
+
+        A score is log P(A, words) - log P(B, words) of a set A with the label and a set B without
+        it; each word adds its count times the logarithm of phi(A) / phi(B).
+        """
+        words, counts = only_used(x)
+        theta = search.theta(words)
+        base, parts = scores.astype(np.float64), np.zeros((len(words), self.n_labels_))
+        greedy = self.search == "greedy" and not self.single_output_
+        lists = [] if greedy else self._listed(search)
+        for l, (a, b) in search.compared(counts, theta, scores > 0, lists).items():
+            (log_a, prior_a), (log_b, prior_b) = (search.by_word(theta, one) for one in (a, b))
+            parts[:, l] = counts.data * (log_a - log_b)
+            base[l] = prior_a - prior_b
+        return base, parts
 
     def _by_set(
         self, X: sparse.csr_array, Y: Any

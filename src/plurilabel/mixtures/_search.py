@@ -69,6 +69,52 @@ class SetSearch:
             phi += W[:, j, None] * theta[labels]
         return X @ np.log(phi).T + self.prior(members, numbers)
 
+    def by_word(self, theta: Floats, present: tuple[int, ...]) -> tuple[Floats, float]:
+        """The log probability of each word of theta, given a set, and that of the set."""
+        members = np.array([present], dtype=np.intp).reshape(1, len(present))
+        numbers = self.seen.find(members)
+        w = self.shares(members, numbers)[0]
+        phi = w[-1] * theta[-1] + w[:-1] @ theta[list(present)]
+        return np.log(phi), float(np.ravel(self.prior(members, numbers))[0])
+
+    def compared(
+        self,
+        x: sparse.csr_array,
+        theta: Floats,
+        predicted: NDArray[np.bool_],
+        lists: list[Members],
+    ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
+        """For each free label the sets, with and without it, that its score compares.
+
+        Those of the greedy search differ in this label only; those of ``lists`` are the best.
+        """
+
+        def value(present: tuple[int, ...]) -> float:
+            log_phi, prior = self.by_word(theta, present)
+            return float(x.data @ log_phi) + prior
+
+        found = {}
+        if lists:
+            every = [tuple(row) for members in lists for row in members.tolist()]
+            values = np.array([value(present) for present in every])
+            for l in self.free.tolist():
+                has = np.array([l in present for present in every])
+                if has.all() or not has.any():
+                    continue
+                best = [np.where(side, values, -np.inf).argmax() for side in (has, ~has)]
+                found[l] = every[best[0]], every[best[1]]
+            return found
+        present = {*np.flatnonzero(predicted).tolist(), *self.always}
+        for l in self.free.tolist():
+            having, lacking = (tuple(sorted(s)) for s in (present | {l}, present - {l}))
+            if not lacking and not self.empty:  # a set may not be empty: the next best label
+                others = [(other,) for other in self.free.tolist() if other != l]
+                if not others:
+                    continue
+                lacking = max(others, key=value)
+            found[l] = having, lacking
+        return found
+
     def blocks(self, X: sparse.csr_array) -> list[slice]:
         """Documents that are worked on together: the words that they have, times labels."""
         width = self.n_labels + 1

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._explanation import Explained
+from plurilabel._html import html_table
+from plurilabel._text import aligned
+
 
 @dataclass(frozen=True, eq=False)
-class WordShares:
+class WordShares(Explained):
     """Where the words of one document come from, given its predicted labels.
 
     Attributes
@@ -22,12 +26,25 @@ class WordShares:
         The predicted labels and, if words can come from it, ``"(no label)"``.
     shares : array of shape (w, s)
         The probability that a word comes from each source; rows sum to one.
+    label_names, scores, base, parts, scales
+        As in all explanations. The part of a word in a label is its log-odds: how much more
+        probable the document is with the label than without it, because of this word.
     """
 
     words: tuple[str, ...]
     counts: NDArray[np.float64]
     sources: tuple[str, ...]
     shares: NDArray[np.float64]
+    label_names: tuple[str, ...]
+    scores: NDArray[np.float64]
+    base: NDArray[np.float64]
+    parts: NDArray[np.float64]
+    scales: tuple[str, ...]
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The same as ``words``."""
+        return self.words
 
     def __getitem__(self, source: str | int) -> dict[str, float]:
         """The share of one source in each word, the largest first."""
@@ -44,14 +61,22 @@ class WordShares:
     def __str__(self) -> str:
         if not self.words:
             return f"no known words: {', '.join(self.sources)}"
-        width = max(len("word"), *(len(word) for word in self.words))
-        columns = [max(len(source), 5) for source in self.sources]
-        head = "  ".join(f"{s:>{c}}" for s, c in zip(self.sources, columns))
-        lines = [f"{'word':{width}}  count  {head}"]
+        least = (4, 5, *[5] * len(self.sources))
+        return "\n".join(aligned([self._head(), *self._rows()], least=least))
+
+    def _head(self) -> list[str]:
+        return ["word", "count", *self.sources]
+
+    def _rows(self) -> list[list[str]]:
+        """Words, counts and shares as text, and a last row for all of them."""
         # by source, the words that are surest to come from it first
         own = self.shares.argmax(axis=1)
-        for i in np.lexsort((-self.shares.max(axis=1), own)):
-            row = "  ".join(f"{p:{c}.2f}" for p, c in zip(self.shares[i], columns))
-            lines.append(f"{self.words[i]:{width}}  {self.counts[i]:5g}  {row}")
-        row = "  ".join(f"{p:{c}.2f}" for p, c in zip(self.totals().values(), columns))
-        return "\n".join([*lines, f"{'all':{width}}  {self.counts.sum():5g}  {row}"])
+        order = np.lexsort((-self.shares.max(axis=1), own))
+        found = [(self.words[i], self.counts[i], self.shares[i]) for i in order]
+        found.append(("all", self.counts.sum(), np.array([*self.totals().values()])))
+        return [[word, f"{n:g}", *(f"{p:.2f}" for p in parts)] for word, n, parts in found]
+
+    def _repr_html_(self) -> str:
+        if not self.words:
+            return html_table([], [[str(self)]])
+        return html_table(self._head(), self._rows())

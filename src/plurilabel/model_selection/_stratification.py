@@ -25,7 +25,7 @@ from sklearn.utils.validation import column_or_1d
 
 from plurilabel._blocks import csr_of_rows
 from plurilabel._partial import known_part
-from plurilabel.base import check_labels
+from plurilabel.base import check_labels, is_tags, tag_matrix
 
 Ints: TypeAlias = NDArray[np.intp]
 _ROUNDING = 1e-12
@@ -35,13 +35,15 @@ def label_sets(y: Any) -> sparse.csr_array:
     """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
     if y is None:
         raise ValueError("y must be given: splits are stratified by its labels")
+    y = known_part(y)[0]  # a label that is not known counts for no fold
+    if is_tags(y):
+        y, _ = tag_matrix(y)
     if not sparse.issparse(y) and np.asarray(y).ndim == 1:
         check_classification_targets(y)
         classes, code = np.unique(y, return_inverse=True)
         ones = np.ones(len(code), dtype=np.int8)
         return csr_of_rows(ones, code, ones, len(classes))
-    # a label that is not known counts for no fold
-    Y = check_labels(known_part(y)[0], name="y")
+    Y = check_labels(y, name="y")
     if sparse.issparse(Y):
         return Y
     ones = Y.view(np.bool_)  # found four times faster than by SciPy's own conversion

@@ -20,13 +20,14 @@ from plurilabel._roster import OTHER_TARGETS, PACKAGES
 
 # types ----------------------------------------------------------------------------------------
 
-_PARTS = ("thresholds", "neighbors", "missing", "model_selection", "metrics")
+_PARTS = ("thresholds", "neighbors", "model_selection", "metrics", "missing", "hierarchy")
 
 # Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
 # scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.
 _OTHERS = (
     "builtins.range",
     "numpy.dtype",
+    "plurilabel.io.DateEncoder",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",
     "scipy.sparse._csr.csr_array",

@@ -35,8 +35,10 @@ class ModelFileError(ValueError):
     """A file that is not a model, is broken, or holds something that is not trusted."""
 
 
-def save_model(path: str | os.PathLike[str], model: Model) -> None:
+def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
     """Save a model as a skops file that appears whole or not at all.
+
+    This is ``plurilabel.save``.
 
     :func:`skops.io.load` can load the estimator in it, too. Beside it the file has a text,
     ``plurilabel.json``, with what the estimator does not know: names, and how tables are read.
@@ -46,7 +48,9 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     ----------
     path : str or path
         Ends in ``.skops``.
-    model : Model
+    model : Model or fitted estimator
+        An estimator becomes a model by :meth:`Model.of`, which takes the names of features and
+        labels from it.
 
     See Also
     --------
@@ -55,19 +59,22 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from plurilabel import MLkNN, datasets
-    >>> from plurilabel.persistence import Model, load_model, save_model
-    >>> data = datasets.load("digits")
-    >>> learner = MLkNN(7).fit(data.X[:500], data.Y[:500])
+    >>> import plurilabel
+    >>> data = plurilabel.datasets.load("digits", as_frame=True)
+    >>> learner = plurilabel.MLkNN(7).fit(data.X[:500], data.Y[:500])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "digits.skops")
-    ...     save_model(path, Model(learner, data.label_names, data.feature_names))
-    ...     model = load_model(path)
-    >>> (model.estimator.predict(data.X[500:]) == learner.predict(data.X[500:])).all()
-    np.True_
+    ...     plurilabel.save(path, learner)
+    ...     model = plurilabel.load(path)
+    >>> model.predict(data.X[500:502])
+    [('square', 'five or more', 'has a loop'), ('even', 'prime')]
     """
     sio = _skops()
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a path, got {type(path).__name__}: save(path, model)")
     path = os.fspath(path)
+    if not isinstance(model, Model):
+        model = Model.of(model)
     if not path.lower().endswith(".skops"):
         raise ValueError(f"a model file must end in .skops, got {path!r}")
     check_is_fitted(model.estimator)
@@ -86,7 +93,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Load a model that :func:`save_model` saved.
+    """Load a model that :func:`save_model` saved: ``plurilabel.load``.
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
@@ -178,12 +185,14 @@ def _about(model: Model) -> dict[str, Any]:
     about = {part.name: getattr(model, part.name) for part in fields(model)[1:]}
     names = list(model.feature_names)
     plain = tuple(names) == default_feature_names(len(names))
+    about["written"] = dict(model.written)
     about |= {"label_names": list(model.label_names), "feature_names": None if plain else names}
     return {**about, "n_features": len(names), "versions": versions("skops"), "format": FORMAT}
 
 
 def _model(about: dict[str, Any], estimator: Any) -> Model:
     about = {name: value for name, value in about.items() if name != "format"}
+    about.setdefault("written", {})  # which older files do not have
     if not hasattr(estimator, "predict"):
         raise ValueError(f"expected an estimator that predicts, got {type(estimator).__name__}")
     for name, is_right in _IN_ABOUT.items():
@@ -219,6 +228,7 @@ _IN_ABOUT: dict[str, Callable[[Any], bool]] = {
     "sparse_features": lambda value: isinstance(value, bool),
     "notes": lambda notes: isinstance(notes, dict),
     "versions": lambda made_by: isinstance(made_by, dict) and _are_texts([*made_by.values()]),
+    "written": lambda ways: isinstance(ways, dict) and _are_texts([*ways.values()]),
 }
 """What the text beside the estimator may hold."""
 

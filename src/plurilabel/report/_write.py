@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plurilabel._text import capital, counted, listed, no_formula
+from plurilabel._text import capital, counted, listed, no_formula, shortened
 from plurilabel.compare import Results
 from plurilabel.io import write_atomic
 from plurilabel.report._charts import charts, label_scores
@@ -33,15 +33,34 @@ _LATEX = _SPACES | {c: f"\\{c}" for c in "&%$#_{}"} | {
     "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "∞": r"$\infty$", "…": r"\ldots{}",
     "↑": r"$\uparrow$", "↓": r"$\downarrow$",
 }  # fmt: skip
+_JOINTS = str.maketrans({c: f"{c}\u200b" for c in "(_,/"})
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_LONG_WORD = re.compile(r"[^\s\u200b-]{15,}")
+
+
+def breakable(text: str) -> str:
+    """The head of a column, which may break where code has a joint, and in very long words.
+
+    Examples
+    --------
+    >>> breakable("MLkNN(n=5)").split("\\u200b"), breakable("a" * 20).split("\\u200b")
+    (['MLkNN(', 'n=5)'], ['aaaaaaaaaaaa', 'aaaaaaaa'])
+    >>> breakable("ClassifierChain").split("\\u200b")
+    ['Classifier', 'Chain']
+    """
+    joined = _CAMEL.sub("\u200b", text.translate(_JOINTS))
+    return _LONG_WORD.sub(lambda found: "\u200b".join(re.findall(".{1,12}", found[0])), joined)
+
+
 FILTERS = {
     # text in which nothing is markup; HTML is escaped by jinja2 itself
     "markdown": methodcaller("translate", str.maketrans(_MARKDOWN)),
     "latex": methodcaller("translate", str.maketrans(_LATEX)),
-    # heads of columns may break where code has a joint
-    "breakable": methodcaller("translate", str.maketrans({c: f"{c}\u200b" for c in "(_,/"})),
+    "breakable": breakable,
     "capital": capital,
     "counted": counted,
     "listed": listed,
+    "shortened": shortened,
 }
 
 

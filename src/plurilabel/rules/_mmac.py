@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import csr_of_rows, dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given, Parts
 from plurilabel._fitted import Declared, labels, numbers, parameter
 from plurilabel._text import listed
 from plurilabel.base import (
@@ -245,10 +246,8 @@ class MMAC(ScoringClassifier):
             names = getattr(self, "feature_names_in_", default_feature_names(d))
         if len(names) != d:
             raise ValueError(f"feature_names must have {d} entries, got {len(names)}")
-        items = Items.from_table(self._items)
         lines = []
-        for rule in rules:
-            when = " and ".join(items.text(i, names) for i in rule.items)
+        for rule, when in zip(rules, self._texts(names)):
             then = [
                 f"{self.label_names_[l]} ({s} of {round(s / c)})"
                 for l, s, c in zip(rule.labels, rule.supports, rule.confidences)
@@ -256,6 +255,11 @@ class MMAC(ScoringClassifier):
             lines.append(f"If {when}, then {listed(then)}.")
         default = [str(self.label_names_[l]) for l in np.flatnonzero(self.default_)]
         return "\n".join([*lines, f"Otherwise {listed(default) if default else 'no label'}."])
+
+    def _texts(self, names: Sequence[str]) -> list[str]:
+        """The conditions of the rules in words."""
+        items = Items.from_table(self._items)
+        return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
 
     # asking ------------------------------------------------------------------------------
 
@@ -295,6 +299,22 @@ class MMAC(ScoringClassifier):
             scores[rows] = np.where(own > 0, own, others)
         scores[:, self.frequencies_ == 1] = 1.0
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """The rule that decides about each label, by its confidence."""
+        q, scores = self.n_labels_, self._scores(x)[0]
+        ((_, matches, first),) = self._matched(x)
+        rules = np.flatnonzero(matches[0])
+        found = self._confidences[rules].toarray() if len(rules) else np.zeros((0, q))
+        values = np.zeros(found.shape)
+        for l in np.flatnonzero(found.any(axis=0)) if first[0] >= 0 else ():
+            own = self.voting == "first" and found[0, l] > 0
+            at = 0 if own else int(found[:, l].argmax())
+            values[at, l] = found[at, l]
+        texts = self._texts(given.names)
+        names = [texts[r] for r in rules]
+        found_parts = Parts(names, values, scores - values.sum(axis=0), (SCORE,) * q)
+        return found_parts.fixed(self.frequencies_ == 1, scores)
 
     def label_weights(self, X: ArrayLike) -> NDArray[np.float64]:
         """The weight of each label in the first rule that matches: its part of the supports.

@@ -22,7 +22,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import row_blocks
-from plurilabel._compat import validate_parameter_constraints
+from plurilabel._compat import check_sample_weight, validate_parameter_constraints
 from plurilabel._fitted import Declared, count, flag
 from plurilabel.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
 
@@ -45,7 +45,9 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         """Whether ``fit`` needs scores; if not, labels are enough."""
         return True
 
-    def fit(self, scores: ArrayLike | None, Y: ArrayLike) -> Self:
+    def fit(
+        self, scores: ArrayLike | None, Y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from scores and true labels.
 
         The scores should be those of instances that the scoring model was not trained on: scores
@@ -57,6 +59,8 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             Finite numbers; higher means that a label is more likely. None is enough for a strategy
             that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+        sample_weight : array-like of shape (n,), default=None
+            For :class:`LinearCut`; the other strategies count instances and refuse it.
 
         Returns
         -------
@@ -70,7 +74,10 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         checked, labels = check_scores_and_labels(scores, Y)
         self.sparse_output_ = bool(sparse.issparse(Y))
         self.n_labels_ = labels.shape[1]
-        self._fit(checked, labels)
+        if sample_weight is None:
+            self._fit(checked, labels)
+        else:
+            self._fit_weighted(checked, labels, check_sample_weight(sample_weight, labels))
         return self
 
     def predict(self, scores: ArrayLike) -> NDArray[np.int64] | sparse.csr_array:
@@ -96,6 +103,10 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
 
     @abstractmethod
     def _fit(self, scores: Any, Y: LabelMatrix) -> None: ...
+
+    def _fit_weighted(self, scores: Any, Y: LabelMatrix, weights: NDArray[np.float64]) -> None:
+        del scores, Y, weights
+        raise ValueError(f"{type(self).__name__} does not take sample_weight")
 
     @abstractmethod
     def _sets(self, scores: Scores) -> Sets: ...

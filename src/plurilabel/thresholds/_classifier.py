@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -18,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel._fitted import Declared, one_of, parameter
-from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier
+from plurilabel.base import CUTS, LabelMatrix, MultiLabelClassifier, is_tags
+from plurilabel.explanation import Contributions, explain
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds._base import Scores, never_empty
@@ -166,6 +170,8 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
         if self.single_output_:
             target = self.classes_[Y.argmax(axis=1)]
+        elif is_tags(y):
+            target = self._named(Y)
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
         prefit = isinstance(self.cv, str)
@@ -193,6 +199,14 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             )
             Y = Y[rows]
         self.strategy_ = strategy.fit(scores, Y)
+
+    def _named(self, Y: LabelMatrix) -> Any:
+        """A label matrix with the names of its columns, where pandas is there to hold them."""
+        if find_spec("pandas") is None:
+            return Y
+        import pandas as pd
+
+        return pd.DataFrame(Y, columns=list(self.label_names_))
 
     def _checked_prefit(self) -> Any:
         check_is_fitted(self.estimator)
@@ -257,6 +271,32 @@ class ThresholdClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)
             return self.classes_[chosen.argmax(axis=1)]
         return never_empty(labels, scores) if self.nonempty_ else labels
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, from the wrapped classifier.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.explanation.explain`
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            Of the scores, before they are cut.
+        """
+        check_is_fitted(self)
+        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
+        ours = tuple(map(str, self.label_names_))
+        return [
+            replace(one, label_names=ours) if isinstance(one, Contributions) else one
+            for one in found
+        ]
 
     @_scores_by("predict_proba")
     def predict_proba(self, X: ArrayLike) -> Scores:

@@ -23,20 +23,18 @@ class _MeanMeasure(NamedTuple):
 
     over: str  # "all", "labels" or "instances"
     of_counts: CountMeasure
-    # Which groups count in the mean: "all" of them, those with "true" labels, or also those
-    # where something is predicted ("either"). The rules of plurilabel.metrics.
-    counted: str = "all"
+    # Whether only groups with true labels count in the mean: the rule of plurilabel.metrics.
+    labelled: bool = False
 
 
 MEASURES: dict[str, _MeanMeasure] = {
     **{f"micro_{name}": _MeanMeasure("all", m) for name, m in COUNT_MEASURES.items()},
     **{f"macro_{name}": _MeanMeasure("labels", m) for name, m in COUNT_MEASURES.items()},
     **{
-        name: _MeanMeasure("instances", COUNT_MEASURES[name], "either")
-        for name in ("precision", "f0.5", "f1", "f2")
+        name: _MeanMeasure("instances", COUNT_MEASURES[name], True)
+        for name in ("precision", "recall", "f0.5", "f1", "f2")
     },
-    "recall": _MeanMeasure("instances", COUNT_MEASURES["recall"], "true"),
-    "accuracy": _MeanMeasure("instances", COUNT_MEASURES["jaccard"], "either"),
+    "accuracy": _MeanMeasure("instances", COUNT_MEASURES["jaccard"], True),
     "subset_accuracy": _MeanMeasure("instances", lambda _tp, fp, fn, _tn: (fp == 0) & (fn == 0)),
 }
 """Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
@@ -87,7 +85,7 @@ class GlobalCut(ThresholdStrategy):
         self.measure = measure
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
-        over, of_counts, counted = (
+        over, of_counts, labelled = (
             _MeanMeasure("all", self.measure) if callable(self.measure) else MEASURES[self.measure]
         )
         if over == "all":
@@ -98,10 +96,9 @@ class GlobalCut(ThresholdStrategy):
         if over == "labels":
             scores, Y = scores.T, Y.T.tocsr() if sparse.issparse(Y) else Y.T
         gains, start = _gains(scores, Y, of_counts)
-        empty = Y.sum(axis=1, dtype=np.int64) == 0
-        weight = len(scores) - (0 if counted == "all" else int(empty.sum()))
-        late = scores[empty].max(axis=1) if counted == "either" else scores[:0, 0]
-        self.cut_, self.value_ = _best_prefix(scores, gains, start, weight, np.sort(late))
+        empty = Y.sum(axis=1, dtype=np.int64) == 0  # whose gains are 0 if they do not count
+        weight = len(scores) - (int(empty.sum()) if labelled else 0)
+        self.cut_, self.value_ = _best_prefix(scores, gains, start, weight)
 
     def _sets(self, scores: Scores) -> Sets:
         return above(scores, self.cut_)
@@ -134,13 +131,10 @@ def _best_prefix(
     gains: NDArray[np.float64],
     start: float,
     weight: int,
-    late: Scores,
     *,
     bins: int = 2**16,
 ) -> tuple[float, float]:
     """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
-
-    ``late`` are the scores, ascending, at which one more group counts in the weight.
 
     Branch and bound instead of one sort of everything: inside a bin of scores the mean cannot
     rise above that of the sum at the bin's top plus the positive gains inside. Bins where even
@@ -156,10 +150,9 @@ def _best_prefix(
         b, g = number[rows].ravel(), gains[rows].ravel()
         inside += np.bincount(b, weights=g, minlength=bins)
         rise += np.bincount(b, weights=np.maximum(g, 0), minlength=bins)
-    joining = np.bincount(_bin_numbers(late, low, high, bins), minlength=bins)
     at_top = start + inside[::-1].cumsum()[::-1] - inside  # with the gains of higher bins
-    weight_at_top = np.maximum(weight + joining[::-1].cumsum()[::-1] - joining, 1)
-    promising = (at_top + rise) / weight_at_top >= (at_top / weight_at_top).max() - 2 * slack
+    groups = max(weight, 1)
+    promising = (at_top + rise) / groups >= at_top.max() / groups - 2 * slack
 
     chosen = promising[number]
     f, g, b = scores[chosen], gains[chosen], number[chosen]
@@ -168,10 +161,9 @@ def _best_prefix(
     sums = g.cumsum()
     first = np.flatnonzero(np.append(True, b[1:] != b[:-1]))  # of each bin
     before = np.repeat(sums[first] - g[first], np.diff(np.append(first, len(b))))
-    joined = len(late) - np.searchsorted(late, f, side="left")
-    means = (sums - before + at_top[b]) / np.maximum(weight + joined, 1)
+    means = (sums - before + at_top[b]) / groups
     means[:-1][f[:-1] == f[1:]] = -np.inf  # no cut between equal scores
-    if means.max() <= start / max(weight, 1) + slack:
+    if means.max() <= start / groups + slack:
         return float(high), start / weight if weight else np.nan
     k = int((means >= means.max() - slack).argmax())
     next_lower = scores.max(where=scores < f[k], initial=-np.inf)

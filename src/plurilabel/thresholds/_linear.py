@@ -69,6 +69,9 @@ class LinearCut(ThresholdStrategy):
         self.margin = margin
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        self._fit_weighted(scores, Y, None)
+
+    def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
         s = best_cuts(scores, Y, self.margin)
         # QR by blocks of rows: R has the least squares problem of all rows seen so far. A block
@@ -79,6 +82,8 @@ class LinearCut(ThresholdStrategy):
             for rows in row_blocks(n, q, max(BLOCK / 8, q * q)):
                 f = scores[rows]
                 below = np.column_stack([f, np.ones(len(f)), s[rows]])
+                if weights is not None:
+                    below *= np.sqrt(weights[rows])[:, np.newaxis]
                 R = np.asarray(np.linalg.qr(np.vstack([R, below]), mode="r"))
         if q < MANY:
             solution = np.linalg.lstsq(R[:, :-1], R[:, -1])[0]

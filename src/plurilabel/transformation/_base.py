@@ -6,6 +6,7 @@ from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
@@ -13,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from plurilabel._compat import HasMethods, check_sample_weight
+from plurilabel._compat import HasMethods, check_sample_weight, rows_of_params
 from plurilabel._fitted import Declared, flag, one_of
 from plurilabel.base import (
     CUTS,
@@ -66,9 +67,17 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         -------
         self
         """
-        X, Y = self._validate_fit(X, y)
+        checked, Y = self._validate_fit(X, y)
         self._look_at_estimator()
-        self._fit(X, Y, **self._routed(X, params))
+        routed = self._routed(checked, params)
+        weights = routed.get("sample_weight")
+        # a weight of 0 is as good as no instance; splits given by their rows need all rows
+        needs_all = _lists_rows(getattr(self, "cv", None))
+        if weights is not None and not weights.all() and not needs_all:
+            kept = np.flatnonzero(weights)
+            routed = rows_of_params(checked, routed, kept)
+            checked, Y = checked[kept], Y[kept]
+        self._fit(checked, Y, **routed)
         return self
 
     def _fit_inside(self, *args: Any, **params: Any) -> Self:
@@ -119,9 +128,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
                     "does not accept it"
                 )
         if routed.get("sample_weight") is not None:
-            routed["sample_weight"] = check_sample_weight(
-                routed["sample_weight"], X, non_negative=False
-            )
+            weights = check_sample_weight(routed["sample_weight"], X, non_negative=False)
+            if not weights.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
+            routed["sample_weight"] = weights
         return routed
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -138,6 +148,10 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def _lists_rows(cv: Any) -> bool:
+    return cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split")
 
 
 def _takes_weights(estimator: Any) -> bool:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, parameter, values
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.transformation._models import fit_each, score_each
+from plurilabel.transformation._models import explain_each, fit_each, score_each
 
 
 class BinaryRelevance(TransformationClassifier):
@@ -109,6 +110,9 @@ class BinaryRelevance(TransformationClassifier):
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return score_each(self.estimators_, X, self._score_method(), n_jobs=self.n_jobs)
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        return explain_each(self.estimators_, x, self._score_method(), given)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         scores = self._scores(X)

@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import Given, Parts, added, common_scale, scattered
 from plurilabel._fitted import Declared, parameter, values
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._models import draw_seeds, in_parallel
+
+MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
+"""What is explained where the score is not the mean of what the parts of each model add up to."""
 
 ENSEMBLE: dict[str, list[Any]] = {
     **MANY_MODELS,
@@ -45,6 +49,24 @@ class VotingClassifier(TransformationClassifier):
             return member._predict(X) if self.voting_ == "hard" else member._scores(X)
 
         return in_parallel(vote, ((member,) for member in self.estimators_), n_jobs=self.n_jobs)
+
+    def _mean_parts(self, x: Any, given: Given, labelsets: list[NDArray[np.intp]]) -> Parts:
+        """For each label the mean over the members that know it of what each says."""
+        q = self.n_labels_
+        members = [member._parts(x, given) for member in self.estimators_]
+        votes = np.bincount(np.concatenate(labelsets), minlength=q)
+        placed = [
+            scattered(part, labels, 1.0 / votes[labels], q)
+            for part, labels in zip(members, labelsets)
+        ]
+        soft = self.voting == "soft"
+        scales = tuple(
+            common_scale([part.scales[l] for part in placed], MEAN_OF_MEMBERS)
+            if soft
+            else MEAN_OF_MEMBERS
+            for l in range(q)
+        )
+        return added(placed, scales)
 
 
 class EnsembleClassifier(VotingClassifier):
@@ -82,6 +104,10 @@ class EnsembleClassifier(VotingClassifier):
         self.estimators_ = in_parallel(
             fit, ((seed,) for seed in seeds), n_jobs=self.n_jobs, verbose=self.verbose
         )
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        every = np.arange(self.n_labels_)
+        return self._mean_parts(x, given, [every] * len(self.estimators_))
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         return np.mean(self._votes(X), axis=0, dtype=np.float64)

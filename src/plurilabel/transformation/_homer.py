@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,12 +12,19 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
 from plurilabel._fitted import Declared, count, lists_of_places, values
 from plurilabel.base import LabelMatrix, MultiLabelClassifier
+from plurilabel.explanation import learner_parts
 from plurilabel.metrics import label_scores
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._binary_relevance import BinaryRelevance
-from plurilabel.transformation._models import Params, constant_score, in_parallel
+from plurilabel.transformation._models import (
+    Params,
+    constant_score,
+    counted_instances,
+    in_parallel,
+)
 from plurilabel.transformation._partition import partition_labels
 
 
@@ -119,10 +127,11 @@ class HOMER(TransformationClassifier):
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.n_samples_fit_ = X.shape[0]
+        self.n_samples_fit_ = counted_instances(X, params)
         self.node_labels_: list[NDArray[np.intp]] = []
         self.node_children_: list[list[int]] = []
-        self._grow(np.arange(Y.shape[1]), Y, check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
         self.estimators_ = in_parallel(
             self._fit_node,
             ((node, X, Y, params) for node in range(len(self.node_labels_))),
@@ -130,24 +139,30 @@ class HOMER(TransformationClassifier):
             verbose=self.verbose,
         )
 
-    def _grow(self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState) -> int:
+    def _grow(
+        self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState, weights: Any
+    ) -> int:
         """Add a node with these labels, and those below it down to single labels; its number."""
         node = len(self.node_labels_)
         self.node_labels_.append(labels)
         self.node_children_.append([])
         if len(labels) > 1 or node == 0:
-            parts = self._divide(Y[:, labels], rng)
-            self.node_children_[node] = [self._grow(labels[part], Y, rng) for part in parts]
+            parts = self._divide(Y[:, labels], rng, weights)
+            self.node_children_[node] = [
+                self._grow(labels[part], Y, rng, weights) for part in parts
+            ]
         return node
 
-    def _divide(self, Y: LabelMatrix, rng: np.random.RandomState) -> list[NDArray[np.intp]]:
+    def _divide(
+        self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
+    ) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
         if q <= self.n_children:
             return [np.array([l]) for l in range(q)]
         if self.clustering == "random":
             shuffled = np.array_split(rng.permutation(q), self.n_children)
             return [np.sort(part) for part in shuffled]
-        return partition_labels(Y, self.n_children, random_state=rng)
+        return partition_labels(Y, self.n_children, random_state=rng, sample_weight=weights)
 
     def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
         children = self.node_children_[node]
@@ -187,6 +202,29 @@ class HOMER(TransformationClassifier):
                 elif on.any():
                     waiting.append((child, rows[on], path[on]))
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Of the node that decides about each label: the one with the lowest score on its path."""
+        found: list[Any] = [None] * self.n_labels_
+        waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
+        while waiting:
+            node, lowest, deciding = waiting.pop()
+            children, learner = self.node_children_[node], self.estimators_[node]
+            scores = self._node_scores(node, x)[0]
+            if learner is None:
+                parts = constant_parts(scores)
+            else:
+                ask = partial(self._node_scores, node)
+                parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
+            for at, child in enumerate(children):
+                here = min(lowest, scores[at]), deciding
+                if scores[at] < lowest:
+                    here = scores[at], parts.columns([at])
+                if self.node_children_[child]:
+                    waiting.append((child, *here))
+                else:
+                    found[self.node_labels_[child][0]] = here[1]
+        return side_by_side(found)
 
     def _node_scores(self, node: int, X: Any) -> NDArray[np.floating]:
         children, learner = self.node_children_[node], self.estimators_[node]

@@ -14,11 +14,16 @@ from sklearn.base import clone
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
+from plurilabel._explanation import LOG_ODDS, OCCLUSION, SCORE, Given, Parts, constant_parts
 from plurilabel._fitted import Declared, count, labels, parameter
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
+from plurilabel.explanation import class_parts
 from plurilabel.transformation._base import ONE_MODEL, TransformationClassifier
-from plurilabel.transformation._models import Params, constant_score
+from plurilabel.transformation._models import Params, constant_score, counted_instances
+
+AGAINST = "the score of the best label set with the label, less that of the best without it"
+"""What is explained where probabilities of label sets cannot be added up part by part."""
 
 TIED = float(np.finfo(np.float64).tiny)
 """Decision value of a label that is in the first of the best sets but not in all of them."""
@@ -43,7 +48,7 @@ class LabelPowerset(TransformationClassifier):
     estimator_ : fitted clone of ``estimator``
         Of the classes 0 to c - 1; None if there is only one.
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or what they weigh together.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -99,7 +104,7 @@ class LabelPowerset(TransformationClassifier):
         self.decide = decide
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        self.n_samples_fit_ = X.shape[0]
+        self.n_samples_fit_ = counted_instances(X, params)
         self._fit_classes(X, *distinct_sets(Y), params)
 
     def _fit_classes(
@@ -143,10 +148,57 @@ class LabelPowerset(TransformationClassifier):
             margins[tied] = np.where(has & (margins[tied] == 0), TIED, margins[tied])
         return margins
 
+    def _parts(self, x: Any, given: Given) -> Parts:
+        scores, sets = self._scores(x)[0], self.sets_.toarray().astype(np.float64)
+        c, method = len(sets), self._score_method()
+        if c == 1:
+            return constant_parts(scores)
+        found = class_parts(self.estimator_, x, method, given)
+        scale = found.scales[0]
+        if scale == OCCLUSION:
+            return super()._parts(x, given)
+        probable = method == "predict_proba"
+        if len(found.base) == 1:  # of two sets, the second
+            if probable and scale == SCORE:
+                found = found.mapped([[-1.0, 1.0]]).shifted([1.0, 0.0])
+            else:  # the log-odds of two sets are those of either
+                half = 0.5 if scale == LOG_ODDS else 1.0
+                found = found.mapped([[-half, half]])
+        if probable and scale == SCORE:
+            return found.mapped(sets, SCORE)
+        exact = scale if scale == SCORE or (scale == LOG_ODDS and c == 2) else AGAINST
+        return best_set_parts(found, self._set_scores(x)[0], sets, scores, exact)
+
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.decide_ == "marginal":
             return super()._predict(X)
         return self.sets_[self._set_scores(X).argmax(axis=1)].toarray() == 1
+
+
+def best_set_parts(
+    found: Parts, fit: NDArray[Any], sets: NDArray[Any], scores: NDArray[Any], scale: str
+) -> Parts:
+    """For each label the parts of the best set with it, less those of the best set without.
+
+    Parameters
+    ----------
+    found : Parts of the score of each set
+    fit : array of shape (c,)
+        The scores of the sets.
+    sets : 0/1 array of shape (c, q)
+    scores : array of shape (q,)
+        Of the labels: those that all sets have, or none, have nothing to compare.
+    scale : str
+        What these differences are.
+    """
+    c, q = sets.shape
+    has = sets > 0
+    M = np.zeros((c, q))
+    constant = has.all(axis=0) | ~has.any(axis=0)
+    for l in np.flatnonzero(~constant):
+        M[np.where(has[:, l], fit, -np.inf).argmax(), l] += 1
+        M[np.where(has[:, l], -np.inf, fit).argmax(), l] -= 1
+    return found.mapped(M, scale).fixed(constant, scores)
 
 
 @contextmanager

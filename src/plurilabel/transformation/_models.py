@@ -24,8 +24,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._compat import rows_of_params
+from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
 from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
+from plurilabel.explanation import class_parts, output_parts
 from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
@@ -46,14 +48,31 @@ def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: A
     if known is not None and not known.all():
         rows = np.flatnonzero(known)
         X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
+    weights = params.get("sample_weight")
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        X, y, params = X[kept], y[kept], rows_of_params(X, params, kept)
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         return clone(estimator).fit(X, y, **params)
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
+    if n and weights is not None:  # as many as they weigh; negative weights count nothing here
+        present, n = (present // n) * counted_weight(weights), counted_weight(weights)
     # the frequencies of y if there were one instance more, half of it with the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
+
+
+def counted_weight(weights: NDArray[np.float64]) -> int:
+    """How many instances the weights stand for, to the nearest."""
+    return max(1, round(float(weights.sum())))
+
+
+def counted_instances(X: Any, params: Params) -> int:
+    """The number of training instances, or what they weigh together."""
+    weights = params.get("sample_weight")
+    return X.shape[0] if weights is None else counted_weight(weights)
 
 
 @cache
@@ -209,6 +228,30 @@ def out_of_fold(
     for (_, test), found in zip(splits, in_parallel(score, splits, n_jobs=over_folds)):
         scores[test] = found
     return scores
+
+
+def explain_each(models: list[Any], x: Any, method: str, given: Given) -> Parts:
+    """Parts of the scores of one row by the models that :func:`fit_each` trained."""
+    shared: dict[int, list[int]] = {}
+    for l, model in enumerate(models):
+        shared.setdefault(id(model), []).append(l)
+    found: list[Any] = [None] * len(models)
+    for labels in shared.values():
+        model = models[labels[0]]
+        if len(labels) == 1:
+            found[labels[0]] = explain_binary(model, x, method, given)
+            continue
+        together = output_parts(model, x, method, given)
+        for column, l in enumerate(labels):
+            found[l] = together.columns([column])
+    return side_by_side(found)
+
+
+def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:
+    """Parts of the score of y = 1 for one row."""
+    if isinstance(model, DummyClassifier) and model.strategy == "most_frequent":
+        return constant_parts(binary_scores(model, x, method))
+    return class_parts(model, x, method, given)
 
 
 # what the models see ----------------------------------------------------------------------

@@ -12,12 +12,15 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import SCORE, Given, Parts
 from plurilabel._fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.base import CUTS, LabelMatrix, check_labels
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.transformation._label_powerset import distinct_sets, set_margins
+from plurilabel.transformation._label_powerset import best_set_parts, distinct_sets, set_margins
 from plurilabel.transformation._models import (
+    counted_instances,
     draw_seeds,
+    explain_each,
     fit_binary,
     in_parallel,
     score_each,
@@ -29,6 +32,10 @@ ENTRIES = 2**24
 
 MOST_LABELS = 15
 """With more labels the search through all 2^q label sets is refused."""
+
+
+OF_BITS = "what the models of the bits weigh, added up by the code"
+"""What is explained where bits are cut or bounded before they are decoded."""
 
 
 class OutputCodes(TransformationClassifier):
@@ -68,7 +75,7 @@ class OutputCodes(TransformationClassifier):
         The matrix G.
     estimators_ : list of m fitted models
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or what they weigh together.
     sets_ : csr_array of shape (c, q), or None
         The candidates; None if each label is decoded by itself.
     label_names_ : ndarray of shape (q,)
@@ -152,7 +159,7 @@ class OutputCodes(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.code_ = self._make_code(q, rng)
         self.sets_ = self._candidates(Y)
-        self.n_samples_fit_, self.decoding_ = n, self.decoding
+        self.n_samples_fit_, self.decoding_ = counted_instances(X, params), self.decoding
         # where each bit occurs first
         first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
 
@@ -210,6 +217,19 @@ class OutputCodes(TransformationClassifier):
                 fit[:, some] = bits @ (2.0 * words.T - 1.0)
             scores[rows] = set_margins(fit, self.sets_, self.n_samples_fit_)
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        found = explain_each(self.estimators_, x, self._base_method(), given)  # of the bits
+        bits, scores = self._bit_scores(x)[0], self._scores(x)[0]
+        # hard or bounded bits are not what the parts of their models add up to
+        exact = np.allclose(found.base + found.values.sum(axis=0), bits)
+        scale = SCORE if exact else OF_BITS
+        if self.sets_ is None:
+            return found.mapped(2.0 * self.code_.T, scale)
+        words = np.asarray(self.sets_ @ self.code_) % 2
+        signs = 2.0 * words.T - 1.0  # (m, c)
+        sets = self.sets_.toarray()
+        return best_set_parts(found.mapped(signs, SCORE), bits @ signs, sets, scores, scale)
 
     def _bit_scores(self, X: Any) -> NDArray[np.floating]:
         method = self._base_method()

@@ -7,13 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from plurilabel._compat import check_sample_weight
 from plurilabel.base import check_labels
 
 
 def partition_labels(
-    Y: ArrayLike, n_clusters: int, *, max_iter: int = 10, random_state: Any = None
+    Y: ArrayLike,
+    n_clusters: int,
+    *,
+    max_iter: int = 10,
+    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> list[NDArray[np.intp]]:
     """Divide the labels into parts of even size in which labels occur together.
 
@@ -30,6 +37,8 @@ def partition_labels(
         Rounds of assigning labels and moving centres, at most.
     random_state : int, RandomState instance or None, default=None
         For the first centres, which are random labels.
+    sample_weight : array-like of shape (n,), default=None
+        How often each instance counts.
 
     Returns
     -------
@@ -54,11 +63,16 @@ def partition_labels(
     >>> [part.tolist() for part in partition_labels(Y, 2, random_state=0)]
     [[0, 2], [1, 3]]
     """
-    W = check_labels(Y).astype(np.float64)
+    W: Any = check_labels(Y).astype(np.float64)
     q = W.shape[1]
     if not 1 <= n_clusters <= q:
         raise ValueError(f"n_clusters must be between 1 and the {q} labels, got {n_clusters}")
-    squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
+    if sample_weight is None:
+        squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
+    else:  # an instance that counts w times adds w to every product of two columns
+        weights = np.maximum(check_sample_weight(sample_weight, W, non_negative=False), 0.0)
+        squares = np.asarray(weights @ W).ravel()
+        W = sparse.diags_array(np.sqrt(weights)) @ W
     members = np.zeros((q, n_clusters))
     first = check_random_state(random_state).permutation(q)[:n_clusters]
     members[first, np.arange(n_clusters)] = 1

@@ -12,6 +12,7 @@ from scipy import sparse
 from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel.base import LabelMatrix
 from plurilabel.transformation._label_powerset import LabelPowerset, distinct_sets
+from plurilabel.transformation._models import counted_instances
 
 PRUNING: dict[str, list[Any]] = {
     "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
@@ -49,7 +50,7 @@ class PrunedSets(LabelPowerset):
     estimator_ : fitted clone of ``estimator``
         Of the classes 0 to c - 1; None if there is only one.
     n_samples_fit_ : int
-        Number of training instances.
+        Number of training instances, or what they weigh together.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -101,7 +102,7 @@ class PrunedSets(LabelPowerset):
         self.limit = limit
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        n = self.n_samples_fit_ = X.shape[0]
+        n, self.n_samples_fit_ = X.shape[0], counted_instances(X, params)
         sets, classes = distinct_sets(Y)
         rows, sets, classes = prune(
             sets,

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, lists_of_places, values
 from plurilabel._limits import check_size
 from plurilabel.base import LabelMatrix
@@ -146,7 +147,7 @@ class RAkEL(VotingClassifier):
             return member._fit_inside(X, dense(Y[:, labels]), **params)
 
         rng = check_random_state(self.random_state)
-        self.labelsets_ = self._draw_labelsets(Y, rng)
+        self.labelsets_ = self._draw_labelsets(Y, rng, params.get("sample_weight"))
         self._check_size(X, Y)
         jobs = zip(self.labelsets_, draw_seeds(rng, len(self.labelsets_)))
         self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
@@ -166,7 +167,7 @@ class RAkEL(VotingClassifier):
         )
 
     def _draw_labelsets(
-        self, Y: LabelMatrix, rng: np.random.RandomState
+        self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
     ) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
         k = min(self.k, q)
@@ -175,7 +176,7 @@ class RAkEL(VotingClassifier):
             return draw_labelsets(q, k, m, rng)
         if self.labelsets == "random":
             return [np.sort(part) for part in np.array_split(rng.permutation(q), -(-q // k))]
-        return partition_labels(Y, -(-q // k), random_state=rng)
+        return partition_labels(Y, -(-q // k), random_state=rng, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         mu, tau = np.zeros((X.shape[0], self.n_labels_)), np.zeros(self.n_labels_)
@@ -183,6 +184,9 @@ class RAkEL(VotingClassifier):
             mu[:, labels] += vote
             tau[labels] += 1
         return mu / tau
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        return self._mean_parts(x, given, self.labelsets_)
 
 
 def draw_labelsets(q: int, k: int, m: int, rng: np.random.RandomState) -> list[NDArray[np.intp]]:

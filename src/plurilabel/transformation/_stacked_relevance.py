@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, one_of, parameter, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
@@ -20,6 +21,7 @@ from plurilabel.transformation._base import MANY_MODELS, TransformationClassifie
 from plurilabel.transformation._models import (
     LINEAR,
     columns,
+    explain_each,
     fit_binary,
     fit_each,
     in_parallel,
@@ -197,6 +199,15 @@ class StackedRelevance(TransformationClassifier):
         first = score_each(self.estimators_, X, self._base_method(), n_jobs=jobs)
         inputs = self._inputs(X, first)
         return score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        first = score_each(self.estimators_, x, self._base_method())
+        names = [f"first layer: {name}" for name in self.label_names_]
+        seen = (
+            Given([*given.names, *names], given.reference) if self.passthrough_ else Given(names)
+        )
+        inputs = self._inputs(x, first)
+        return explain_each(self.final_estimators_, inputs, self._score_method(), seen)
 
     def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
         """What the second layer sees, given the first layer's scores (n, q)."""

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._explanation import Given, Parts, added, linear_parts
 from plurilabel._fitted import Declared, numbers
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
@@ -30,6 +31,10 @@ SMALL = 2**28
 
 MOST_ALL = 20
 """With more labels, a sum over all sets is out of reach."""
+
+
+GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
+"""What is explained: the marginal probability of a label goes over all sets of the others."""
 
 
 class CML(ProbabilisticClassifier):
@@ -231,6 +236,14 @@ class CML(ProbabilisticClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         marginals = self._sets().expectations(self._unary(X), self.label_interaction_).marginals
         return np.clip(marginals, 0.0, 1.0)
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        features = linear_parts(x, self.coef_, self.intercept_, given.names, GIVEN_OTHERS)
+        present = np.flatnonzero(self._predict(x)[0])
+        values = self.label_interaction_[present].astype(np.float64)  # (labels present, q)
+        names = [f"label: {self.label_names_[l]}" for l in present]
+        others = Parts(names, values, np.zeros(self.n_labels_), features.scales)
+        return added([features, others], features.scales)
 
     def _predict(self, X: Any) -> NDArray[np.int8]:
         """The most probable label set of each instance."""

@@ -17,19 +17,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._fitted import Declared, labels, numbers, parameter, places
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
-from plurilabel.base import LabelMatrix, ScoringClassifier, validate_features
+from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel.thresholds import LinearCut
 
 BYTES = 200
 """Memory of the solver for each entry of beta (n, q): measured."""
 
 
-class RankSVM(ScoringClassifier):
+class RankSVM(WeightedFit, ScoringClassifier):
     """Rank-SVM: for each instance, a margin of its labels over all other labels.
 
     Each label l has a function f_l(x) = <w_l, phi(x)> + b_l. They minimise ::
@@ -201,13 +202,13 @@ class RankSVM(ScoringClassifier):
         check_is_fitted(self)
         return self._f_and_threshold(self._validate_X(X, reset=False))[0]
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         n, q = Y.shape
         sizes, instead = f"{n:,} instances and {q:,} labels", "BinaryRelevance(LinearSVC())"
         check_size(self, sizes, memory=BYTES * n * q, instead=instead)
         Y = dense(Y).astype(bool)
         self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
-        self._params = self._kernel_params(X)
+        self._params = self._kernel_params(X, weights)
         varies = ~(self._never | self._always)
         n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)  # |Y_i| |D_i|
         y = Y[:, varies]
@@ -229,6 +230,8 @@ class RankSVM(ScoringClassifier):
             with one_blas_thread() if len(rows) < 2000 else nullcontext():
                 K = gram(some, self.kernel, self._params, self._cache_bytes())
                 c = self.C / n_pairs[rows]
+                if weights is not None:
+                    c = c * weights[rows]
                 found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
             beta[:, varies], b[varies] = found.beta, found.b
             self.objective_, self.dual_gap_ = found.primal, found.gap
@@ -260,7 +263,8 @@ class RankSVM(ScoringClassifier):
         self.threshold_ = None
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
-            self.threshold_ = LinearCut().fit(np.round(self._f(X)[:, varies], 6), y)
+            f = np.round(self._f(X)[:, varies], 6)
+            self.threshold_ = LinearCut().fit(f, y, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         f, t = self._f_and_threshold(X)
@@ -268,6 +272,19 @@ class RankSVM(ScoringClassifier):
         scores[:, self._never] = np.minimum(scores[:, self._never], -1.0)
         scores[:, self._always] = np.maximum(scores[:, self._always], 1.0)
         return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        fixed, q = self._never | self._always, self.n_labels_
+        if self.kernel_ == "linear":
+            found = linear_parts(x, self.coef_, self.intercept_, given.names, SCORE)
+        else:  # each support vector by its similarity: f is exactly their sum
+            names = [f"like training row {i}" for i in self.support_]
+            K = self._similarities(x)[0] if len(names) else np.zeros(0)
+            values = K[:, np.newaxis] * self.dual_coef_
+            found = Parts(names, values, self.intercept_.astype(np.float64), (SCORE,) * q)
+        learned = found.columns(np.flatnonzero(~fixed)).minus_cut(self.threshold_)
+        placed = scattered(learned, np.flatnonzero(~fixed), 1.0, q)
+        return placed.fixed(fixed, self._scores(x)[0])
 
     def _f_and_threshold(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
         f = self._f(X)
@@ -281,23 +298,25 @@ class RankSVM(ScoringClassifier):
         """K beta + b for the rows of X, in blocks that fit into the cache."""
         if self.kernel_ == "linear":
             return safe_sparse_dot(X, self.coef_.T) + self.intercept_
-        if self._centre is not None:
-            X = dense(X) - self._centre
         f = np.tile(self.intercept_, (X.shape[0], 1))
         if len(self.support_) == 0:
             return f
         for rows in row_blocks(X.shape[0], 8 * len(self.support_), self._cache_bytes()):
-            if self.kernel_ == "precomputed":
-                K = X[rows][:, self.support_]
-            else:
-                K = kernel_matrix(X[rows], self._support_vectors, self.kernel_, self._params)
-            f[rows] += K @ self.dual_coef_
+            f[rows] += self._similarities(X[rows]) @ self.dual_coef_
         return f
+
+    def _similarities(self, X: Any) -> NDArray[np.float64]:
+        """The kernel of rows of X and the support vectors."""
+        if self._centre is not None:
+            X = dense(X) - self._centre
+        if self.kernel_ == "precomputed":
+            return X[:, self.support_]
+        return kernel_matrix(X, self._support_vectors, self.kernel_, self._params)
 
     def _cache_bytes(self) -> float:
         return self.cache_size * 2.0**20
 
-    def _kernel_params(self, X: Any) -> dict[str, Any]:
+    def _kernel_params(self, X: Any, weights: Any) -> dict[str, Any]:
         if self.kernel not in ("poly", "rbf"):
             return {}
         gamma = self.gamma
@@ -305,7 +324,12 @@ class RankSVM(ScoringClassifier):
             gamma = 1.0 / X.shape[1]
         elif gamma == "scale":
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                if sparse.issparse(X):
+                if weights is not None:  # of the rows, as often as they weigh
+                    w, n_all = weights / weights.sum(), X.shape[1]
+                    first = np.asarray(w @ X).sum() / n_all
+                    second = np.asarray(w @ (X * X)).sum() / n_all
+                    variance = np.float64(second - first**2)
+                elif sparse.issparse(X):
                     variance = np.float64((X * X).mean() - X.mean() ** 2)
                 else:
                     variance = np.float64(X.var())

@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions, constraints_of
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, numbers
 from plurilabel._limits import check_size
 from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
+from plurilabel.explanation import path_parts
 
 BLOCK = 2**17
 """Numbers in a block of the answer: small enough to stay in the cache over all trees."""
@@ -144,6 +146,12 @@ class TreeClassifier(ProbabilisticClassifier):
         fixed = ~np.isnan(self.constant_)
         total[:, fixed] = self.constant_[fixed]
         return total
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        grown = [tree.tree_ for tree in self._trees()]
+        tables = [tree.value[:, :, -1] for tree in grown]
+        fixed = ~np.isnan(self.constant_)
+        return path_parts(grown, tables, x, given.names).fixed(fixed, self.constant_)
 
     def _frequencies(self, tree: Any) -> NDArray[np.float64]:
         """Frequency of each label in each node of an engine's ``tree_``, (nodes, q)."""

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+
+from plurilabel.io._table._date_encoder import DateEncoder
 
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
 
 
 def table_encoder(
-    frame: Any, *, text: str | None = None, numbers: Any = "passthrough"
+    frame: Any,
+    *,
+    text: str | Sequence[str] | None = None,
+    numbers: Any = "passthrough",
+    words: Any = None,
 ) -> ColumnTransformer:
     """An encoder for the columns of a table, to put before a learner in a pipeline.
 
     Fitted with the learner, it takes categories, words and their weights from the training rows
-    of each fold only. What it holds are scikit-learn's own encoders, one for each kind of column;
-    the type of a column tells its kind, as in what :func:`read_table` returns with
-    ``encode=False``.
+    of each fold only. What it holds are scikit-learn's own encoders, and for dates
+    :class:`DateEncoder`; the type of a column tells its kind, as in what :func:`read_table`
+    returns with ``encode=False``.
 
     Parameters
     ----------
     frame : pandas data frame
         Looked at for the names and types of its columns, and for declared categories.
-    text : str, default=None
-        A column of text, for word features.
+    text : str or sequence of str, default=None
+        A column of text, for word features, or several.
     numbers : transformer or "passthrough", default="passthrough"
-        What is done to the numbers, such as :class:`~sklearn.impute.SimpleImputer`.
+        What is done to the numbers, and to those of dates, such as
+        :class:`~sklearn.impute.SimpleImputer`.
+    words : transformer, default=None
+        What turns a column of text into features; each column gets a copy. By default
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, with its n-grams, stop words
+        and frequencies. With ``analyzer="char_wb"`` it takes parts of words, and in a
+        :class:`~sklearn.pipeline.FeatureUnion` both.
 
     Returns
     -------
     ColumnTransformer, not fitted
-        Numbers come first, then categories, then words, each in the order of the columns. The
-        result is dense, or sparse with ``text``.
+        Numbers come first, then dates, then categories, then words, each in the order of the
+        columns. The result is dense, or sparse with ``text``.
 
     See Also
     --------
@@ -50,7 +65,8 @@ def table_encoder(
     becomes zeros in all of them. That is why no column is dropped where there are two values: a
     new value would look like the first of them. A column of pandas' categorical type has the
     values that it declares, whether they occur or not. Words become their TF-IDF; if there are
-    other columns too, names begin with the kind: ``numbers__length``, ``text__red``.
+    other columns too, names begin with the kind: ``numbers__length``, ``text__red``; of several
+    columns of text, with the column: ``text title__red``.
 
     Examples
     --------
@@ -64,19 +80,23 @@ def table_encoder(
     array([[100.,   0.,   0.,   1.],
            [ 88.,   0.,   0.,   0.]])
     """
-    columns: dict[str, list[str]] = {"numbers": [], "categories": [], "declared": []}
+    texts = [text] if isinstance(text, str) else list(text or ())
+    columns: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "declared": []}
     for name, dtype in frame.dtypes.items():
-        if name != text:
-            kind = "declared" if hasattr(dtype, "categories") else "categories"
+        if name not in texts:
+            other = "declared" if hasattr(dtype, "categories") else "categories"
+            kind = {"M": "dates"}.get(dtype.kind, other)
             columns["numbers" if dtype.kind in "biuf" else kind].append(name)
     # beside words, thousands of columns mostly of zeros
-    options = {"handle_unknown": "ignore", "sparse_output": text is not None}
+    options = {"handle_unknown": "ignore", "sparse_output": bool(texts)}
     values = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]
         for name in columns["declared"]
     ]
+    plain = isinstance(numbers, str)
     encoders = {
         "numbers": numbers,
+        "dates": DateEncoder() if plain else make_pipeline(DateEncoder(), clone(numbers)),
         "categories": OneHotEncoder(**options),
         "declared": OneHotEncoder(categories=values, **options),
     }
@@ -84,11 +104,21 @@ def table_encoder(
     numbered = list(frame.columns)[: len(columns["numbers"])]
     if len(numbered) > MANY_COLUMNS and numbered == columns["numbers"]:
         parts[0] = ("numbers", numbers, slice(numbered[0], numbered[-1]))
-    if text is not None:
-        parts.append(("text", TfidfVectorizer(), text))
+    vectorizer = TfidfVectorizer() if words is None else words
+    parts += [(part, clone(vectorizer), name) for part, name in zip(_text_parts(texts), texts)]
     return ColumnTransformer(
-        parts, sparse_threshold=1.0, verbose_feature_names_out=text is not None and len(parts) > 1
+        parts, sparse_threshold=1.0, verbose_feature_names_out=bool(texts) and len(parts) > 1
     )
+
+
+def _text_parts(texts: list[str]) -> list[str]:
+    """Names for the encoders of columns of text: scikit-learn takes none with two underscores."""
+    if len(texts) == 1:
+        return ["text"]
+    names = [f"text {name.replace('__', '_')}" for name in texts]
+    if len(set(names)) == len(names) and not any(name.endswith("_") for name in names):
+        return names
+    return [f"text {j}" for j in range(len(texts))]
 
 
 def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
@@ -102,8 +132,9 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        "categories" for columns of an encoder with ``categories_``, "text" for a column that was
-        given by its name alone, as a vectorizer takes it, "numbers" for all others.
+        "categories" for columns of an encoder with ``categories_``, "dates" for those of a
+        :class:`DateEncoder`, "text" for a column that was given by its name alone, as a
+        vectorizer takes it, "numbers" for all others.
 
     Examples
     --------
@@ -115,9 +146,12 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
     """
     kinds = dict.fromkeys(map(str, encoder.feature_names_in_), "numbers")
     kinds |= {name: "categories" for name, _ in _categories(encoder)}
-    for _, _, columns in encoder.transformers_:
+    for _, part, columns in encoder.transformers_:
+        first = part[0] if isinstance(part, Pipeline) else part
         if isinstance(columns, str):
             kinds[columns] = "text"
+        elif isinstance(first, DateEncoder):
+            kinds |= dict.fromkeys(columns, "dates")
     return kinds
 
 
@@ -143,6 +177,37 @@ def unseen_categories(encoder: ColumnTransformer, frame: Any) -> dict[str, list[
         for name, known in _categories(encoder)
     }
     return {name: values for name, values in found.items() if values}
+
+
+def without_known_words(encoder: ColumnTransformer, frame: Any) -> NDArray[np.bool_] | None:
+    """Rows in whose columns of text there is no word that a fitted encoder knows.
+
+    Parameters
+    ----------
+    encoder : ColumnTransformer
+        Fitted on a data frame.
+    frame : pandas data frame
+
+    Returns
+    -------
+    ndarray of bool of shape (n,), or None
+        None for an encoder without columns of text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.io import table_encoder, without_known_words
+    >>> notes = pd.DataFrame({"note": ["cough, fever", "a rash"]})
+    >>> encoder = table_encoder(notes, text="note").fit(notes)
+    >>> without_known_words(encoder, pd.DataFrame({"note": ["fever", "un mal de tête"]}))
+    array([False,  True])
+    """
+    found = [
+        np.diff(sparse.csr_array(part.transform(frame[column])).indptr) == 0
+        for _, part, column in encoder.transformers_
+        if isinstance(column, str) and hasattr(part, "transform")
+    ]
+    return np.logical_and.reduce(found) if found else None
 
 
 def _categories(encoder: ColumnTransformer) -> Iterator[tuple[str, set[str]]]:

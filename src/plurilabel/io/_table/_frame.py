@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from plurilabel._text import first_repeated
 from plurilabel.io._files import (
@@ -21,11 +24,15 @@ from plurilabel.io._files import (
     opened,
     plain_name,
 )
+from plurilabel.io._table._written import has_comma, is_number
 
 PathLike = str | os.PathLike[str]
 MOST_COLUMNS = 100_000
-FORMATS = ("csv", "tsv", "parquet", "jsonl")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "json")
+SEPARATORS = ",;\t|"
 
+_LOOKED_AT = 1000  # values of a column
+_SEP_LINE = re.compile(r"sep=([^\w\s]|\t)")
 Record = tuple[int, list[str]]  # the line on which it starts, and its cells
 
 
@@ -48,7 +55,7 @@ def table_format(path: PathLike, given: str | None = None) -> str:
     if kind not in FORMATS:
         raise ValueError(
             f"the format of {os.fspath(path)!r} does not show in its name: expected one of "
-            f".csv, .tsv, .parquet and .jsonl, or format= one of {', '.join(FORMATS)}"
+            f".csv, .tsv, .parquet, .jsonl and .json, or format= one of {', '.join(FORMATS)}"
         )
     return str(kind)
 
@@ -69,7 +76,13 @@ class Frame:
     frame : pandas data frame
     path : str or None
         The file; None for a data frame.
+    comma : bool
+        Whether a comma separates the decimals of a CSV file.
+    points : set of str
+        Columns of such a file that have points all the same.
     """
+
+    comma = False
 
     def __init__(
         self,
@@ -80,6 +93,7 @@ class Frame:
     ) -> None:
         self.path = None if path is None else os.fspath(path)
         self._line_of = line_of
+        self.points: set[str] = set()
         names = [str(name).strip() for name in frame.columns]
         problem = None
         if (twice := first_repeated(names)) is not None:
@@ -120,19 +134,44 @@ def open_frame(
     source: PathLike | Any,
     *,
     sep: str | None = None,
+    decimal: str | None = None,
     format: str | None = None,
     as_text: Iterable[str] = (),
+    embeddings: PathLike | Any = None,
 ) -> Frame:
     """Read a file or take a data frame; in CSV the columns ``as_text`` stay text."""
+    table_module("pandas")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
+    table = _opened_frame(source, sep, decimal, format, set(as_text))
+    if embeddings is not None:
+        _add_vectors(table, embeddings)
+    return table
+
+
+def _opened_frame(
+    source: PathLike | Any,
+    sep: str | None,
+    decimal: str | None,
+    format: str | None,
+    as_text: set[str],
+) -> Frame:
     if isinstance(source, str | os.PathLike):
         kind = table_format(source, format)
         if sep is not None and len(sep) != 1:
             raise ValueError(f"sep must be a single character, got {sep!r}")
         if kind == "parquet":
             return _read_parquet(source)
-        if kind == "jsonl":
+        if kind == "jsonl" or (kind == "json" and _is_json_lines(source)):
             return _read_json_lines(source)
-        return _read_csv(source, sep or ("\t" if kind == "tsv" else ","), set(as_text))
+        if kind == "json":
+            return _read_json(source)
+        sep = sep or ("\t" if kind == "tsv" else _separator(source))
+        if decimal is not None:
+            return _read_csv(source, sep, as_text, decimal)
+        table = _read_csv(source, sep, as_text, ".")
+        texts = (table.frame[name] for name in table.frame.columns if name not in as_text)
+        return _again_with_comma(table, sep, as_text) if any(map(_has_commas, texts)) else table
     if not isinstance(source, table_module("pandas").DataFrame):
         if not hasattr(source, "to_pandas"):
             raise TypeError(f"path must be a path or a data frame, got {type(source).__name__}")
@@ -141,10 +180,95 @@ def open_frame(
     return Frame(source)
 
 
+VECTORS = "embeddings"
+"""The column for vectors that come from a file of their own."""
+
+
+def _add_vectors(table: Frame, embeddings: PathLike | Any) -> None:
+    """A column of lists from a ``.npy`` file or an array with a row for each row of the table."""
+    name = "embeddings"
+    if isinstance(embeddings, str | os.PathLike):
+        name = os.fspath(embeddings)
+        try:
+            with open(name, "rb") as stream:
+                embeddings = np.lib.format.read_array(stream, allow_pickle=False)
+        except (ValueError, EOFError, MemoryError) as error:
+            words = " ".join(str(error).split())[:200]
+            raise FileFormatError(name, None, f"expected an array of numpy: {words}") from None
+    E, n = np.asarray(embeddings), len(table.frame)
+    if E.ndim != 2 or E.dtype.kind not in "biuf" or E.shape[1] == 0:
+        got = f"{E.dtype} in shape {E.shape}"
+        raise ValueError(f"{name} must hold numbers in a row for each row of the table, got {got}")
+    if len(E) != n:
+        raise ValueError(f"{name} has {len(E):,} rows for the {n:,} rows of the table")
+    if VECTORS in table.frame.columns:
+        raise ValueError(
+            f"the table has a column {VECTORS!r} of its own: rename it, or leave out {name}"
+        )
+    vectors = table_module("pandas").Series(list(E), index=table.frame.index, dtype=object)
+    table.frame = table.frame.assign(**{VECTORS: vectors})
+
+
 # CSV: read by pandas, and looked through by the csv module where pandas guesses -----------------
 
 
-def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
+def _separator(path: PathLike) -> str:
+    """What separates the columns: of those that make rows of equal length, the one with most."""
+    if (named := _named_separator(path)) is not None:
+        return named
+    best, most = ",", 1
+    for sep in SEPARATORS:
+        try:
+            widths = {len(record) for _, record in islice(_records(path, sep), 50)}
+        except FileFormatError:
+            continue
+        if len(widths) == 1 and (width := widths.pop()) > most:
+            best, most = sep, width
+    return best
+
+
+def _named_separator(path: PathLike) -> str | None:
+    """What a first line such as ``sep=;`` says, which Excel writes and leaves out."""
+    with opened(path) as stream:
+        first = stream.readline(20).decode(_encoding(path), errors="ignore").strip("\r\n\0")
+    found = _SEP_LINE.fullmatch(first)
+    return found[1] if found else None
+
+
+def _encoding(path: PathLike) -> str:
+    """UTF-8, or UTF-16 if the file begins with the mark of it."""
+    with opened(path) as stream:
+        return "utf-16" if stream.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+
+
+def _has_commas(series: Any) -> bool:
+    """Whether a column that stayed text holds numbers with decimal commas."""
+    if series.dtype.kind in "biufM":
+        return False
+    texts = [text.strip() for text in series.dropna().unique() if isinstance(text, str)]
+    if not any("," in text for text in texts):
+        return False
+    numbers = [text for text in texts if is_number(text)]
+    return 2 * len(numbers) > len(texts) and has_comma(numbers) is True
+
+
+def _again_with_comma(table: Frame, sep: str, as_text: set[str]) -> Frame:
+    """A file read again, since commas separate decimals in one of its columns.
+
+    Then ``1.234`` may be a number of thousands, which was read as a decimal one: such columns are
+    left as text. Those that can only have points keep what was read first.
+    """
+    again = _read_csv(str(table.path), sep, as_text, ",")
+    for name, series in table.frame.items():
+        if series.dtype.kind == "f" and again.frame[name].dtype.kind not in "iuf":
+            texts = again.frame[name].dropna().unique()[:_LOOKED_AT]
+            if has_comma(str(text).strip() for text in texts) is False:
+                again.frame[name] = series
+                again.points.add(name)
+    return again
+
+
+def _read_csv(path: PathLike, sep: str, as_text: set[str], decimal: str) -> Frame:
     pd = table_module("pandas")
     first = list(islice(_records(path, sep), 2))
     if not first:
@@ -161,6 +285,7 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
             frame = pd.read_csv(
                 stream,
                 sep=sep,
+                decimal=decimal,
                 header=0,
                 names=names,
                 dtype=dict.fromkeys(as_text.intersection(names), str),
@@ -168,7 +293,8 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
                 keep_default_na=False,
                 na_values=[""],
                 skipinitialspace=True,
-                encoding="utf-8-sig",
+                encoding=_encoding(path),
+                skiprows=int(_named_separator(path) is not None),
                 low_memory=False,
                 **({"float_precision": "round_trip"} if old else {}),
             )
@@ -184,20 +310,25 @@ def _read_csv(path: PathLike, sep: str, as_text: set[str]) -> Frame:
     def line_of(row: int) -> int:
         return next(islice(_records(path, sep), row + 1, None))[0]
 
-    return Frame(frame, path, line_of)
+    table = Frame(frame, path, line_of)
+    table.comma = decimal == ","
+    return table
 
 
 def _records(path: PathLike, sep: str, *, strict: bool = False) -> Iterator[Record]:
     """Records that are not blank, each with the line on which it starts."""
     with opened(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        text = io.TextIOWrapper(stream, encoding=_encoding(path), newline="")
         reader = csv.reader(text, delimiter=sep, skipinitialspace=True, strict=strict)
-        line = 1
+        line, is_first = 1, True
         limit = csv.field_size_limit(2**31 - 1)  # texts may be long
         try:
             for record in reader:
-                if len(record) > 1 or (record and record[0].strip()):
+                # what separates columns is said there, not a record
+                said = is_first and bool(_SEP_LINE.fullmatch(sep.join(record)))
+                if not said and (len(record) > 1 or (record and record[0].strip())):
                     yield line, record
+                is_first = False
                 line = reader.line_num + 1
         except csv.Error as error:
             raise FileFormatError(path, line, f"expected CSV, got {error}") from None
@@ -229,7 +360,7 @@ def _not_utf8(path: PathLike) -> FileFormatError:
                 content.decode()
             except UnicodeDecodeError as error:
                 byte = content[error.start]
-                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}"
+                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}; save it as UTF-8"
                 return FileFormatError(path, line, problem)
     return FileFormatError(path, None, "expected text in UTF-8")
 
@@ -237,9 +368,61 @@ def _not_utf8(path: PathLike) -> FileFormatError:
 # JSON lines and Parquet -----------------------------------------------------------------------
 
 
+def _is_json_lines(path: PathLike) -> bool:
+    """Whether the first line of a ``.json`` file is an object of its own."""
+    with opened(path) as stream:
+        first = next((line for line in stream if line.strip()), b"")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and not _are_columns(record)
+
+
+def _are_columns(table: dict[str, Any]) -> bool:
+    """Whether an object has a column for each key, as pandas writes it by default."""
+    return len(table) > 0 and all(isinstance(column, dict) for column in table.values())
+
+
+def _read_json(path: PathLike) -> Frame:
+    with opened(path) as stream:
+        content = stream.read()
+    try:
+        records = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_each_key_once)
+    except UnicodeDecodeError:
+        raise _not_utf8(path) from None
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
+    if isinstance(records, dict) and _are_columns(records):
+        rows = list(dict.fromkeys(row for column in records.values() for row in column))
+        _check_keys(path, None, len(rows), len(records))
+        records = [{name: column.get(row) for name, column in records.items()} for row in rows]
+    if not isinstance(records, list):
+        problem = (
+            f"expected an array of JSON objects, one for each row, got a {type(records).__name__}"
+        )
+        raise FileFormatError(path, None, problem)
+    names = set[str]()
+    for row, record in enumerate(records):
+        if not isinstance(record, dict):
+            problem = f"expected an array of JSON objects, got a {type(record).__name__} in row "
+            raise FileFormatError(path, None, f"{problem}{row}")
+        names.update(record)
+        _check_keys(path, None, row + 1, len(names))
+    return Frame(table_module("pandas").DataFrame(records), path)
+
+
+def _check_keys(path: PathLike, line: int | None, rows: int, keys: int) -> None:
+    """Refuse what would not fit: a table has every column in every row."""
+    _check_columns(path, line, keys)
+    if 8 * rows * keys > (limit := most_unpacked(os.path.getsize(path))):
+        problem = f"{rows:,} rows so far have {keys:,} different keys, "
+        problem += f"beyond {limit:,} bytes; {MOST_UNPACKED} may set another limit"
+        raise FileFormatError(path, line, problem)
+
+
 def _read_json_lines(path: PathLike) -> Frame:
     records, lines, names = [], [], set[str]()
-    limit = most_unpacked(os.path.getsize(path))
     with opened(path) as stream:
         for line, content in enumerate(stream, 1):
             if not content.strip():
@@ -256,11 +439,7 @@ def _read_json_lines(path: PathLike) -> Frame:
             records.append(record)
             lines.append(line)
             names.update(record)
-            _check_columns(path, line, len(names))
-            if 8 * len(records) * len(names) > limit:  # a table has every column in every row
-                problem = f"{len(records):,} rows so far have {len(names):,} different keys, "
-                problem += f"beyond {limit:,} bytes; {MOST_UNPACKED} may set another limit"
-                raise FileFormatError(path, line, problem)
+            _check_keys(path, line, len(records), len(names))
     return Frame(table_module("pandas").DataFrame(records), path, lines.__getitem__)
 
 

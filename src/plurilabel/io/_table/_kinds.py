@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import NO_YES, NUMBER, first_repeated
-from plurilabel.io._table._frame import CellError
+from plurilabel._text import NO_YES, first_repeated, listed
+from plurilabel.io._table._frame import VECTORS, CellError
+from plurilabel.io._table._written import date_of, has_comma, is_number, number_of, orders_of
 
 NUMBERS = (Real, Decimal, np.bool_)
 MISSING = {"?", "na", "n/a", "nan", "null", "none"}  # among numbers
@@ -24,6 +26,9 @@ PAIRS = [set(pair) for pair in zip(list(NO_YES)[::2], list(NO_YES)[1::2])]
 MOST_CATEGORIES = 255
 MANY_CATEGORIES = 20  # if more than half of the rows have one of their own
 LONGEST_CATEGORY = 60
+
+# how the numbers or dates of a column are written, where that is not the usual way
+COMMA, DAY_FIRST, MONTH_FIRST = "decimal comma", "day first", "month first"
 
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
 
@@ -75,37 +80,108 @@ def _kind(cell: Any) -> str:
         return "text"
     if isinstance(cell, NUMBERS):
         return "number"
+    if isinstance(cell, date):
+        return "date"
     return "list" if isinstance(cell, list | tuple | np.ndarray) else type(cell).__name__
 
 
 # columns ----------------------------------------------------------------------------------------
 
 
-def typed_frame(frame: Any, columns: Sequence[str], text: str | None = None) -> Any:
-    """The features of a table; an error for a column whose kind is in doubt.
+class _Refused(CellError):
+    """A column of text that may be anything: words, identifiers."""
 
-    Numbers are float64, categories are text with NaN where missing, or of pandas' categorical
-    type where they were, ``text`` is text, and a column of lists is a column for each number.
+    def __init__(self, column: str, what: str, is_text: bool) -> None:
+        self.what, self.is_text = what, is_text
+        super().__init__(
+            column,
+            None,
+            f"expected numbers or categories, got {what}; leave it out with drop=[{column!r}], "
+            f"choose the columns to use with features=[...], or turn it into words with "
+            f"text={column!r}",
+        )
+
+
+def typed_frame(
+    frame: Any,
+    columns: Sequence[str],
+    text: Sequence[str] = (),
+    *,
+    comma: bool = False,
+    points: Container[str] = (),
+    day_first: bool | None = None,
+) -> tuple[Any, dict[str, str]]:
+    """The features of a table; an error that names all columns whose kind is in doubt.
+
+    Numbers are float64, dates are datetime64, categories are text with NaN where missing, or of
+    pandas' categorical type where they were, ``text`` is text, and a column of lists is a column
+    for each number.
+
+    Returns
+    -------
+    frame : pandas data frame
+    written : dict of str to str
+        By column: how its numbers or dates are written, for :func:`typed_like`.
     """
-    parts = [_learned(frame[name], name) for name in columns]
-    if text is not None:
-        texts = _texts(cells_of(frame[text]))
+
+    def order_elsewhere() -> bool | None:
+        """The order of dates that other columns show."""
+        texts = (text for name in columns for text in _texts_in(frame[name]))
+        clear = {
+            order for text in texts if len(orders := orders_of(text)) == 1 for order in orders
+        }
+        return clear.pop() if len(clear) == 1 else None
+
+    parts, written, refused = [], {}, []
+    for name in columns:
+        try:
+            usual = comma and name not in points
+            part, way = _learned(frame[name], name, usual, day_first, order_elsewhere)
+        except _Refused as error:
+            refused.append(error)
+            continue
+        parts.append(part)
+        if way is not None:
+            written[name] = way
+    if len(refused) > 1:
+        raise _all_refused(refused)
+    if refused:
+        raise refused[0]
+    for name in text:
+        texts = _texts(cells_of(frame[name]))
         if not any(re.search(r"\b\w\w", cell) for cell in texts):  # what scikit-learn calls words
-            raise CellError(text, None, "expected text, got no words")
-        parts.append({text: texts})
+            raise CellError(name, None, "expected text, got no words")
+        parts.append({name: texts})
     if (twice := first_repeated([name for part in parts for name in part])) is not None:
         raise ValueError(f"two columns would give a feature {twice!r}: rename one of them")
-    return _frame(parts)
+    return _frame(parts), written
 
 
-def typed_like(frame: Any, kinds: Mapping[str, str]) -> Any:
+def _all_refused(refused: list[_Refused]) -> CellError:
+    """All of them in one sentence, with what each of them may be."""
+    shown = listed([f"{error.column!r} ({error.what})" for error in refused], 20)
+    texts = [error.column for error in refused if error.is_text]
+    others = [error.column for error in refused if not error.is_text]
+    advice = [f"leave out identifiers with drop={others!r}"] if others else []
+    advice += [f"turn text into words with text={texts!r}"] if texts else []
+    return CellError(
+        "",
+        None,
+        f"{len(refused)} columns hold neither numbers nor categories: {shown}; "
+        f"{', '.join(advice)}, or choose the columns to use with features=[...]",
+    )
+
+
+def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
     """Columns of a further table, with the kinds that those of a first one had.
 
     Parameters
     ----------
     frame : pandas data frame
     kinds : mapping of str to str
-        "numbers", "categories" or "text" by the names of the typed columns.
+        "numbers", "dates", "categories" or "text" by the names of the typed columns.
+    written : mapping of str to str
+        How numbers and dates were written in the first one, as :func:`typed_frame` found.
     """
     there = set(frame.columns)
     parts_of: dict[str, list[str]] = {}  # by column of the table: its typed columns
@@ -116,6 +192,11 @@ def typed_like(frame: Any, kinds: Mapping[str, str]) -> Any:
         few = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
         columns = "the column" if len(missing) == 1 else f"{len(missing)} columns,"
         what = f"the {len(parts_of)} feature columns of the training table"
+        if VECTORS in missing:
+            raise ValueError(
+                "the table lacks the vectors that the model was learned with: give embeddings=, "
+                "a .npy file with a row for each row of the table"
+            )
         if len(there) == 1:
             what += f", but has only one, {frame.columns[0]!r}; is sep= right?"
         raise ValueError(f"the table lacks {columns} {few}; it must have {what}")
@@ -124,7 +205,12 @@ def typed_like(frame: Any, kinds: Mapping[str, str]) -> Any:
         if names != [name]:
             parts.append(_vectors(cells_of(frame[name]), name, names))
         elif kinds[name] == "numbers":
-            parts.append({name: numbers_of(frame[name], name)})
+            found = has_comma(_texts_in(frame[name]))
+            comma = written.get(name) == COMMA if found is None else found
+            parts.append({name: numbers_of(frame[name], name, comma=comma)})
+        elif kinds[name] == "dates":
+            day_first = {DAY_FIRST: True, MONTH_FIRST: False}.get(written.get(name, ""))
+            parts.append({name: _dates_like(frame[name], name, day_first)})
         elif kinds[name] == "categories":
             parts.append({name: _categories(cells_of(frame[name]), name)})
         else:
@@ -142,15 +228,31 @@ def _frame(parts: list[dict[str, Any]]) -> Any:
     return pd.DataFrame(columns)
 
 
-def _learned(series: Any, name: str) -> dict[str, Any]:
-    """The typed columns of a column whose kind is to be found out."""
+def _texts_in(series: Any) -> list[str]:
+    """The different texts of a column, but for words that stand for a missing value."""
+    if series.dtype.kind not in "OSUT":  # T: text of numpy; pandas' own is O
+        return []
+    found = (cell.strip() for cell in series.tolist() if isinstance(cell, str))
+    return [text for text in dict.fromkeys(found) if text and text.lower() not in MISSING]
+
+
+def _learned(
+    series: Any,
+    name: str,
+    comma: bool,
+    day_first: bool | None,
+    order_elsewhere: Callable[[], bool | None],
+) -> tuple[dict[str, Any], str | None]:
+    """The typed columns of a column whose kind is to be found out, and how it is written."""
     if hasattr(series, "cat"):
         texts = [str(value).strip() for value in series.cat.categories]
         if {text.casefold() for text in texts} in PAIRS:
-            return {name: numbers_of(series, name)}
-        return {name: series.cat.rename_categories(texts).reset_index(drop=True)}
+            return {name: numbers_of(series, name)}, None
+        return {name: series.cat.rename_categories(texts).reset_index(drop=True)}, None
     if (values := as_floats(series)) is not None:
-        return {name: values}
+        return {name: values}, COMMA if comma else None
+    if series.dtype.kind == "M":
+        return {name: _seconds(series)}, None
     cells = cells_of(series)
     kinds = [None if cell is None else _kind(cell) for cell in cells]
     kind = next(filter(None, kinds), "number")
@@ -158,28 +260,56 @@ def _learned(series: Any, name: str) -> dict[str, Any]:
         if other not in (None, kind):
             problem = f"expected a {kind}, as in the rows before, got {shown(cells[row])}"
             raise CellError(name, row, problem)
-        if other not in (None, "number", "text", "list"):
+        if other not in (None, "number", "text", "list", "date"):
             raise CellError(
                 name,
                 row,
-                f"expected numbers or text, got {shown(cells[row])}; turn the column into "
+                f"expected numbers, dates or text, got {shown(cells[row])}; turn the column into "
                 f"numbers, or leave it out with drop=[{name!r}]",
             )
+    if kind == "date":
+        return {name: _seconds_of(cells)}, None
+    texts = _texts_in(series)
+    if kind == "text" and texts and all(_LIST.fullmatch(text) for text in texts):
+        cells, kind = [_list_of(cell) for cell in cells], "list"
     if kind == "list":
         first = next(cell for cell in cells if cell is not None)
-        return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))])
+        return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
     if kind == "number" or _texts_are_numbers(cells):
-        return {name: numbers_of(series, name)}
+        _refuse_some_percents(texts, cells, name)
+        found = has_comma(texts)
+        comma = comma if found is None else found
+        return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
+    if _most(cells, lambda text: bool(orders_of(text)) or date_of(text) is not None):
+        order = _order(cells, name, texts, day_first, order_elsewhere)
+        way = None if order is None else DAY_FIRST if order else MONTH_FIRST
+        return {name: _parsed_dates(cells, name, order)}, way
     _refuse_free_text(cells, name)
-    return {name: _categories(cells, name)}
+    return {name: _categories(cells, name)}, None
+
+
+def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
+    """5% among numbers without the sign may be 5 or 0.05."""
+    signed = [text for text in texts if "%" in text]
+    plain = [text for text in texts if "%" not in text and number_of(text)]
+    if signed and plain:
+        raise CellError(
+            name,
+            cells.index(plain[0]),
+            f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}",
+        )
+
+
+def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:
+    """Whether something holds for most of the cells that are not missing."""
+    counts = Counter(cell for cell in cells if cell is not None and cell.lower() not in MISSING)
+    return 2 * sum(n for text, n in counts.items() if holds(text)) > sum(counts.values())
 
 
 def _texts_are_numbers(cells: list[str | None]) -> bool:
-    """Whether most are written as numbers, if perhaps with a comma, or all as no and yes."""
-    counts = Counter(cell for cell in cells if cell is not None)
-    numbers = sum(counts[text] for text in counts if NUMBER.fullmatch(text.replace(",", ".", 1)))
-    known = sum(counts[text] for text in counts if text.lower() not in MISSING)
-    return 2 * numbers > known or {text.casefold() for text in counts} in PAIRS
+    """Whether most are written as numbers, or all as no and yes."""
+    pair = {cell.casefold() for cell in cells if cell is not None}
+    return _most(cells, is_number) or pair in PAIRS
 
 
 def _refuse_free_text(cells: list[str | None], name: str) -> None:
@@ -191,15 +321,88 @@ def _refuse_free_text(cells: list[str | None], name: str) -> None:
         what = f"{len(texts)} different values in {len(cells)} rows, such as {shown(texts[0])}"
     else:
         return
-    raise CellError(
-        name,
-        None,
-        f"expected numbers or categories, got {what}; leave it out with drop=[{name!r}], choose "
-        f"the columns to use with features=[...], or turn it into words with text={name!r}",
-    )
+    raise _Refused(name, what, 2 * sum(" " in text for text in texts) > len(texts))
 
 
-def numbers_of(series: Any, name: str, expected: str = "a number") -> NDArray[np.float64]:
+# dates ------------------------------------------------------------------------------------------
+
+
+def _seconds(series: Any) -> NDArray[np.datetime64]:
+    """A column of dates as numpy's, as the clock showed them."""
+    if "pyarrow" in str(series.dtype):  # whose zones older versions of pandas change to UTC
+        return _seconds_of(cells_of(series))
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_localize(None)
+    return np.asarray(series.to_numpy(), dtype="datetime64[s]")
+
+
+def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
+    """Dates of Python as numpy's."""
+    times = (None if cell is None else cell.isoformat()[:19] for cell in cells)
+    return np.array(["NaT" if time is None else time for time in times], dtype="datetime64[s]")
+
+
+def _order(
+    cells: list[Any],
+    name: str,
+    texts: list[str],
+    day_first: bool | None,
+    order_elsewhere: Callable[[], bool | None] = lambda: None,
+) -> bool | None:
+    """Whether the day comes first; None if no date of the column leaves that open."""
+    orders = {text: found for text in texts if (found := orders_of(text))}
+    if not orders or day_first is not None:
+        return day_first if orders else None
+    clear = {next(iter(found)): text for text, found in orders.items() if len(found) == 1}
+    if len(clear) == 2:
+        raise CellError(
+            name,
+            cells.index(clear[False]),
+            f"expected dates in one order, got {clear[True]!r} and {clear[False]!r}",
+        )
+    order = next(iter(clear)) if clear else order_elsewhere()
+    if order is None:
+        raise CellError(
+            name,
+            None,
+            f"expected dates whose order is clear, got only such as {next(iter(orders))!r}; "
+            "say day_first=True or day_first=False",
+        )
+    return order
+
+
+def _parsed_dates(cells: list[Any], name: str, day_first: bool | None) -> NDArray[np.datetime64]:
+    known: dict[str, Any] = {}
+    for row, cell in enumerate(cells):
+        if cell is None or cell in known:
+            continue
+        known[cell] = date_of(cell, day_first=day_first)
+        if known[cell] is None and cell.lower() not in MISSING:
+            how = {None: "", True: ", the day first", False: ", the month first"}[day_first]
+            raise CellError(name, row, f"expected a date{how}, got {shown(cell)}")
+    return _seconds_of([known.get(cell) for cell in cells])
+
+
+def _dates_like(series: Any, name: str, day_first: bool | None) -> NDArray[np.datetime64]:
+    """Dates of a further table."""
+    if series.dtype.kind == "M":
+        return _seconds(series)
+    cells = cells_of(series)
+    for row, cell in enumerate(cells):
+        if cell is not None and _kind(cell) not in ("text", "date"):
+            raise CellError(name, row, f"expected a date, got {shown(cell)}")
+    if any(isinstance(cell, date) for cell in cells):
+        cells = [cell.isoformat()[:19] if isinstance(cell, date) else cell for cell in cells]
+    texts = [text for text in dict.fromkeys(filter(None, cells)) if text.lower() not in MISSING]
+    return _parsed_dates(cells, name, _order(cells, name, texts, day_first))
+
+
+# numbers ----------------------------------------------------------------------------------------
+
+
+def numbers_of(
+    series: Any, name: str, expected: str = "a number", *, comma: bool = False
+) -> NDArray[np.float64]:
     """Values of numbers, or of words for no and yes, but not of both; NaN where missing."""
     if (values := as_floats(series)) is not None:
         return values
@@ -212,7 +415,9 @@ def numbers_of(series: Any, name: str, expected: str = "a number") -> NDArray[np
             continue
         if isinstance(cell, str) and is_no_yes:
             values[row] = NO_YES[cell.lower()]
-        elif NUMBER.fullmatch(cell) if isinstance(cell, str) else _kind(cell) == "number":
+        elif isinstance(cell, str) and (number := number_of(cell, comma=comma)) is not None:
+            values[row] = number
+        elif _kind(cell) == "number":
             try:
                 values[row] = float(cell)
             except OverflowError:  # a whole number of JSON, beyond the range
@@ -233,11 +438,24 @@ def _texts(cells: list[Any]) -> list[str]:
     return ["" if cell is None else str(cell) for cell in cells]
 
 
+_LIST = re.compile(r"\[[-+0-9.eE,\s]*\]")  # numbers of a list in a cell of text
+
+
+def _list_of(cell: Any) -> Any:
+    """A list that was printed into a cell of text; other cells as they are."""
+    if not isinstance(cell, str) or not _LIST.fullmatch(cell):
+        return cell
+    try:
+        return [float(number) for number in cell[1:-1].replace(",", " ").split()]
+    except ValueError:
+        return cell
+
+
 def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
     """A column for each number of the lists, which are all of one length."""
     length = len(names)
     X = np.full((length, len(cells)), np.nan)
-    for row, cell in enumerate(cells):
+    for row, cell in enumerate(map(_list_of, cells)):
         if cell is None:
             continue
         is_array = isinstance(cell, np.ndarray) and cell.dtype.kind in "biuf"

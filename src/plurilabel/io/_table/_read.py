@@ -11,7 +11,7 @@ from scipy import sparse
 from plurilabel._dataset import Dataset, Matrix
 from plurilabel._text import first_repeated, listed, similar
 from plurilabel.io._table._encoder import table_encoder
-from plurilabel.io._table._frame import open_frame
+from plurilabel.io._table._frame import VECTORS, open_frame
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
 
@@ -22,15 +22,19 @@ def read_table(
     labels: str | Sequence[str],
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     sep: str | None = None,
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
-    format: Literal["csv", "tsv", "parquet", "jsonl"] | None = None,
+    format: Literal["csv", "tsv", "parquet", "jsonl", "json"] | None = None,
     encode: bool = True,
     name: str | None = None,
+    words: Any = None,
+    embeddings: str | os.PathLike[str] | Any = None,
+    decimal: Literal[".", ","] | None = None,
+    day_first: bool | None = None,
 ) -> Dataset:
-    r"""Read a table: CSV, Parquet, JSON lines, or a data frame.
+    r"""Read a table: CSV, Parquet, JSON, or a data frame.
 
     Needs pandas: ``pip install plurilabel[table]``.
 
@@ -46,31 +50,42 @@ def read_table(
         Columns to use as features. By default all but the labels; with ``text``, none.
     drop : sequence of str, default=()
         Columns to leave out, for instance identifiers.
-    text : str, default=None
-        A column of text to turn into features, one for each word, with
-        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
+    text : str or sequence of str, default=None
+        A column of text, or several, to turn into features, one for each word of each column.
     sep : str, default=None
-        What separates columns in CSV; by default a comma, or a tab in a ``.tsv`` file.
+        What separates columns in CSV. By default a tab in a ``.tsv`` file, and else the one of
+        comma, semicolon, tab and ``|`` that cuts the first rows into the most columns, equally
+        many in each row.
     tag_sep : str, default=None
         What separates tags in one cell of text. By default ``;``, ``|`` or ``,``, whichever
         occurs in the column; if more than one does, this must be given.
     label_names : sequence of str, default=None
         With a column of tags: the labels, in the order wanted. By default the tags that occur,
         sorted. Give it where several files are to have the same columns.
-    format : {"csv", "tsv", "parquet", "jsonl"}, default=None
+    format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
         By default what the name of the file says.
     encode : bool, default=True
         Whether X is turned into numbers. If not, it is a data frame of typed columns, for a
         pipeline that begins with :func:`table_encoder`.
     name : str, default=None
         Name of the dataset; by default that of the file.
+    words : transformer, default=None
+        What turns text into features, as for :func:`table_encoder`.
+    embeddings : path or ndarray of shape (n, dimensions), default=None
+        Ready-made vectors, one for each row of the table: a ``.npy`` file or an array. They
+        become features ``embeddings[0], embeddings[1], ...``.
+    decimal : {".", ","}, default=None
+        What separates the decimals of numbers; by default what each column shows.
+    day_first : bool, default=None
+        Whether 03/04/2021 is 3 April or March 4; by default what the column shows, or else the
+        other columns.
 
     Returns
     -------
     Dataset
         X is dense, or CSR with ``text``; without ``encode`` it is a data frame, in which numbers
-        are float64, categories and ``text`` are text. Y is dense for label columns and CSR for
-        tags.
+        are float64, dates datetime64, categories and ``text`` text. Y is dense for label columns
+        and CSR for tags. ``written`` tells how numbers and dates are written.
 
     Raises
     ------
@@ -96,9 +111,18 @@ def read_table(
     :func:`table_encoder`. Two files may differ in the values that occur, and so in their columns:
     read them as one, declare the categories of a data frame, or put the encoder in a pipeline.
 
+    *Dates.* A column of dates becomes numbers: the year, and season, weekday and hour, see
+    :class:`DateEncoder`. Read are ``2021-04-03``, ``2021/04/03``, ``3.4.2021``, ``03/04/2021``,
+    ``3 Apr 2021`` and ``April 3, 2021``, each with or without a time, and a time or a month
+    (``2021-04``) alone. Times are taken as they are written: an offset from UTC is left out.
+
+    *Numbers as people write them.* ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` and ``$5`` are
+    numbers; the sign of percent or a currency is left out.
+
     *Free text.* A column with more than 255 different values, or more than 20 if they are more
     than half the number of rows, or with a value of more than 60 characters, is not taken for
-    categories but refused: ``drop`` it, name the ``features`` to use, or give it as ``text``. The
+    categories but refused: ``drop`` it, name the ``features`` to use, or give it as ``text``. All
+    such columns are named in one error. The
     weights of ``text`` come from all rows. To keep test rows out of them, put the encoder in a
     pipeline.
 
@@ -149,22 +173,29 @@ def read_table(
     for parameter, names in (("features", features), ("drop", drop)):
         if isinstance(names, str):
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
-    as_text = [column for column in (labels, text) if isinstance(column, str)]
-    table = open_frame(path, sep=sep, format=format, as_text=as_text)
+    texts = [text] if isinstance(text, str) else list(text or ())
+    as_text = [*texts, labels] if isinstance(labels, str) else texts
+    table = open_frame(
+        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
+    )
     name = table.name if name is None else name
     with table.located():
-        used = _feature_columns(list(table.frame.columns), labels, features, text, drop)
+        used = _feature_columns(list(table.frame.columns), labels, features, texts, drop)
+        if embeddings is not None and VECTORS not in used:
+            used.append(VECTORS)
         Y: Matrix
         if isinstance(labels, str):
             Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
         else:
             Y, found, tag_sep = label_columns(table.frame, labels), list(labels), None
-        X = typed_frame(table.frame, used, text)
+        X, written = typed_frame(
+            table.frame, used, texts, comma=table.comma, points=table.points, day_first=day_first
+        )
     feature_names = X.columns
     if encode:
-        encoder = table_encoder(X, text=text)
+        encoder = table_encoder(X, text=texts, words=words)
         X = encoder.fit_transform(X)
-        X = X if text is None else sparse.csr_array(X)
+        X = sparse.csr_array(X) if texts else X
         try:
             feature_names = encoder.get_feature_names_out()
         except ValueError as error:
@@ -178,6 +209,7 @@ def read_table(
         tuple(found),
         name=name,
         tag_sep=tag_sep,
+        written=written,
     )
 
 
@@ -185,7 +217,7 @@ def _feature_columns(
     columns: list[str],
     labels: str | Sequence[str],
     features: Sequence[str] | None,
-    text: str | None,
+    text: Sequence[str],
     drop: Sequence[str],
 ) -> list[str]:
     """The feature columns, after a check of all names that were given."""
@@ -194,7 +226,7 @@ def _feature_columns(
     asked = {
         "labels": labels,
         "features": features or (),
-        "text": () if text is None else (text,),
+        "text": text,
         "drop": drop,
     }
     for parameter, names in asked.items():
@@ -206,12 +238,14 @@ def _feature_columns(
                 raise ValueError(f"{parameter} names a column {column!r}: {instead}")
             if parameter != "labels" and column in labels:
                 raise ValueError(f"{parameter} must name no label column, got {column!r}")
+            if parameter == "drop" and column in {*text, *(features or ())}:
+                raise ValueError(f"drop must name no column that is to be used, got {column!r}")
     if not labels:
         raise ValueError("labels must name at least one column, got none")
     if features is None:
-        features = columns if text is None else []
-    used = [column for column in features if column not in {*labels, *drop, text}]
-    if not used and text is None:
+        features = [] if text else columns
+    used = [column for column in features if column not in {*labels, *drop, *text}]
+    if not used and not text:
         raise ValueError("features must name at least one column, got none besides the labels")
     if features is columns and "" in used:
         raise ValueError(
@@ -258,13 +292,15 @@ def read_further(
     label_names: Sequence[str] | None = None,
     sep: str | None = None,
     tag_sep: str | None = None,
+    written: Mapping[str, str] | None = None,
+    embeddings: str | os.PathLike[str] | Any = None,
 ) -> FurtherRows:
     """Read a table for a model that has learned from another one.
 
     Parameters
     ----------
     path : str, path or data frame
-    kinds : mapping of str to {"numbers", "categories", "text"}
+    kinds : mapping of str to {"numbers", "dates", "categories", "text"}
         What the columns were in the first table, as :func:`column_kinds` says. They are found by
         their names, in any order; others may be there.
     labels : str, default=None
@@ -272,6 +308,10 @@ def read_further(
     label_names : sequence of str, default=None
         All labels, if Y is wanted. Tags that are not among them are returned too.
     sep, tag_sep : str, default=None
+        As for :func:`read_table`.
+    written : mapping of str to str, default=None
+        How numbers and dates were written in the first table, as its dataset says.
+    embeddings : path or ndarray, default=None
         As for :func:`read_table`.
 
     Returns
@@ -287,10 +327,13 @@ def read_further(
        length country
     0   100.0      it
     """
-    as_text = [name for name, kind in kinds.items() if kind != "numbers"]
-    table = open_frame(path, sep=sep, as_text=as_text if labels is None else [*as_text, labels])
+    written = written or {}
+    as_text = [name for name, kind in kinds.items() if kind != "numbers" or name in written]
+    as_text += [] if labels is None else [labels]
+    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings)
     with table.located():
-        X, Y, names = typed_like(table.frame, kinds), None, list(label_names or ())
+        X, Y = typed_like(table.frame, kinds, written), None
+        names = list(label_names or ())
         if label_names is not None and labels in table.frame.columns:
             Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
         elif label_names is not None:

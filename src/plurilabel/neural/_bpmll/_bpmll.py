@@ -17,12 +17,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import stack_rows
+from plurilabel._blocks import dense, stack_rows
 from plurilabel._compat import Interval, StrOptions
+from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.model_selection import stratified_split
-from plurilabel.neural._bpmll._network import ACTIVATIONS, as_module, from_module, initial_weights
+from plurilabel.neural._bpmll._network import (
+    ACTIVATIONS,
+    SLOPES,
+    as_module,
+    from_module,
+    initial_weights,
+)
 from plurilabel.neural._bpmll._training import (
     Batches,
     choose_device,
@@ -43,6 +50,12 @@ def _gives_probabilities(learner: BPMLL) -> bool:
     if hasattr(learner, "coefs_"):
         return learner.trained_loss_ == "cross-entropy" and learner.threshold_ is None
     return learner.loss == "cross-entropy" and learner.threshold is None
+
+
+STEPS = 256
+"""Places on the line from the reference to an instance at which an explanation asks for slopes."""
+
+BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
 
 class BPMLL(ScoringClassifier):
@@ -508,6 +521,35 @@ class BPMLL(ScoringClassifier):
                 "values are too far from those of the training set"
             )
         return c
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Integrated gradients (Sundararajan et al., 2017) from the reference to x.
+
+        The mean slope of the scores on the straight line from the reference, by default the means
+        of the training set, to x, times how far x is from there, feature by feature.
+        """
+        row = dense(x)[0].astype(np.float64)
+        origin = self.scaler_.mean_ if given.reference is None else given.reference
+        W = [w.astype(np.float64) for w in self.coefs_]
+        share = (np.arange(STEPS) + 0.5) / STEPS
+        mean, scale = self.scaler_.mean_, self.scaler_.scale_
+        line = ((origin + share[:, np.newaxis] * (row - origin)) - mean) / scale
+        h, slopes = line @ W[0] + self.intercepts_[0], []
+        for w, b in zip(W[1:], self.intercepts_[1:]):
+            h = ACTIVATIONS[self.activation_](h)
+            slopes.append(SLOPES[self.activation_](h))
+            h = h @ w + b
+        c = ACTIVATIONS[LAST[self.trained_loss_]](h)
+        back = np.eye(c.shape[1]) * SLOPES[LAST[self.trained_loss_]](c)[:, np.newaxis, :]
+        for w, slope in zip(W[:0:-1], slopes[::-1]):
+            back = (back @ w.T) * slope[:, np.newaxis, :]  # (steps, q, units)
+        gradient = W[0] @ back.mean(axis=0).T / scale[:, np.newaxis]  # (d, q)
+        values = (row - origin)[:, np.newaxis] * gradient
+        base = self._outputs(origin[np.newaxis].astype(np.float64))[0].astype(np.float64)
+        names = [str(name) for name in given.names]
+        found = Parts(names, values, base, (BY_GRADIENTS,) * len(base)).minus_cut(self.threshold_)
+        fixed = (self.label_counts_ == 0) | (self.label_counts_ == self.n_seen_)
+        return found.fixed(fixed, self._scores(x)[0].astype(np.float64))
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = super()._validate_X(X, reset=reset)

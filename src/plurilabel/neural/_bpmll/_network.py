@@ -18,6 +18,14 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "tanh": lambda h: np.tanh(h, out=h),
     "relu": lambda h: np.maximum(h, 0, out=h),
 }
+SLOPES: dict[str, Callable[[Any], Any]] = {
+    "identity": np.ones_like,
+    "logistic": lambda y: y * (1 - y),
+    "tanh": lambda y: 1 - y * y,
+    "relu": lambda y: (y > 0).astype(y.dtype),
+}
+"""Slopes of the activations where their value is y."""
+
 TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
 
 

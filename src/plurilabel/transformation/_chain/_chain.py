@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions, rows_of_params
+from plurilabel._explanation import Given, Parts, side_by_side
 from plurilabel._fitted import Declared, numbers, one_of, parameter, places, values
 from plurilabel._partial import PartialLabels
 from plurilabel.base import CUTS, LabelMatrix
@@ -23,6 +24,7 @@ from plurilabel.transformation._models import (
     Params,
     binary_scores,
     columns,
+    explain_binary,
     fit_binary,
     out_of_fold,
     with_columns,
@@ -30,6 +32,9 @@ from plurilabel.transformation._models import (
 
 MOST_LABELS = 15
 """With more labels the exact search, through 2^q sets, is refused."""
+
+GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
+"""What is explained where the score of a label is its probability over many label sets."""
 
 AT_ONCE = 2**22
 """About how many numbers the copies of a block of rows have in a search."""
@@ -255,6 +260,23 @@ class ClassifierChain(TransformationClassifier):
                 column = scores[:, j] if asked == method else binary_scores(model, seen, asked)
                 inputs.append(self._passed_on(column))
         return self._in_label_order(scores)
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        greedy = self.inference_ == "greedy"
+        method, asked, q = self._score_method(), self._asked(), len(self.estimators_)
+        # a search is explained along the set that it has found
+        chosen = None if greedy else self._predict(x)[0, self.order_]
+        inputs, found = GrowingInput(x, q), []
+        names = [str(name) for name in given.names]
+        for j, model in enumerate(self.estimators_):
+            seen = inputs.matrix()
+            found.append(explain_binary(model, seen, method, given._replace(names=names)))
+            names.append(f"label: {self.label_names_[self.order_[j]]}")
+            if j + 1 < q:
+                told = chosen[[j]] if chosen is not None else binary_scores(model, seen, asked)
+                inputs.append(told if chosen is not None else self._passed_on(told))
+        parts = side_by_side(found).columns(np.argsort(self.order_))
+        return parts if greedy else parts.rescaled(GIVEN_BEFORE)
 
     def _asked(self) -> str:
         """The method that gives what is passed on, before :meth:`_passed_on`."""

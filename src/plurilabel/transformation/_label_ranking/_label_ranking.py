@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._compat import StrOptions, rows_of_params
+from plurilabel._explanation import SCORE, Given, Parts, added, constant_parts
 from plurilabel._fitted import Declared, parameter, places, values
 from plurilabel._limits import check_size
 from plurilabel.base import CUTS, LabelMatrix
@@ -16,11 +17,17 @@ from plurilabel.transformation._base import MANY_MODELS, TransformationClassifie
 from plurilabel.transformation._label_ranking._quick_voting import quick_sets
 from plurilabel.transformation._models import (
     binary_scores,
+    explain_binary,
+    explain_each,
     fit_binary,
     fit_each,
     in_parallel,
     score_each,
 )
+
+SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
+SUM_OF_MARGINS = "the margins of all models about the label"
+"""What is explained where votes are counted, which no single feature changes."""
 
 
 class CalibratedLabelRanking(TransformationClassifier):
@@ -183,6 +190,32 @@ class CalibratedLabelRanking(TransformationClassifier):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         votes = self._votes(X)
         return votes[:, :-1] - votes[:, -1:]
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        q, method, found = self.n_labels_, self._base_method(), []
+        relevance = explain_each(self.relevance_estimators_, x, method, given)
+        pairs = [
+            None if model is None else explain_binary(model, x, method, given)
+            for model in self.estimators_
+        ]
+        known = [pair.scales[0] for pair in pairs if pair is not None]
+        shares = set(known) | set(relevance.scales) <= {SCORE} and method == "predict_proba"
+        # each model divides a vote between two labels, or between a label and the virtual one,
+        # whose votes count against all; margins speak for one label and against the other
+        each = np.eye(q) + np.ones((q, q)) if shares else np.eye(q)
+        found.append(relevance.mapped(each).shifted(-float(q) if shares else 0.0))
+        for (j, k), pair in zip(self.pairs_, pairs):
+            row = np.zeros((1, q))
+            row[0, j], row[0, k] = 1.0, -1.0
+            whole = np.zeros(q)
+            whole[k] = float(shares)
+            if pair is not None:
+                found.append(pair.mapped(row).shifted(whole))
+            elif shares:
+                found.append(constant_parts(0.5 * (np.abs(row[0]))))
+        exact = shares and self.voting_ == "soft"
+        scale = SCORE if exact else SOFT_VOTES if shares else SUM_OF_MARGINS
+        return added(found, (scale,) * q)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick_ and self.voting_ == "hard":

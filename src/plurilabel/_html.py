@@ -1,0 +1,66 @@
+"""Tables for notebooks: small, escaped, and in the colors of the page around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+_TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.3em 0;color:inherit"
+# gray that shows on white and on black; no other color, so that any theme will do
+_CELL = "padding:.15em .7em;color:inherit;background:transparent;border-bottom:1px solid #8884"
+_FIRST = f"{_CELL};text-align:left;min-width:8em;max-width:24em;overflow-wrap:anywhere"
+_OTHER = f"{_CELL};text-align:right"
+
+
+def html_table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    note: str = "",
+    bold: Any = None,
+    text: bool = False,
+) -> str:
+    """A table for a notebook: the first column to the left, the others to the right.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Heads of the columns; none at all if they need none.
+    rows : sequence of sequence of str
+        Text, in which nothing is markup.
+    title, note : str
+        What stands above and below.
+    bold : matrix of bool, default=None
+        Which cells after the first are set in bold type.
+    text : bool, default=False
+        Whether the last column is text and starts at the left.
+
+    Examples
+    --------
+    >>> "<td" in html_table(["label", "count"], [["<b>", "7"]]), html_table([], [["<b>"]])[-90:]
+    (True, '...overflow-wrap:anywhere">&lt;b&gt;</td></tr></tbody></table></div>')
+    """
+    last = len(rows[0]) - 1 if rows else len(head) - 1
+
+    def style(j: int) -> str:
+        return _FIRST if j == 0 or (text and j == last) else _OTHER
+
+    parts = [f"<div>{escape(title)}</div>"] if title else []
+    parts.append(f'<table style="{_TABLE}">')
+    if head:
+        cells = "".join(f'<th style="{style(j)}">{escape(h)}</th>' for j, h in enumerate(head))
+        parts.append(f"<thead><tr>{cells}</tr></thead>")
+    parts.append("<tbody>")
+    for i, row in enumerate(rows):
+        cells = ""
+        for j, cell in enumerate(row):
+            strong = bold is not None and j > 0 and bold[i][j - 1]
+            weight = ";font-weight:700" if strong else ""
+            cells += f'<td style="{style(j)}{weight}">{escape(cell)}</td>'
+        parts.append(f"<tr>{cells}</tr>")
+    parts.append("</tbody></table>")
+    if note:
+        parts.append(f'<div style="opacity:.75">{escape(note)}</div>')
+    return f'<div style="max-width:100%;overflow-x:auto">{"".join(parts)}</div>'

@@ -1,0 +1,1 @@
+"""Gradient boosting with trees and rules that score several labels at once."""

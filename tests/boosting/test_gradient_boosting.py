@@ -1,0 +1,317 @@
+"""MLGradientBoosting against loops written from the formulas."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from plurilabel import MLGradientBoosting, datasets, metrics
+from plurilabel.boosting._gradient._losses import LOSSES
+from tests.boosting.problems import data, problems
+
+
+def worth(g, h, l2):
+    return g.sum(axis=0) ** 2 / (h.sum(axis=0) + l2)
+
+
+def gain(right, g, h, l2, rule, k):
+    """What a condition gains for the best k labels, on both sides or on the better one."""
+    sides = [worth(g[right == side], h[right == side], l2) for side in (False, True)]
+    each = sides if rule else [sides[0] + sides[1]]
+    return max(np.sort(after - worth(g, h, l2))[::-1][:k].sum() for after in each)
+
+
+def reach(learner, root, x):
+    """The nodes that an instance comes through, leaf last."""
+    way = [root]
+    while learner.feature_[way[-1]] >= 0:
+        node = way[-1]
+        value = x[learner.feature_[node]]
+        right = (
+            learner.missing_right_[node] if np.isnan(value) else value > learner.threshold_[node]
+        )
+        way.append(int(learner.left_[node]) + int(right))
+    return way
+
+
+def partitions(X, rows):
+    """Every way to divide rows by one condition: which of them go to the right."""
+    for x in X[rows].T:
+        known = np.unique(x[~np.isnan(x)])
+        for low in [-np.inf, *known]:
+            for missing in (False, True):
+                yield np.where(np.isnan(x), missing, x > low)
+
+
+def assert_greedy(learner, X, Y, weight=None):
+    """Replay the rounds: each condition gains most, each leaf makes the Newton step."""
+    n, q = Y.shape
+    weight = np.ones(n) if weight is None else weight
+    l2, rule = learner.l2_regularization, learner.weak == "rule"
+    loss, rate = LOSSES[learner.loss], learner.learning_rate
+    f = np.tile(learner.start_, (n, 1))
+    for t, root in enumerate(learner.roots_):
+        g, h = (weight[:, None] * part for part in loss.derivatives(f, Y > 0))
+        values = np.zeros((n, q))
+        ways = [reach(learner, root, x) for x in X]
+        head = np.arange(q)
+        k = q if learner.heads == "all" else min(learner.heads, q)
+        for node in sorted({node for way in ways for node in way}):
+            rows = np.array([i for i, way in enumerate(ways) if node in way])
+            if learner.feature_[node] < 0:
+                step = -rate * g[rows].sum(axis=0) / (h[rows].sum(axis=0) + l2)
+                found = _values(learner, node)
+                if not found.any():  # where a rule abstains, or there is nothing to do
+                    assert rule or not np.abs(step[head]).max() > 1e-9
+                else:
+                    assert_allclose(found[head], step[head], atol=1e-9)
+                    assert not np.delete(found, head).any()
+                values[rows] = found
+                continue
+            here = g[rows][:, head], h[rows][:, head], l2, rule, k
+            best = max(gain(right, *here) for right in partitions(X, rows))
+            goes = np.array([learner.left_[node] not in ways[i] for i in rows])
+            assert gain(goes, *here) == pytest.approx(best, rel=1e-7, abs=1e-9)
+            if node == root and k < q:
+                head = _head(learner, t)
+        f += values
+    assert_allclose(f, learner._f(X), atol=1e-9)
+
+
+def _values(learner, node):
+    values = learner.values_[[learner.leaf_[node]]]
+    return (values.toarray() if sparse.issparse(values) else values)[0]
+
+
+def _head(learner, t):
+    ends = np.append(learner.roots_[1:], len(learner.feature_))
+    nodes = [v for v in range(learner.roots_[t], ends[t]) if learner.feature_[v] < 0]
+    return np.flatnonzero(np.any([_values(learner, node) != 0 for node in nodes], axis=0))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    problems(),
+    st.sampled_from(sorted(LOSSES)),
+    st.sampled_from(["tree", "rule"]),
+    st.sampled_from(["all", 1, 2]),
+)
+def test_every_round_is_greedy(problem, loss, weak, heads):
+    X, Y, _ = problem
+    learner = MLGradientBoosting(
+        3, loss=loss, weak=weak, heads=heads, max_depth=2, max_features=None, learning_rate=0.5
+    )
+    assert_greedy(learner.fit(X, Y), X, Y)
+
+
+def test_weights_count():
+    X, Y = data(n=30, d=3, q=3)
+    X = X.round(0)
+    weight = np.random.default_rng(1).random(30) + 0.5
+    learner = MLGradientBoosting(3, max_depth=2, max_features=None, learning_rate=0.5)
+    assert_greedy(learner.fit(X, Y, sample_weight=weight), X, Y, weight)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_derivatives_by_finite_differences(name):
+    rng = np.random.default_rng(0)
+    f, has = rng.normal(size=(20, 4)), rng.random((20, 4)) < 0.5
+    known = rng.random((20, 4)) < 0.8 if name == "joint" else None
+    loss, step = LOSSES[name], 1e-4
+    g, h = loss.derivatives(f, has, known)
+    for l in range(4):
+        up, down = f.copy(), f.copy()
+        up[:, l] += step
+        down[:, l] -= step
+        high, mid, low = (loss.values(s, has, known).sum(axis=1) for s in (up, f, down))
+        near_kink = np.abs(1 - np.where(has, f, -f)[:, l]) < 2 * step
+        kept = ~near_kink if name == "hinge" else np.ones(20, dtype=bool)
+        if known is not None:
+            kept &= known[:, l]
+        assert_allclose(g[kept, l], ((high - low) / (2 * step))[kept], atol=1e-6)
+        assert_allclose(h[kept, l], ((high - 2 * mid + low) / step**2)[kept], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_of_huge_scores(name):
+    f, has = np.array([[1e4, -1e4], [-1e4, 1e4]]), np.array([[True, False], [True, False]])
+    g, h = LOSSES[name].derivatives(f, has)
+    assert np.isfinite(g).all() and (h >= 0).all()
+    assert np.isfinite(LOSSES[name].values(f, has)).all()
+
+
+@pytest.mark.parametrize("params", [{}, {"weak": "rule", "heads": 1}, {"loss": "joint"}])
+def test_sparse_and_dense_features_alike(params):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((80, 12)) < 0.7, 0.0, rng.integers(-3, 9, size=(80, 12)))
+    Y = (X[:, :3] + rng.normal(size=(80, 3)) > 1).astype(int)
+    learner = MLGradientBoosting(10, learning_rate=0.2, max_bins=8, random_state=0, **params)
+    expected = learner.fit(X, Y).predict_proba(X)
+    for make in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
+        assert_allclose(learner.fit(make(X), Y).predict_proba(make(X)), expected, atol=1e-9)
+        assert_allclose(learner.predict_proba(X), expected, atol=1e-9)
+
+
+def test_order_of_rows_does_not_matter():
+    X, Y = data(n=200)
+    order = np.random.default_rng(0).permutation(200)
+    learner = MLGradientBoosting(20, random_state=0)
+    expected = learner.fit(X, Y).predict_proba(X)
+    assert_allclose(learner.fit(X[order], Y[order]).predict_proba(X), expected, atol=1e-9)
+
+
+def test_missing_values_tell():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    gone = rng.random(60) < 0.5
+    X[gone, 0] = np.nan
+    learner = MLGradientBoosting(5, learning_rate=1.0, max_features=None).fit(X, gone[:, None])
+    assert_array_equal(learner.predict(X)[:, 0], gone)
+    assert "x0 missing" in learner.to_text() and "x0 known" in learner.to_text()
+    mostly = np.where(rng.random((60, 1)) < 0.9, np.nan, 1.0)
+    learner.fit(mostly, np.isnan(mostly))
+    assert_array_equal(learner.predict(mostly), np.isnan(mostly))
+
+
+def test_values_missing_only_later_go_with_most():
+    X, Y = np.arange(10.0)[:, None], (np.arange(10) > 6).astype(int)[:, None]
+    learner = MLGradientBoosting(5, max_depth=1).fit(X, Y)
+    assert_allclose(learner.predict_proba([[np.nan]]), learner.predict_proba([[0.0]]))
+
+
+def test_labels_that_are_not_known_do_not_count():
+    X, Y = data()
+    cells = (np.random.default_rng(0).random(Y.shape) < 0.7).astype(float)
+    for loss in LOSSES:
+        first, second = (MLGradientBoosting(8, loss=loss, random_state=0) for _ in range(2))
+        for learner, labels in ((first, Y), (second, np.where(cells > 0, Y, 1 - Y))):
+            Z = learner._validate_fit(X, labels)[1]
+            learner._fit(X, Z, cell_weight=cells)
+        assert_allclose(first._f(X), second._f(X), atol=1e-12)
+
+
+def test_label_weight():
+    X, Y = data()
+    learner = MLGradientBoosting(5, label_weight=[1, 1, 0, 1], random_state=0).fit(X, Y)
+    assert_allclose(learner.predict_proba(X)[:, 2], 0.5)  # nothing is known of it
+    assert not learner.label_feature_importances_[2].any()
+    for wrong in ([1, 1], [1, 1, 1, -1], [1, 1, 1, np.nan]):
+        with pytest.raises(ValueError, match="label_weight must be 4 finite numbers"):
+            MLGradientBoosting(label_weight=wrong).fit(X, Y)
+
+
+def test_instances_without_weight_are_not_there():
+    X, Y = data(n=100)
+    weight = np.repeat([1.0, 0.0], 50)
+    learner = MLGradientBoosting(10, random_state=0, max_bins=8)
+    expected = learner.fit(X[:50], Y[:50]).predict_proba(X)
+    assert_allclose(learner.fit(X, Y, sample_weight=weight).predict_proba(X), expected)
+
+
+def test_early_stopping_keeps_the_best_round():
+    X, Y = data(n=200)
+    Y = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, 1 - Y, Y)  # noise to fit
+    learner = MLGradientBoosting(
+        300, learning_rate=0.5, validation_fraction=0.3, n_iter_no_change=5, random_state=0
+    ).fit(X, Y)
+    best = int(np.argmin(learner.validation_loss_))
+    assert learner.n_estimators_ == len(learner.roots_) == best + 1
+    assert len(learner.validation_loss_) == best + 6
+    with pytest.raises(ValueError, match="leaves no instance to learn from"):
+        MLGradientBoosting(validation_fraction=0.9).fit(X[:3], Y[:3])
+
+
+def test_joint_loss_answers_with_the_best_seen_set():
+    X, Y = data(n=60)
+    learner = MLGradientBoosting(10, loss="joint", random_state=0).fit(X[:40], Y[:40])
+    sets = np.unique(Y[:40], axis=0)
+    assert_array_equal(learner.label_sets_, sets)
+    f = learner._f(X)
+    losses = np.array([LOSSES["joint"].values(f, np.tile(s > 0, (60, 1)))[:, 0] for s in sets])
+    assert_array_equal(learner.predict(X), sets[losses.argmin(axis=0)])
+    learner.set_params(loss="logistic").fit(X, Y)
+    assert not hasattr(learner, "label_sets_")
+
+
+def test_a_fitted_learner_answers_for_the_loss_of_its_fit():
+    X, Y = data()
+    learner = MLGradientBoosting(3, loss="hinge", random_state=0).fit(X, Y)
+    expected = learner.decision_function(X)
+    learner.set_params(loss="joint")
+    assert_array_equal(learner.decision_function(X), expected)
+
+
+def test_importances():
+    X, Y = data(d=6, q=3)
+    learner = MLGradientBoosting(10, random_state=0).fit(X, Y)
+    each = learner.label_feature_importances_
+    assert each.shape == (3, 6) and (each >= 0).all()
+    assert_allclose(each.sum(axis=0), learner.feature_importances_)
+    assert learner.feature_importances_.sum() == pytest.approx(1)
+    assert_array_equal(each.argmax(axis=1), [0, 1, 2])
+    assert sparse.issparse(learner.fit(sparse.csr_array(X), Y).label_feature_importances_)
+
+
+def test_explanations_add_up():
+    X, Y = data(n=50)
+    learner = MLGradientBoosting(12, random_state=0).fit(X, Y)
+    f = learner._f(X)
+    for x, wanted, explained in zip(X, f, learner.explain(X, max_rules=100)):
+        assert_allclose(explained.scores, wanted)
+        for l, rules in enumerate(explained.rules):
+            total = explained.start[l] + sum(score for _, score in rules)
+            assert total == pytest.approx(wanted[l])
+        way, _ = explained.rules[0][0]
+        for condition in way.split(" and "):
+            name, sign, value = condition.split()
+            # values are printed with four digits
+            assert (x[int(name[1:])] > float(value) - 1e-3) if sign == ">" else True
+    with pytest.raises(ValueError, match="feature_names must have 5 entries"):
+        learner.explain(X, feature_names=["a"])
+
+
+def test_heads_and_rules_stay_sparse():
+    X, Y = data()
+    learner = MLGradientBoosting(10, weak="rule", heads=1, random_state=0).fit(X, Y)
+    assert sparse.issparse(learner.values_)
+    # a rule scores one label in one leaf
+    assert learner.values_.nnz <= 10
+    assert len(learner.to_text().splitlines()) == learner.values_.nnz
+
+
+@pytest.mark.parametrize(
+    ("X", "Y"),
+    [
+        (np.ones((5, 2)), np.eye(5, 2, dtype=int)),  # no feature varies
+        (np.zeros((1, 1)), np.ones((1, 1), dtype=int)),
+        (np.full((4, 1), np.nan), np.eye(4, 2, dtype=int)),
+        (np.array([[1e300], [-1e300], [5e-324], [0.0]]), np.eye(4, 2, dtype=int)),
+        (sparse.csr_array((4, 3)), np.eye(4, 2, dtype=int)),
+    ],
+    ids=["constant", "one row", "nothing known", "huge and tiny", "empty"],
+)
+@pytest.mark.parametrize("params", [{}, {"weak": "rule", "heads": 1}, {"loss": "joint"}])
+def test_strange_data(X, Y, params):
+    learner = MLGradientBoosting(3, random_state=0, **params).fit(X, Y)
+    assert np.isfinite(learner.predict_proba(X)).all()
+    assert learner.predict(X).shape == Y.shape
+    assert isinstance(learner.to_text(), str) and len(learner.explain(X)) == Y.shape[0]
+
+
+def test_a_fit_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setenv("PLURILABEL_MAX_MEMORY", "0.00001")
+    with pytest.raises(ValueError, match="MLGradientBoosting would need about"):
+        MLGradientBoosting().fit(*data())
+
+
+@pytest.mark.parametrize(
+    ("dataset", "precision", "hamming"), [("emotions", 0.80, 0.205), ("medical", 0.862, 0.0125)]
+)
+def test_as_good_as_measured(dataset, precision, hamming):
+    found = datasets.load(dataset)
+    learner = MLGradientBoosting(random_state=0).fit(found.X[found.train], found.Y[found.train])
+    X, Y = found.X[found.test], found.Y[found.test]
+    assert metrics.average_precision(Y, learner.predict_proba(X)) > precision
+    assert metrics.hamming_loss(Y, learner.predict(X)) < hamming
