@@ -29,11 +29,15 @@ OTHER = {
 }
 
 
+AROUND = {"transformation": BASE, "uncertainty": "MLkNN()"}
+"""What is inside learners that need another, by package."""
+
+
 def texts() -> dict[str, str]:
     found = {}
     for name, entry in learners().items():
         if not entry.needs or find_spec(entry.needs):
-            found[name] = f"{name}({BASE if entry.package == 'transformation' else ''})"
+            found[name] = f"{name}({AROUND.get(entry.package, '')})"
     return found | OTHER
 
 

@@ -53,7 +53,8 @@ def main() -> None:
     names = sys.argv[1:] or [
         name
         for name, entry in learners().items()
-        if not get_tags(make_learner(next(iter(entry.checked)))).input_tags.positive_only
+        if entry.package != "uncertainty"  # around another learner
+        and not get_tags(make_learner(next(iter(entry.checked)))).input_tags.positive_only
     ]
     for dataset in DATASETS:
         results = measure(names, dataset)

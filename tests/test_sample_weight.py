@@ -52,6 +52,7 @@ TAKES = [
     "AdaBoostMH(n_estimators=5, algorithm='abstain')",
     "AdaBoostMR(n_estimators=5)",
     "ADTBoostMH(n_estimators=4)",
+    "MLGradientBoosting(n_estimators=5)",
     "LabelSetMixture()",
     "PMM1(set_prior='sets')",
     "PMM2()",
@@ -68,6 +69,14 @@ TAKES_NONE = {
     **dict.fromkeys(
         ("MLkNN", "MLkNNCV", "MLWkNN", "DWMLkNN", "DMLkNN", "BRkNN", "MrkNN", "IBLRML"),
         "a repeated instance would take the places of k neighbours: no weight can do that",
+    ),
+    **dict.fromkeys(
+        ("WindowMLkNN", "MLSAMPkNN", "NeighborSubspaceEnsemble"),
+        "a window counts rows, and so do the neighbours in it",
+    ),
+    **dict.fromkeys(
+        ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets"),
+        "river's multi-label protocol has no weights",
     ),
     "INSDIF": "medoids are drawn from the rows",
     "BPMLL": "batches are drawn from the rows",

@@ -31,6 +31,7 @@ FAMILIES = {
     "rules": "Rules",
     "bags": "Bags of instances",
     "streams": "Streams",
+    "uncertainty": "Calibration",
 }
 FACTS = {
     "use": "use it for",

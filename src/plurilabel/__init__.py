@@ -31,6 +31,9 @@ if TYPE_CHECKING:
         io as io,
     )
     from plurilabel import (
+        issues as issues,
+    )
+    from plurilabel import (
         metrics as metrics,
     )
     from plurilabel import (
@@ -55,6 +58,9 @@ if TYPE_CHECKING:
         report as report,
     )
     from plurilabel import (
+        resampling as resampling,
+    )
+    from plurilabel import (
         stats as stats,
     )
     from plurilabel import (
@@ -73,6 +79,7 @@ if TYPE_CHECKING:
     from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
     from plurilabel.transformation import *  # noqa: F403
+    from plurilabel.uncertainty import CalibratedClassifier as CalibratedClassifier
 
 __version__ = "0.1.0.dev0"
 
@@ -86,6 +93,7 @@ _PARTS = {
     "graded",
     "hierarchy",
     "io",
+    "issues",
     "metrics",
     "missing",
     "model_selection",
@@ -94,6 +102,7 @@ _PARTS = {
     "persistence",
     "plots",
     "report",
+    "resampling",
     "stats",
     "thresholds",
 }

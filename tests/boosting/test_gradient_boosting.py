@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.special import expit
 
 from plurilabel import MLGradientBoosting, datasets, metrics
 from plurilabel.boosting._gradient._losses import LOSSES
@@ -257,18 +258,16 @@ def test_importances():
 def test_explanations_add_up():
     X, Y = data(n=50)
     learner = MLGradientBoosting(12, random_state=0).fit(X, Y)
-    f = learner._f(X)
-    for x, wanted, explained in zip(X, f, learner.explain(X, max_rules=100)):
-        assert_allclose(explained.scores, wanted)
-        for l, rules in enumerate(explained.rules):
-            total = explained.start[l] + sum(score for _, score in rules)
-            assert total == pytest.approx(wanted[l])
-        way, _ = explained.rules[0][0]
+    for x, wanted, explained in zip(X, learner._f(X), learner.explain(X)):
+        assert explained.exact.all()
+        assert_allclose(explained.total, wanted)
+        assert_allclose(explained.scores, expit(wanted))
+        way, _ = explained.top(0)[0]
         for condition in way.split(" and "):
             name, sign, value = condition.split()
             # values are printed with four digits
             assert (x[int(name[1:])] > float(value) - 1e-3) if sign == ">" else True
-    with pytest.raises(ValueError, match="feature_names must have 5 entries"):
+    with pytest.raises(ValueError, match="feature_names must have 5"):
         learner.explain(X, feature_names=["a"])
 
 

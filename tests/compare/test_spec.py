@@ -175,8 +175,8 @@ def test_several():
 
 @pytest.mark.parametrize("name", learner_names())
 def test_every_learner_can_be_named(name):
-    if name == "ThresholdClassifier":
-        learner = make_learner("ThresholdClassifier(MLkNN)")
+    if name in ("CalibratedClassifier", "ThresholdClassifier"):
+        learner = make_learner(f"{name}(MLkNN)")
     else:
         learner = make_learner(name)
     assert type(learner).__name__ == name

@@ -5,14 +5,13 @@ from plurilabel._roster import Learner
 from plurilabel.boosting._adaboost_mh import AdaBoostMH
 from plurilabel.boosting._adaboost_mr import AdaBoostMR
 from plurilabel.boosting._adtboost_mh import ADTBoostMH
-from plurilabel.boosting._gradient._gradient_boosting import BoostedExplanation, MLGradientBoosting
+from plurilabel.boosting._gradient._gradient_boosting import MLGradientBoosting
 from plurilabel.boosting._rules import Condition, DecisionNode, WeakRule
 
 __all__ = [
     "ADTBoostMH",
     "AdaBoostMH",
     "AdaBoostMR",
-    "BoostedExplanation",
     "Condition",
     "DecisionNode",
     "MLGradientBoosting",

@@ -31,6 +31,7 @@ from plurilabel.metrics._by_label import (
     micro_precision,
     micro_recall,
 )
+from plurilabel.metrics._calibration import expected_calibration_error
 from plurilabel.metrics._counts import COUNT_MEASURES, CountMeasure
 from plurilabel.metrics._evaluate import Evaluation, PerLabel, evaluate, per_label
 from plurilabel.metrics._hierarchical import (
@@ -69,6 +70,7 @@ __all__ = [
     "coverage",
     "coverage_normalized",
     "evaluate",
+    "expected_calibration_error",
     "f1",
     "f_beta",
     "get_measure",

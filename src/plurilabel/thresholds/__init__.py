@@ -1,7 +1,15 @@
 """Strategies that turn scores into label sets, for any classifier."""
 
 from plurilabel._public import publish
-from plurilabel.thresholds._base import ThresholdStrategy, never_empty
+from plurilabel.thresholds._base import (
+    Scores,  # noqa: F401 - for plurilabel.uncertainty, as are those below
+    Sets,  # noqa: F401
+    ThresholdStrategy,
+    above,  # noqa: F401
+    check_dense_scores,  # noqa: F401
+    check_scores_and_labels,  # noqa: F401
+    never_empty,
+)
 from plurilabel.thresholds._cardinality import CardinalityCut
 from plurilabel.thresholds._classifier import ThresholdClassifier
 from plurilabel.thresholds._constant import ConstantCut
@@ -16,6 +24,7 @@ from plurilabel.thresholds._rcut import RCut
 from plurilabel.thresholds._scut import SCut
 from plurilabel.thresholds._seen_sets import SeenSets
 from plurilabel.thresholds._strategies import get_strategy, strategy_names
+from plurilabel.thresholds._wrapper import ScoreWrapper  # noqa: F401 - for plurilabel.uncertainty
 
 __all__ = [
     "CardinalityCut",

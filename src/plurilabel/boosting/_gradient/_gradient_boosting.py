@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
+from plurilabel._explanation import LOG_ODDS, SCORE, Contributions, Given
 from plurilabel._fitted import Declared, count, labels, numbers, places
 from plurilabel._limits import check_size
 from plurilabel.base import (
@@ -202,6 +203,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         "leaf_": places("nodes", below="leaves"),
         "depth_": count(),
         "label_sets_": labels(None, "n_labels_", optional=True),
+        "feature_importances_": numbers("n_features_in_"),
+        "label_feature_importances_": numbers("n_labels_", "n_features_in_"),
+        "validation_loss_": numbers(None),
     }
 
     def __init__(
@@ -485,87 +489,22 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
                     indent = " " * len(indent)
         return "\n".join(lines)
 
-    def explain(
-        self, X: Any, *, feature_names: Sequence[str] | None = None, max_rules: int = 3
-    ) -> list[BoostedExplanation]:
-        """The rules behind the scores, instance by instance.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or data frame
-        feature_names : sequence of str, optional
-            As in :meth:`to_text`.
-        max_rules : int, default=3
-            Rules for each label: those that moved its score most, up or down.
-
-        Returns
-        -------
-        list of BoostedExplanation
-            One for each row of X; ``print`` shows it.
-        """
-        X = self._validate_predict(X)
-        ways = ways_in_words(
-            self.feature_, self.threshold_, self.left_, names_of_features(self, feature_names)
-        )
+    def _explain(self, X: Any, given: Given) -> list[Contributions]:
+        """The rules that an instance meets, and what each adds to the scores."""
+        ways = ways_in_words(self.feature_, self.threshold_, self.left_, list(given.names))
         nodes = np.flatnonzero(self.feature_ < 0)  # of the rows of values_
-        explained = []
-        for _, leaves in self._leaves(X):
-            for way in leaves:
-                scores = dense(self.values_[way])  # (trees, q)
-                rules = []
-                for l in range(self.n_labels_):
-                    most = np.argsort(-np.abs(scores[:, l]), kind="stable")[:max_rules]
-                    rules.append(
-                        [
-                            (ways[nodes[way[t]]], float(scores[t, l]))
-                            for t in most
-                            if abs(scores[t, l]) > NOTHING
-                        ]
-                    )
-                total = self.start_ + scores.sum(axis=0)
-                explained.append(
-                    BoostedExplanation(self.start_, total, rules, tuple(self.label_names_))
+        scale = LOG_ODDS if self._score_method() == "predict_proba" else SCORE
+        names, answers, explained = tuple(self.label_names_), self._scores(X), []
+        for rows, leaves in self._leaves(X):
+            for answer, way in zip(answers[rows], leaves):
+                added = dense(self.values_[way])  # (trees, q)
+                told = np.flatnonzero((np.abs(added) > NOTHING).any(axis=1))
+                rules = tuple(ways[nodes[way[t]]] for t in told)
+                parts = Contributions(
+                    names, answer, self.start_, rules, added[told], (scale,) * len(names)
                 )
+                explained.append(parts)
         return explained
-
-
-@dataclass(frozen=True, eq=False)
-class BoostedExplanation:
-    """Why an instance has its scores: the rules that moved them most.
-
-    Attributes
-    ----------
-    start : ndarray of shape (q,)
-        The scores before the first rule.
-    scores : ndarray of shape (q,)
-        The scores after the last.
-    rules : list of list of (str, float)
-        For each label the conditions of a rule, and what it added to the score.
-    label_names : tuple of str
-
-    Examples
-    --------
-    >>> from plurilabel import MLGradientBoosting
-    >>> X, Y = [[20.0], [25.0], [5.0], [8.0]], [[1, 0], [1, 0], [0, 1], [0, 1]]
-    >>> learner = MLGradientBoosting(3, max_depth=1).fit(X, Y)
-    >>> print(learner.explain([[22.0]], feature_names=["degrees"], max_rules=1)[0])
-    label0 +0.194, from 0
-      +0.067  degrees > 14
-    label1 -0.194, from 0
-      -0.067  degrees > 14
-    """
-
-    start: Floats
-    scores: Floats
-    rules: list[list[tuple[str, float]]]
-    label_names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = []
-        for l in np.argsort(-self.scores, kind="stable"):
-            lines.append(f"{self.label_names[l]} {self.scores[l]:+.3g}, from {self.start[l]:.3g}")
-            lines += [f"  {score:+.3f}  {way}" for way, score in self.rules[l]]
-        return "\n".join(lines)
 
 
 class _Run:

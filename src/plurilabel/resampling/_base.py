@@ -1,0 +1,92 @@
+"""What all resamplers share: the public door."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, indexable
+from sklearn.utils.validation import check_consistent_length
+
+from plurilabel._blocks import canonical, refuse_masked
+from plurilabel._compat import safe_indexing, validate_parameter_constraints
+from plurilabel.base import check_labels
+from plurilabel.datasets import describe
+
+
+class Resampler(BaseEstimator, ABC):
+    """Base class: ``fit_resample(X, Y)`` checks its input once and calls ``_resample``.
+
+    Resamplers keep nothing; the same parameters and data give the same answer. To train a learner
+    on resampled data, and to score it on data that is not, put both into a
+    :class:`ResampledClassifier`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _needs_numbers: ClassVar[bool] = True
+    """Whether X must be numbers, to find neighbours by."""
+
+    def fit_resample(self, X: Any, Y: Any) -> tuple[Any, NDArray[np.int8] | sparse.csr_array]:
+        """Resample a training set.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+            Random resampling and REMEDIAL take any rows, also a list of texts.
+        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+
+        Returns
+        -------
+        X : rows in the form that they came in; for methods that need neighbours, numbers
+        Y : ndarray or csr_array of shape (n', q)
+            CSR if it came sparse.
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        labels = check_labels(Y)
+        if 0 in labels.shape:
+            raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
+        refuse_masked(X, "X")
+        if self._needs_numbers:
+            X = check_array(
+                canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"
+            )
+        else:
+            X = indexable(X)[0]
+        check_consistent_length(X, labels)
+        return self._resample(X, labels)
+
+    @abstractmethod
+    def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """X and Y, resampled; Y is 0/1 in int8, dense or CSR."""
+
+
+class RowChooser(Resampler):
+    """A resampler that only repeats rows or leaves them out: ``_rows`` says which remain.
+
+    If none would, all do.
+    """
+
+    def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        rows = self._rows(X, Y)
+        rows = rows if len(rows) else np.arange(Y.shape[0])
+        return safe_indexing(X, rows), Y[rows]
+
+    @abstractmethod
+    def _rows(self, X: Any, Y: Any) -> NDArray[np.intp]: ...
+
+
+def rare_labels(Y: Any) -> NDArray[np.bool_]:
+    """Whether each label is present and rarer than the mean: IRLbl(l) > MeanIR."""
+    found = describe(Y)
+    return (found.counts > 0) & (found.irlbl > found.mean_ir)
+
+
+def with_any(Y: Any, labels: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each row has at least one of these labels."""
+    return np.asarray(Y @ labels.astype(np.int64)).ravel() > 0
