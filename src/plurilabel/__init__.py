@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         metrics as metrics,
     )
     from plurilabel import (
+        missing as missing,
+    )
+    from plurilabel import (
         model_selection as model_selection,
     )
     from plurilabel import (
@@ -92,6 +95,7 @@ _PARTS = {
     "io",
     "issues",
     "metrics",
+    "missing",
     "model_selection",
     "neighbors",
     "papers",

@@ -45,6 +45,7 @@ from plurilabel._compat import check_sample_weight, validate_parameter_constrain
 from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels, known_part
 
 __all__ = [
     "CUTS",
@@ -456,6 +457,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     answer. A parameter that is needed after ``fit`` is kept there under its name with ``_``.
     """
 
+    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets PartialLabels if some are not
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
@@ -475,6 +477,8 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Or a list or set of tags for each instance, which are then the labels, sorted by name;
             :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
+            NaN, None and NA are labels that are not known, for learners with
+            ``accepts_missing_labels``.
 
         Returns
         -------
@@ -600,9 +604,23 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
         X = self._validate_X(X, reset=True)
-        Y = self._encode(y, classes)
+        filled, unknown = known_part(y)
+        if unknown is not None and not self.accepts_missing_labels:
+            raise ValueError(_needs_all_labels(self, unknown))
+        Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
-        return X, Y
+        if unknown is None:
+            return X, Y
+        if self.single_output_:  # a column of classes
+            raise ValueError("Input y contains NaN: a class of one instance must be known")
+        if (names := column_names(y)) is not None:
+            self.label_names_ = np.asarray(names, dtype=object)
+        return X, PartialLabels(Y, unknown)
+
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: NaN, None, NA or PartialLabels."""
+        return self._learns_from_known
 
     def _fit_inside(
         self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
@@ -741,6 +759,15 @@ _SEEN_BY_DOOR = (
     "sparse_output_",
 )
 """What the door keeps of X and y."""
+
+
+def _needs_all_labels(learner: Any, unknown: Any) -> str:
+    i, j = (int(at[0]) for at in unknown.nonzero())
+    name = type(learner).__name__
+    return (
+        f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all labels; "
+        f"plurilabel.missing.ImputedLabels({name}(...)) fills in those that are not known"
+    )
 
 
 def _if_scores_by(method: str) -> Any:

@@ -220,10 +220,30 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
     for wrong, word in ((2.0, "2"), (np.nan, "NaN"), (-1.0, "-1")):
         bad = Y.astype(float)
         bad[3, 1] = wrong
-        for form in (bad, sparse.csr_array(bad)):
+        known = word != "NaN" or not getattr(estimator, "accepts_missing_labels", False)
+        for form in (bad, sparse.csr_array(bad))[0 if known else 1 :]:
             message = _value_error(estimator, X, form)
             assert word in message, f"the error does not name the value {word}: {message}"
     assert "inconsistent" in _value_error(estimator, X, Y[:-1])
+
+
+def check_missing_labels(estimator: BaseEstimator) -> None:
+    """NaN and None mean the same: not known. Learners that need all labels name the wrapper."""
+    X, Y = _data(estimator)
+    hidden = np.random.default_rng(1).random(Y.shape) < 0.2
+    nan, none = np.where(hidden, np.nan, Y), Y.astype(object)
+    none[hidden] = None
+    if not getattr(estimator, "accepts_missing_labels", False):
+        if hasattr(estimator, "accepts_missing_labels"):
+            message = _value_error(estimator, X, nan)
+            assert "ImputedLabels" in message, f"the error does not name the wrapper: {message}"
+        return
+    fitted, again = _fitted(estimator, X, nan), _fitted(estimator, X, none)
+    scores = label_scores(fitted, X)
+    assert_array_equal(label_scores(again, X), scores)
+    assert np.isfinite(scores).all(), "there are scores that are not finite"
+    right = (fitted.predict(X) == Y).mean()
+    assert right > 0.7, f"with a fifth of the labels missing, only {right:.0%} are predicted"
 
 
 def check_probability_range(estimator: BaseEstimator) -> None:

@@ -160,8 +160,8 @@ def test_errors_say_what_was_expected():
         describe(Y, X=[1, 2])
     with pytest.raises(ValueError, match="label_names must have 2 entries, one per label, got 1"):
         describe(Y, label_names=["red"])
-    with pytest.raises(ValueError, match="Y must hold only 0 and 1, got NaN in row 0, column 1"):
-        describe([[1, np.nan]])
+    with pytest.raises(ValueError, match="Y must hold only 0 and 1, got 2 in row 0, column 1"):
+        describe([[1, 2]])
     for empty in (np.zeros((0, 3)), np.zeros((3, 0)), sparse.csr_array((0, 3))):
         with pytest.raises(ValueError, match="at least one row and one label, got shape"):
             describe(empty)

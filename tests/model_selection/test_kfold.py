@@ -343,10 +343,6 @@ def test_repr(cv, text):
             "y must hold only 0 and 1",
         ),
         (
-            lambda: next(IterativeStratifiedKFold(2).split(TEN, np.full((10, 2), np.nan))),
-            "y must hold only 0 and 1, got NaN",
-        ),
-        (
             lambda: next(IterativeStratifiedKFold(2).split(TEN, np.linspace(0, 1, 10))),
             "continuous",
         ),

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from plurilabel._dataset import Dataset
 from plurilabel._html import html_table
+from plurilabel._partial import known_part
 from plurilabel._text import aligned, display_width, shortened
 from plurilabel.base import check_labels, column_names, names_or_default
 
@@ -67,6 +68,8 @@ class Description:
         arithmetic mean of IRLbl(l) over the labels in Y_i; 0 for an instance without labels.
     label_scumble : ndarray of shape (q,)
         The same mean over the instances with label l; NaN for a label that is never present.
+    unknown : int
+        Labels that are not known. They are not counted as present anywhere.
     cooccurrence : csr_array of shape (q, q)
         Instances that have both labels; the diagonal holds c_l. Computed when first used.
 
@@ -95,6 +98,7 @@ class Description:
     label_names: Sequence[str]
     label_sets: sparse.csr_array
     set_counts: NDArray[np.int64]
+    unknown: int = 0
 
     def __repr__(self) -> str:
         title = f"Description of {self.name!r}" if self.name else "Description"
@@ -113,6 +117,8 @@ class Description:
             ("instances", n, ""),
             ("features", self.features, ""),
             ("labels", self.labels, ""),
+            ("not known", self.unknown or None,
+             f"{self.unknown / (n * self.labels):.1%} of the labels; nowhere counted as present"),
             ("cardinality (LCard)", self.cardinality, "labels per instance"),
             ("density (LDen)", self.density, ""),
             ("distinct sets (LDiv)", self.diversity,
@@ -394,7 +400,8 @@ def describe(
         X, Y, names, name = Y.X, Y.Y, Y.label_names, name or Y.name
     else:
         names = column_names(Y)
-    labels = check_labels(Y)
+    known, unknown = known_part(Y)
+    labels = check_labels(known)
     n, q = labels.shape
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
@@ -417,6 +424,7 @@ def describe(
         label_names=names_or_default(names if label_names is None else label_names, q),
         label_sets=label_sets,
         set_counts=set_counts,
+        unknown=0 if unknown is None else int(unknown.sum()),
     )
 
 

@@ -18,6 +18,7 @@ from plurilabel._compat import HasMethods, Interval
 from plurilabel._explanation import Given
 from plurilabel._fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._explain import Explanation
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
@@ -58,6 +59,10 @@ class LazyClassifier(ProbabilisticClassifier):
         The training graph: distances and row numbers. Only where it is searched.
     n_neighbors_ : int
         How many neighbours a query has.
+    n_searched_ : int or None
+        How many are searched where some labels are not known, so that enough of them know each.
+    unknown_ : ndarray of bool of shape (n, q) or None
+        The training labels that are not known; None if all are.
     X_, Y_ : matrices of shape (n, d) and (n, q)
         Training instances and labels: copies, so that changing what was given to ``fit`` changes
         no prediction.
@@ -97,7 +102,9 @@ class LazyClassifier(ProbabilisticClassifier):
         "fitted_params_": parameters(),
         "X_": numbers("n", "n_features_in_", finite=False),  # a metric may take NaN
         "Y_": labels("n", "n_labels_"),
+        "unknown_": labels("n", "n_labels_", optional=True),
         "n_neighbors_": count(below="n"),
+        "n_searched_": count(below="n", optional=True),
         "graph_": (
             numbers("n", "k", finite=False, optional=True),
             places("n", "k", below="n"),
@@ -109,6 +116,7 @@ class LazyClassifier(ProbabilisticClassifier):
     index: Any
     n_jobs: int | None
 
+    unknown_: Any
     _learn: Any = None  # a hook that subclasses may define
 
     @abstractmethod
@@ -126,9 +134,13 @@ class LazyClassifier(ProbabilisticClassifier):
         search = ("metric", "index", "n_jobs")  # index_ has those
         params = self.get_params(deep=False).items()
         self.fitted_params_ = {name: value for name, value in params if name not in search}
+        self.unknown_ = None
+        if isinstance(Y, PartialLabels):
+            Y, self.unknown_ = Y.Y, _dense_only(self, Y.unknown)
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
+        self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
         if self.index is None:  # an ExactIndex keeps a copy of the points: one is enough
             self.index_ = ExactIndex(self.metric, n_jobs=self.n_jobs).fit(X)
             self.X_ = X = self.index_.points_
@@ -137,14 +149,15 @@ class LazyClassifier(ProbabilisticClassifier):
             self.index_ = clone(self.index).fit(X)
         self.Y_ = Y.copy()
         if self._learn is not None:
-            self.graph_ = training_neighbors(self.index_, X, self.n_neighbors_)
+            self.graph_ = training_neighbors(self.index_, X, self.n_searched_ or self.n_neighbors_)
             self._learn(*self.graph_)
 
     def _scores(self, X: Any) -> Floats:
         return self._from_neighbors(X, *self._neighbors(X))
 
     def _neighbors(self, X: Any) -> Graph:
-        return query_neighbors(self.index_, X, self.n_neighbors_, self.Y_.shape[0])
+        k = self.n_searched_ or self.n_neighbors_
+        return query_neighbors(self.index_, X, k, self.Y_.shape[0])
 
     def _check_size(self, n: int) -> None:
         if n < 2:
@@ -191,6 +204,7 @@ class LazyClassifier(ProbabilisticClassifier):
             self._fit(*self._validate_fit(X, y, classes))
             return self
         X, Y = self._validate_more(X, y)
+        self._check_known("partial_fit")
         self._check_features("partial_fit")
         self._check_memory(self.Y_.shape[0] + X.shape[0])
         among_new = None
@@ -234,6 +248,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self
         """
         check_is_fitted(self)
+        self._check_known("forget")
         self._check_features("forget")
         stay = rows_without(self.Y_.shape[0], indices)
         self._check_size(len(stay))
@@ -250,6 +265,10 @@ class LazyClassifier(ProbabilisticClassifier):
             self.graph_ = distances, neighbors
             self._learn(*self.graph_)
         return self
+
+    def _check_known(self, method: str) -> None:
+        if self.unknown_ is not None:
+            raise ValueError(f"{method} needs all labels, but fit was given some as not known")
 
     def _check_features(self, method: str) -> None:
         if getattr(self.index_, "metric", None) == "precomputed":
@@ -305,6 +324,7 @@ class LazyClassifier(ProbabilisticClassifier):
     def _explain(self, X: Any, given: Given) -> list[Explanation]:
         """The neighbours with and without each label."""
         del given  # neighbours are found by all features together
+        self._check_known("explain")
         distances, neighbors = self._neighbors(X)
         scores = self._from_neighbors(X, distances, neighbors)
         return [
@@ -317,6 +337,27 @@ class LazyClassifier(ProbabilisticClassifier):
             )
             for i in range(len(neighbors))
         ]
+
+
+def _dense_only(learner: Any, unknown: Any) -> NDArray[np.bool_]:
+    if sparse.issparse(unknown):
+        raise ValueError(
+            f"{type(learner).__name__} takes labels that are not known as a dense matrix, got a "
+            "sparse one; BinaryRelevance takes it"
+        )
+    return np.asarray(unknown)
+
+
+def _enough_known(k: int, unknown: NDArray[np.bool_] | None) -> int | None:
+    """How many neighbours to search so that about k of them know a label; None for k.
+
+    On average 1.5 k of them know the label that is known least often, but no more than 20 k are
+    searched.
+    """
+    if unknown is None:
+        return None
+    known = max(1.0 - float(unknown.mean(axis=0).max()), 1 / 20)
+    return min(unknown.shape[0] - 1, int(np.ceil(min(1.5 / known, 20) * k)))
 
 
 def graph_blocks(neighbors: Rows, Y: LabelMatrix) -> list[slice]:

@@ -42,6 +42,11 @@ class BRkNN(CountingClassifier):
     table_ : ndarray of shape (q, k + 1)
         The score of label l if j neighbours have it.
 
+    Notes
+    -----
+    Labels may be missing (in a dense y): the k nearest neighbours that know a label vote on it,
+    as in :class:`MLkNN`.
+
     References
     ----------
     E. Spyromitros, G. Tsoumakas, I. Vlahavas. An empirical study of lazy multilabel
@@ -57,6 +62,7 @@ class BRkNN(CountingClassifier):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LazyClassifier._parameter_constraints,
         "variant": [None, StrOptions({"a", "b"})],
@@ -100,7 +106,7 @@ class BRkNN(CountingClassifier):
             return super().predict(X)
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
         votes = sparse.csr_array(self._events(distances, neighbors))
-        n, k = neighbors.shape
+        n, k = len(neighbors), self.n_neighbors_
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)
         if variant == "b":

@@ -35,6 +35,26 @@ def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:
     return delta
 
 
+def known_counts(
+    neighbors: Rows, Y: NDArray[np.int8], unknown: NDArray[np.bool_], k: int
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """How many of the k nearest neighbours that know a label have it, and where none knows it.
+
+    Where fewer than k know the label, their number is scaled to k and rounded, halves to even;
+    where none does, the label's frequency takes its place.
+    """
+    n, q = len(neighbors), Y.shape[1]
+    has = np.zeros((n, q), dtype=np.int64)
+    asked = np.zeros((n, q), dtype=np.int64)
+    for column in neighbors.T:  # from near to far
+        knows = ~unknown.take(column, axis=0) & (asked < k)
+        asked += knows
+        has += knows & (Y.take(column, axis=0) == 1)
+    usual = ratio(label_frequencies(Y), (~unknown).sum(axis=0))
+    share = np.where(asked > 0, ratio(has, asked), usual)
+    return np.rint(k * share).astype(np.int64), asked == 0
+
+
 def label_shares(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
     n, k = neighbors.shape
@@ -156,6 +176,8 @@ class CountingClassifier(LazyClassifier):
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
         """The event j of each instance and label, (n, q); 0 where no neighbour has the label."""
         del distances
+        if self.unknown_ is not None:
+            return known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)[0]
         return label_counts(neighbors, self.Y_)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:

@@ -12,7 +12,13 @@ from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, LazyClassifier, Rows, graph_blocks
-from plurilabel.lazy._counts import CountingClassifier, likelihoods, posterior, tally
+from plurilabel.lazy._counts import (
+    CountingClassifier,
+    known_counts,
+    likelihoods,
+    posterior,
+    tally,
+)
 
 
 class MLkNN(CountingClassifier):
@@ -49,6 +55,13 @@ class MLkNN(CountingClassifier):
         Distances and row numbers of the training instances' neighbours.
     label_names_ : ndarray of shape (q,)
 
+    Notes
+    -----
+    Labels may be missing (in a dense y). A label is then counted among the k nearest neighbours
+    that know it, on the training instances that know it. For that more than k neighbours are
+    searched; where fewer than k of them know the label, the count is scaled to k and rounded.
+    ``partial_fit``, ``forget`` and ``explain`` need all labels.
+
     References
     ----------
     M.-L. Zhang, Z.-H. Zhou. ML-kNN: a lazy learning approach to multi-label learning. Pattern
@@ -65,6 +78,7 @@ class MLkNN(CountingClassifier):
     0.99
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LazyClassifier._parameter_constraints,
         "smoothing": [Interval(Real, 0, None, closed="left")],
@@ -99,14 +113,28 @@ class MLkNN(CountingClassifier):
     def _count(self, distances: Floats, neighbors: Rows, Y: LabelMatrix) -> NDArray[np.int64]:
         """The arrays c' and c, (2, q, k + 1), of instances with these neighbours and labels."""
         size = neighbors.shape[1] + 1
+        if self.unknown_ is not None:
+            return self._count_known(neighbors)
         c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
         for rows in graph_blocks(neighbors, Y):
             delta = self._events(distances[rows], neighbors[rows])  # step 9
             c += tally(delta, Y[rows], size)  # steps 10 and 11
         return c
 
+    def _count_known(self, neighbors: Rows) -> NDArray[np.int64]:
+        """The same of the instances whose label is known, as it is of some neighbour."""
+        size = self.n_neighbors_ + 1
+        c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
+        for rows in graph_blocks(neighbors, self.Y_):
+            j, silent = known_counts(neighbors[rows], self.Y_, self.unknown_, size - 1)
+            counted = ~(silent | self.unknown_[rows])
+            for b in (0, 1):
+                at, label = np.nonzero(counted & (self.Y_[rows] == b))
+                np.add.at(c[b], (label, j[at, label]), 1)
+        return c
+
     def _estimate(self, s: float) -> None:
-        m, have = self.Y_.shape[0], self.counts_[1].sum(axis=1)
+        m, have = self.counts_.sum(axis=(0, 2)), self.counts_[1].sum(axis=1)
         self.prior_ = (s + have) / (2 * s + m)  # step 2
         self.likelihood_ = likelihoods(self.counts_, s)  # steps 13 and 14
         self.table_ = posterior(self.prior_[:, None], *self.likelihood_)  # step 19

@@ -54,6 +54,8 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
+    _learns_from_known = False
+
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
         k = neighbors.shape[1]
         share = label_shares(nearness(distances, 2), neighbors, self.Y_)

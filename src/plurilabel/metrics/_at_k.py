@@ -20,6 +20,7 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_true,
     mean_of_defined,
+    split_known,
 )
 from plurilabel.metrics._ranking import padded_rows, rank, sort_against
 
@@ -286,6 +287,7 @@ class Top:
 
 def make_top(Y: LabelMatrix, grades: NDArray[np.integer[Any]], worth: Worth) -> Top:
     """Terms at k from the grades (n, K) of a ranking."""
+    Y = split_known(Y)[0]
     size = Y.sum(axis=1, dtype=np.int64)
     if worth.grade_of is None or worth.of_grade is None:
         return Top(size, grades > 0)

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics._inputs import ScoreMatrix, check_scored
+from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known
 from plurilabel.metrics._ranking import padded_rows, sort_against, stored_relevance
 
 # Entries of the shorter list handled at a time: they and their share of the other fit in cache.
@@ -90,9 +90,14 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
 def label_auc(Y: LabelMatrix, S: ScoreMatrix) -> NDArray[np.float64]:
     """AUC of each label; NaN for a label without positives or without negatives."""
+    n = Y.shape[0]
+    Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
     half_wins = (_sparse_half_wins if sparse.issparse(S) else _dense_half_wins)(Y, S, positives)
-    pairs = positives * (Y.shape[0] - positives)
+    if known is not None:  # what is not known scores below all: those wins do not count
+        half_wins -= 2 * positives * (n - known)
+        n = known
+    pairs = positives * (n - positives)
     auc = np.full(len(pairs), np.nan)
     np.divide(half_wins, 2 * pairs, out=auc, where=pairs > 0)
     return auc
@@ -106,6 +111,7 @@ def mean_auc(auc: NDArray[Any]) -> float:
 
 def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
     """AUC of all entries of the matrix together."""
+    Y, known, _ = split_known(Y)
     positives = int(Y.sum(dtype=np.int64))
     negatives = S.shape[0] * S.shape[1] - positives
     pairs = positives * negatives
@@ -118,6 +124,10 @@ def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
         half_wins += (2 * hits + positives - hits) * (negatives - misses)
     else:
         half_wins = _half_wins_in_parts(S, Y, positives, negatives)
+    if known is not None:
+        not_known = S.shape[0] * S.shape[1] - int(known.sum())
+        half_wins -= 2 * positives * not_known
+        pairs -= positives * not_known
     return half_wins / (2 * pairs) if pairs else float("nan")
 
 

@@ -25,8 +25,11 @@ LABEL_BASED = {name: COUNT_MEASURES[name] for name in ("accuracy", "precision", 
 
 
 def macro(counts: SetCounts, measure: CountMeasure) -> float:
-    """Mean over labels of a measure of the counts."""
-    return float(measure(*counts.per_label).mean())
+    """Mean over labels of a measure of the counts; those known of no instance are left out."""
+    values = measure(*counts.per_label)
+    if counts.label_known is not None:
+        values = values[counts.label_known > 0]
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def micro(counts: SetCounts, measure: CountMeasure) -> float:

@@ -12,7 +12,7 @@ array([0.5, 0. ])
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._blocks import dense
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
-from plurilabel.metrics._inputs import Terms, blocks, check_beta, check_predicted
+from plurilabel.metrics._inputs import Terms, blocks, check_beta, check_predicted, split_known
 
 CountMeasure: TypeAlias = Callable[..., NDArray[Any]]
 """A measure of four counts: ``measure(tp, fp, fn, tn)``, elementwise."""
@@ -72,7 +73,8 @@ class SetCounts:
     """Sizes of the true set, the predicted set and their intersection, both ways.
 
     ``true, pred, both`` count the labels of each instance (n,); ``label_true, label_pred,
-    label_both`` the instances of each label (q,).
+    label_both`` the instances of each label (q,). Where some labels are not known, only the known
+    ones count, and ``known`` and ``label_known`` are their numbers.
     """
 
     true: NDArray[np.int64]
@@ -81,23 +83,27 @@ class SetCounts:
     label_true: NDArray[np.int64]
     label_pred: NDArray[np.int64]
     label_both: NDArray[np.int64]
+    known: Any = None
+    label_known: Any = None
 
     @property
     def per_label(self) -> tuple[NDArray[Any], ...]:
         """The counts tp, fp, fn and tn of each label."""
-        return confusion(self.label_true, self.label_pred, self.label_both, len(self.true))
+        return confusion(self.label_true, self.label_pred, self.label_both, self._n())
 
     # Terms of the measures by instance; Y is the true set, Z the predicted one -------------
 
     def hamming_loss(self) -> Terms:
         """|Y xor Z| / q."""
         wrong = self.true + self.pred - 2 * self.both
+        if self.known is not None:
+            return ratio(wrong, self.known), self._some_known()
         return wrong / len(self.label_true), np.ones(len(self.true))
 
     def subset_accuracy(self) -> Terms:
         """1 if Y = Z."""
         right = (self.true == self.both) & (self.pred == self.both)
-        return right.astype(np.float64), np.ones(len(self.true))
+        return right * self._some_known(), self._some_known()
 
     def accuracy(self) -> Terms:
         """|Y and Z| / |Y or Z|."""
@@ -116,17 +122,33 @@ class SetCounts:
         b2 = check_beta(beta) ** 2
         return ratio((1 + b2) * self.both, b2 * self.true + self.pred), self._labelled()
 
+    def _n(self) -> Any:
+        """How many instances each label is known of."""
+        return len(self.true) if self.label_known is None else self.label_known
+
+    def _some_known(self) -> NDArray[np.float64]:
+        if self.known is None:
+            return np.ones(len(self.true))
+        return (self.known > 0).astype(np.float64)
+
     def _labelled(self) -> NDArray[np.float64]:
         return (self.true > 0).astype(np.float64)
 
 
-def confusion(true: Any, pred: Any, both: Any, n: int) -> tuple[NDArray[Any], ...]:
+def confusion(true: Any, pred: Any, both: Any, n: Any) -> tuple[NDArray[Any], ...]:
     """The counts tp, fp, fn and tn from those of true, predicted and both among n."""
     return both, pred - both, true - both, n - true - pred + both
 
 
 def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
-    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse."""
+    """Count a pair of label matrices, in blocks of rows; sparse pairs stay sparse.
+
+    What is predicted of labels that are not known does not count.
+    """
+    if isinstance(Y, PartialLabels):
+        known_labels, known, label_known = split_known(Y)
+        Z = PartialLabels(Z, Y.unknown).Y
+        return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
     if sparse.issparse(Y) and sparse.issparse(Z):
         matrices = (Y, Z, Y.multiply(Z).tocsr())
         by_row = [np.diff(M.indptr).astype(np.int64) for M in matrices]

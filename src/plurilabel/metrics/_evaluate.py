@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._html import html_table
+from plurilabel._partial import PartialLabels
 from plurilabel._text import aligned, counted
 from plurilabel.base import LabelMatrix, column_names, names_or_default
 from plurilabel.metrics._at_k import make_top, worth_of
@@ -25,6 +26,7 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_top,
     mean_of_defined,
+    split_known,
 )
 from plurilabel.metrics._ranking import rank
 
@@ -41,10 +43,14 @@ class Evaluation(dict[str, float]):
     confidence : float or None
         Share of the bootstrap samples inside each interval.
     note : str
-        How many instances have no labels, and what becomes of them; empty if all have some.
+        How many instances have no labels, and what becomes of them, and how many labels are not
+        known; empty if there are none.
+    n_unknown : int
+        How many true labels are not known, and left out of every measure.
     """
 
     note = ""  # also of those pickled before there was one
+    n_unknown = 0
 
     def __init__(
         self,
@@ -106,9 +112,14 @@ def evaluate(
     accuracy and the macro and micro measures only; a line below the printed table says how many
     there are.
 
+    True labels that are not known (NaN, None, NA, or
+    :class:`~plurilabel.missing.PartialLabels`) are left out of every measure, and counted in
+    ``n_unknown``: each instance is judged by its known labels, and each label by the instances
+    that know it. Instances and labels of which nothing is known are left out of the means.
+
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; with NaN if not known
     scores : matrix of shape (n, q), dense or sparse, optional
         What ``predict_proba`` or ``decision_function`` returns. Sparse scores are not made dense:
         an entry that is not stored ranks below all stored ones.
@@ -184,6 +195,9 @@ def evaluate(
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
         found.append(_on_rankings(Y, S, top, propensities))
+    n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
+    if n_unknown and bootstrap is not None:
+        raise ValueError("bootstrap needs all true labels, but some of Y_true are not known")
     result: dict[str, float] = {}
     terms: dict[str, Terms] = {}
     for name, value in chain(*found):
@@ -194,15 +208,22 @@ def evaluate(
         if bootstrap is not None:
             terms[name] = value
     note = _unlabelled(Y)
+    if n_unknown:
+        left_out = f"{counted(n_unknown, 'label')} not known and left out"
+        note = f"{note}\n{left_out}" if note else left_out
     if bootstrap is None:
-        return Evaluation(result, note=note)
+        evaluation = Evaluation(result, note=note)
+        evaluation.n_unknown = n_unknown
+        return evaluation
     ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
     return Evaluation(result, {name: ends[name] for name in result}, confidence, note)
 
 
 def _unlabelled(Y: LabelMatrix) -> str:
     """What becomes of the instances without labels, in words; empty if there are none."""
-    n, without = Y.shape[0], int((Y.sum(axis=1, dtype=np.int64) == 0).sum())
+    n, (labels, known, _) = Y.shape[0], split_known(Y)
+    empty = labels.sum(axis=1, dtype=np.int64) == 0
+    without = int((empty if known is None else empty & (known > 0)).sum())
     if not without:
         return ""
     has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
@@ -341,7 +362,7 @@ def per_label(
             columns[name] = COUNT_MEASURES[name](*counts.per_label)
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
-        columns.setdefault("positives", Y.sum(axis=0, dtype=np.int64))
+        columns.setdefault("positives", split_known(Y)[0].sum(axis=0, dtype=np.int64))
         columns["auc"] = label_auc(Y, S)
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import row_blocks
+from plurilabel._blocks import dense, row_blocks
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import LabelMatrix, check_labels, check_scores, column_names
 
 ScoreMatrix: TypeAlias = Any
@@ -41,21 +42,40 @@ def check_predicted(
     Y_true: Any, Y_pred: Any, *, name: str = "Y_pred"
 ) -> tuple[LabelMatrix, LabelMatrix]:
     """True and predicted labels, both as int8, of the same shape."""
-    Y = check_true(Y_true)
+    Y_known, unknown = known_part(Y_true)
+    Y = check_true(Y_known)
     Z = check_labels(Y_pred, name=name)
     _check_same(Y_true, Y, Y_pred, Z, name)
-    return Y, Z
+    return (Y, Z) if unknown is None else (PartialLabels(Y, unknown), Z)
 
 
 def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     """True labels, and scores of the same shape: finite numbers, dense or CSR."""
-    Y = check_true(Y_true)
+    Y_known, unknown = known_part(Y_true)
+    Y = check_true(Y_known)
     _refuse_labels(scores)
     S = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
     _check_same(Y_true, Y, scores, S, "scores")
-    return Y, S
+    if unknown is None:
+        return Y, S
+    if sparse.issparse(S):
+        raise ValueError("scores must be dense where some labels of Y_true are not known")
+    # below all others: no known label is ranked behind one that is not known
+    return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
+
+
+def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
+    """Labels, 0 where not known, and how many are known of each instance and of each label.
+
+    The numbers are None if all labels are known.
+    """
+    if not isinstance(Y, PartialLabels):
+        return Y, None, None
+    (n, q), unknown = Y.shape, Y.unknown
+    by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
+    return Y.Y, q - by_row, n - by_label
 
 
 def check_count(value: Any, name: str) -> int:

@@ -32,6 +32,7 @@ from plurilabel.metrics._inputs import (
     blocks,
     check_scored,
     mean_of_defined,
+    split_known,
 )
 
 
@@ -209,9 +210,10 @@ class Ranking:
     wrong : pairs (relevant, irrelevant) with the relevant label not strictly above
     precisions : sum over relevant labels of the precision at their rank
     top : (n, K) grades of the first K labels, 0 for an irrelevant one
+    q : number of labels; where some are not known, that of the known labels of each instance
     """
 
-    q: int
+    q: Any
     size: NDArray[np.int64]
     last: NDArray[np.int64]
     wrong: NDArray[np.float64]
@@ -231,7 +233,7 @@ class Ranking:
     def coverage_normalized(self) -> Terms:
         """Coverage / q."""
         last, some = self.coverage()
-        return last / self.q, some
+        return last / np.maximum(self.q, 1), some
 
     def ranking_loss(self) -> Terms:
         """Share of the pairs that are ranked incorrectly."""
@@ -257,6 +259,7 @@ def rank(
     grade comes first. Without it every label has grade 1.
     """
     n, q = Y.shape
+    Y, known, _ = split_known(Y)
     size = Y.sum(axis=1, dtype=np.int64)
     last = np.zeros(n, dtype=np.int64)
     top = np.zeros((n, n_top), dtype=np.int8 if grade_of is None else np.int32)
@@ -265,7 +268,7 @@ def rank(
         grade, end = sort_against(values, grade)
         top[rows] = grade[:, :n_top]
         last[rows], wrong[rows], precisions[rows] = _positions(grade > 0, end, size[rows], q)
-    return Ranking(q, size, last, wrong, precisions, top)
+    return Ranking(q if known is None else known, size, last, wrong, precisions, top)
 
 
 def sort_against(

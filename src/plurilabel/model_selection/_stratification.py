@@ -24,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from plurilabel._blocks import csr_of_rows
+from plurilabel._partial import known_part
 from plurilabel.base import check_labels, is_tags, tag_matrix
 
 Ints: TypeAlias = NDArray[np.intp]
@@ -34,6 +35,7 @@ def label_sets(y: Any) -> sparse.csr_array:
     """The labels of y in CSR form; a 1-D y has one label for each of its classes."""
     if y is None:
         raise ValueError("y must be given: splits are stratified by its labels")
+    y = known_part(y)[0]  # a label that is not known counts for no fold
     if is_tags(y):
         y, _ = tag_matrix(y)
     if not sparse.issparse(y) and np.asarray(y).ndim == 1:

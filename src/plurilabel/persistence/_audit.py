@@ -20,7 +20,9 @@ from plurilabel._roster import OTHER_TARGETS, PACKAGES
 
 # types ----------------------------------------------------------------------------------------
 
-_PARTS = ("thresholds", "neighbors", "model_selection", "metrics", "hierarchy", "resampling")
+_PARTS = (
+    "thresholds", "neighbors", "model_selection", "metrics", "hierarchy", "missing", "resampling",
+)  # fmt: skip
 
 # Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
 # scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.

@@ -19,7 +19,8 @@ from scipy import sparse
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, values
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier, column_names, is_tags
+from plurilabel._partial import PartialLabels, known_part
+from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -61,6 +62,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     """
 
     _fitted: ClassVar[Declared] = {"columns_": values("n_features_in_")}
+    _learns_from_known = True
     _takes_dicts: ClassVar[bool] = False
 
     core_: Any
@@ -204,6 +206,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         core = self._new_core()
+        if isinstance(Y, PartialLabels):
+            Y = np.where(dense(Y.unknown), np.int8(UNKNOWN), dense(Y.Y))
         self.columns_ = list(getattr(self, "feature_names_in_", range(X.shape[1])))
         self._columns = {name: j for j, name in enumerate(self.columns_)}
         self._labels = {name: l for l, name in enumerate(self.label_names_)}
@@ -239,32 +243,10 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             for row in X:
                 yield dict(zip(names, row.astype(np.float64).tolist()))
 
-    def _encode(self, y: Any, classes: ArrayLike | None = None) -> LabelMatrix:
-        filled, missing = _without_missing(y)
-        Y = super()._encode(filled, classes)
-        if missing is None:
-            return Y
-        if names := column_names(y):
-            self.label_names_ = np.asarray(names, dtype=object)
-        return np.where(missing, np.int8(UNKNOWN), Y)
-
     def _encode_more(self, y: Any) -> LabelMatrix:
-        filled, missing = _without_missing(y)
+        filled, missing = known_part(y)
         Y = super()._encode_more(filled)
-        return Y if missing is None else np.where(missing, np.int8(UNKNOWN), dense(Y))
-
-
-def _without_missing(y: Any) -> tuple[Any, NDArray[np.bool_] | None]:
-    """A matrix of labels with 0 where they are missing, and where that is; None for nowhere."""
-    if y is None or sparse.issparse(y) or isinstance(y, np.ma.MaskedArray) or is_tags(y):
-        return y, None
-    array = np.asarray(y)
-    if array.ndim != 2 or array.dtype.kind not in "fO":
-        return y, None
-    missing = np.asarray(array != array)  # NaN
-    if array.dtype == object:
-        missing |= np.array([[value is None for value in row] for row in array])
-    return (np.where(missing, 0, array), missing) if missing.any() else (y, None)
+        return Y if missing is None else np.where(dense(missing), np.int8(UNKNOWN), dense(Y))
 
 
 def _truth(name: Hashable, value: Any) -> int:

@@ -49,6 +49,9 @@ class BinaryRelevance(TransformationClassifier):
 
     Notes
     -----
+    Labels may be missing: each is learned from the instances that have a known value of it. A
+    label that is known of no instance has the probability 0.
+
     Besides X, memory holds the models and, during training, one dense label per worker.
 
     ``KNeighborsClassifier``, ``RadiusNeighborsClassifier`` and ``RidgeClassifier`` (without class
@@ -76,6 +79,7 @@ class BinaryRelevance(TransformationClassifier):
     array([[1, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
         "nonempty": ["boolean"],

@@ -72,6 +72,7 @@ class EnsembleOfChains(EnsembleClassifier):
     0.8
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ENSEMBLE,
         **CHAIN,

@@ -25,6 +25,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._compat import rows_of_params
 from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.explanation import class_parts, output_parts
 from plurilabel.metrics import score_matrix
@@ -42,8 +43,11 @@ ENTRIES = 2**23
 # one label --------------------------------------------------------------------------------
 
 
-def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params) -> Any:
-    """Train a fresh clone of the base estimator to tell y = 1 from y = 0."""
+def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: Any = None) -> Any:
+    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known."""
+    if known is not None and not known.all():
+        rows = np.flatnonzero(known)
+        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
     weights = params.get("sample_weight")
     if weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
@@ -144,6 +148,10 @@ def fit_each(
     as much as one: with neighbours, where the search is the work, and with ridge regression,
     where the factorised matrix is.
     """
+    if isinstance(Y, PartialLabels):
+        known = map(Y.known_rows, range(Y.shape[1]))
+        partial = ((estimator, X, y, params, k) for y, k in zip(columns(Y.Y), known))
+        return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
     if _learns_together(estimator) and isinstance(Y, np.ndarray):
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:

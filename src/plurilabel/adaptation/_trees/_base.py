@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from plurilabel._compat import StrOptions, constraints_of
 from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, numbers
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel.explanation import path_parts
 
@@ -51,11 +53,12 @@ class TreeClassifier(ProbabilisticClassifier):
         "constant_": numbers("n_labels_", finite=False),
     }
 
+    _learns_from_known = True
     criterion: str
     n_jobs: int | None = None
 
     @abstractmethod
-    def _engine(self) -> Any: ...
+    def _engine(self, criterion: str) -> Any: ...
 
     @abstractmethod
     def _trees(self) -> list[Any]: ...
@@ -87,10 +90,35 @@ class TreeClassifier(ProbabilisticClassifier):
             memory=17.0 * n * q,  # as bytes, and twice as float64
             instead="HOMER around it, or a lazy learner such as MLkNN",
         )
+        if isinstance(Y, PartialLabels):
+            self._fit_known(X, dense(Y.Y), dense(Y.unknown), sample_weight)
+            return
         Y = dense(Y)
         # the engine keeps a single class for a label that never varies: NaN marks those that do
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
-        self.estimator_ = self._engine().fit(X, engine_labels(Y), sample_weight=sample_weight)
+        self.estimator_ = self._engine(self.criterion).fit(
+            X, engine_labels(Y), sample_weight=sample_weight
+        )
+
+    def _fit_known(
+        self, X: Any, Y: NDArray[np.int8], unknown: NDArray[np.bool_], sample_weight: Any
+    ) -> None:
+        """Splits of labels that are at their mean where not known; leaves of the known ones."""
+        n_known = (~unknown).sum(axis=0)
+        present = Y.sum(axis=0, dtype=np.int64)
+        self.constant_ = np.where(present == 0, 0.0, np.where(present == n_known, 1.0, np.nan))
+        filled = np.where(unknown, present / np.maximum(n_known, 1), Y)
+        self.estimator_ = self._engine("gini").fit(
+            X, engine_labels(filled), sample_weight=sample_weight
+        )
+        weight = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight)
+        for tree, drawn in zip(self._trees(), self._samples(len(Y))):
+            w = sparse.diags_array(weight * drawn)
+            count_known(tree, X, w @ Y, w @ ~unknown)
+
+    def _samples(self, n: int) -> Iterator[NDArray[np.int64]]:
+        """How often each tree has seen each of n instances."""
+        yield np.ones(n, dtype=np.int64)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Mean over the trees of the label frequencies in the leaves of X, (n, q).
@@ -169,9 +197,33 @@ class TreeClassifier(ProbabilisticClassifier):
         return tags
 
 
-def engine_labels(Y: NDArray[np.int8]) -> NDArray[np.int8]:
+def engine_labels(Y: NDArray[Any]) -> NDArray[Any]:
     """A single label in the 1-D form that the engine expects."""
     return Y.ravel() if Y.shape[1] == 1 else Y
+
+
+def count_known(tree: Any, X: Any, have: NDArray[Any], known: NDArray[Any]) -> None:
+    """Set the values of a tree to label frequencies among weights that are known, (n, q) each.
+
+    Where nothing is known of a label in a node, the node has the frequency of its parent.
+    """
+    inner, n = tree.tree_, X.shape[0]
+    leaf = sparse.csr_array(
+        (np.ones(n), (tree.apply(X, check_input=False), np.arange(n))), (inner.node_count, n)
+    )
+    have, known = leaf @ have, leaf @ known  # (nodes, q)
+    parents = [v for v in range(inner.node_count) if inner.children_left[v] != -1]
+    children = [(inner.children_left[v], inner.children_right[v]) for v in parents]
+    for v, (left, right) in zip(parents[::-1], children[::-1]):  # children come after parents
+        have[v] += have[left] + have[right]
+        known[v] += known[left] + known[right]
+    share = np.divide(have, known, out=np.full(have.shape, np.nan), where=known > 0)
+    share[0] = np.nan_to_num(share[0])
+    for v, pair in zip(parents, children):
+        for child in pair:
+            silent = np.isnan(share[child])
+            share[child, silent] = share[v, silent]
+    inner.value[:, :, 0] = share
 
 
 def impurity_decrease(tree: Any, p: NDArray[np.float64], criterion: str) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 
 from plurilabel._blocks import dense
 from plurilabel._compat import constraints_of
+from plurilabel._partial import PartialLabels
 from plurilabel.adaptation._trees._base import TreeClassifier, engine_labels
 
 
@@ -60,6 +61,10 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     ``"gini"`` they are in units of the mean of p (1 - p), half the Gini impurity: that is the
     variance of a 0/1 label, so the engine is the regression tree, which makes the same splits and
     needs no logarithms (for times see :class:`MLRandomForest`).
+
+    Labels may be missing. Splits are then made for ``"gini"``, whatever ``criterion`` is, with the
+    labels that are not known at the mean of the known ones; the frequencies in the nodes are
+    those among the known labels, and where a node knows none, those of its parent.
 
     Dense features may have missing values. Sparse X stays sparse. Y is made dense: the engine
     needs 8 n q bytes, and keeps 16 q bytes for each node (8 q for ``"gini"``).
@@ -113,9 +118,9 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         self.ccp_alpha = ccp_alpha
         self.random_state = random_state
 
-    def _engine(self) -> DecisionTreeClassifier | DecisionTreeRegressor:
+    def _engine(self, criterion: str) -> DecisionTreeClassifier | DecisionTreeRegressor:
         params = self.get_params(deep=False)
-        if self.criterion == "entropy":
+        if criterion == "entropy":
             return DecisionTreeClassifier(**params)
         return DecisionTreeRegressor(**{**params, "criterion": "squared_error"})
 
@@ -139,6 +144,8 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         """
         fresh = clone(self)
         X, Y = fresh._validate_fit(X, y)
-        return fresh._engine().cost_complexity_pruning_path(
+        if isinstance(Y, PartialLabels):
+            raise ValueError("the pruning path needs all labels, but some of y are not known")
+        return fresh._engine(self.criterion).cost_complexity_pruning_path(
             X, engine_labels(dense(Y)), sample_weight
         )

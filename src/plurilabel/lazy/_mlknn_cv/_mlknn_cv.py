@@ -66,6 +66,7 @@ class MLkNNCV(MLkNN):
     2
     """
 
+    _learns_from_known = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MLkNN._parameter_constraints,
         "n_neighbors": ["array-like"],

@@ -13,9 +13,10 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import check_random_state
 
 from plurilabel._blocks import row_blocks
-from plurilabel._compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions, rows_of_params
 from plurilabel._explanation import Given, Parts, side_by_side
 from plurilabel._fitted import Declared, numbers, one_of, parameter, places, values
+from plurilabel._partial import PartialLabels
 from plurilabel.base import CUTS, LabelMatrix
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.transformation._chain._search import beam_search, sample_sets
@@ -118,6 +119,9 @@ class ClassifierChain(TransformationClassifier):
     "beam" with width 1 predicts as "greedy" does. Cost for n instances: n q base predictions for
     "greedy", up to n q ``beam_width``, n q ``n_samples``, or n (2^q - 1).
 
+    Labels may be missing: each is learned from the instances that have a known value of it, and
+    where it is not known, the models after it see what its own model says.
+
     Folds of ``cv``, given as a number, are stratified unless a label is too rare for that.
     "predict_log_proba" passes on finite numbers only.
 
@@ -146,6 +150,7 @@ class ClassifierChain(TransformationClassifier):
     1.0
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
         **CHAIN,
@@ -206,16 +211,32 @@ class ClassifierChain(TransformationClassifier):
             self.uniforms_ = rng.uniform(size=(self.n_samples, q))
         inputs = GrowingInput(X, q)
         self.estimators_ = []
+        partial = Y if isinstance(Y, PartialLabels) else None
+        Y = Y if partial is None else partial.Y
         for j, y in enumerate(columns(Y[:, self.order_])):
             start = time.perf_counter()
             seen = inputs.matrix()
-            self.estimators_.append(fit_binary(self.estimator, seen, y, params))
+            known = None if partial is None else partial.known_rows(self.order_[j])
+            self.estimators_.append(fit_binary(self.estimator, seen, y, params, known))
             if self.verbose:
                 what = f"({j + 1} of {q}) {self.label_names_[self.order_[j]]}"
                 seconds = time.perf_counter() - start
                 print(f"[{type(self).__name__}] {what}, total={seconds:6.1f}s", flush=True)
             if j + 1 < q:
-                inputs.append(y if self.cv is None else self._out_of_fold(seen, y, params))
+                inputs.append(self._seen_later(seen, y, params, known))
+
+    def _seen_later(self, seen: Any, y: NDArray[Any], params: Params, known: Any) -> NDArray[Any]:
+        """What later models see of the j-th label; where it is not known, what its model says."""
+        if known is None or known.all():
+            return y if self.cv is None else self._out_of_fold(seen, y, params)
+        there, told = np.flatnonzero(known), y.astype(np.float64)
+        told[~known] = self._passed_on(
+            binary_scores(self.estimators_[-1], seen[~known], self._asked())
+        )
+        if self.cv is not None and len(there):
+            some = rows_of_params(seen, params, there)
+            told[there] = self._out_of_fold(seen[there], y[there], some)
+        return told
 
     def _out_of_fold(self, seen: Any, y: NDArray[np.int64], params: Params) -> NDArray[Any]:
         """What models trained on other folds pass on."""

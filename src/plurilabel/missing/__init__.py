@@ -1,0 +1,11 @@
+"""Labels that are not known: their form, wrappers for learners, and tables put together."""
+
+from plurilabel._partial import PartialLabels
+from plurilabel._public import publish
+from plurilabel.missing._imputed import ImputedLabels
+from plurilabel.missing._positive_unlabeled import PositiveUnlabeled
+from plurilabel.missing._stack import stack_tables
+
+__all__ = ["ImputedLabels", "PartialLabels", "PositiveUnlabeled", "stack_tables"]
+
+publish(globals())
