@@ -199,7 +199,10 @@ def test_what_counts_as_bags():
         (pd.DataFrame([["x", "x", 2]], columns=["b", "b", "v"]), "must differ, got 'b' twice"),
         (pd.DataFrame({"b": ["x"], "v": ["1"]}), "column 'v' must hold numbers"),
         (pd.DataFrame({"b": ["x"], "v": [1j]}), "column 'v' must hold numbers"),
-        (pd.DataFrame({"b": ["x"], "v": [10**400]}), "column 'v' must hold numbers"),
+        (
+            pd.DataFrame({"b": ["x"], "v": pd.Series([10**400], dtype=object)}),
+            "column 'v' must hold numbers",
+        ),
         (pd.DataFrame({"b": ["x"], "v": pd.to_datetime(["2020"])}), "column 'v' must hold num"),
         (pd.DataFrame({"b": [[1]], "v": [1]}), r"name bags by numbers or text, got \[1\]"),
         (pd.DataFrame({"b": pd.array([None], "string"), "v": [1]}), "got a missing value"),
