@@ -1,7 +1,7 @@
 """PMM1: one optimum, from any start."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -12,6 +12,7 @@ from tests.mixtures import twins
 
 @settings(max_examples=15)
 @given(twins.corpora(), st.sampled_from([0.05, 1.0, 5.0]))
+@example((np.zeros((3, 2)), np.eye(3, 2, dtype=int)), 1.0)  # no word at all
 def test_one_optimum_from_any_start(corpus, alpha):
     X, Y = corpus
     settings_of_em = {"alpha": alpha, "tol": 1e-14, "max_iter": 20_000}

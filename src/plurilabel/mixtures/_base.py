@@ -156,7 +156,8 @@ class WordMixture(WeightedFit, ScoringClassifier):
         by_word = pooled.spread(shares)
         if self.init_params == "random":
             rng = check_random_state(self.random_state)
-            by_word = rng.exponential(size=len(by_word)) * max(by_word.mean(), 1.0)
+            mean = by_word.sum() / max(len(by_word), 1)  # there may be no word at all
+            by_word = rng.exponential(size=len(by_word)) * max(mean, 1.0)
         reached: list[float] = []
         while True:
             theta, log_prior = self._probabilities(pooled, by_word)
