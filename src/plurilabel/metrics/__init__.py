@@ -48,7 +48,7 @@ from plurilabel.metrics._ranking import (
     one_error,
     ranking_loss,
 )
-from plurilabel.metrics._running import RunningMeasures, is_missing  # noqa: F401 - for streams
+from plurilabel.metrics._running import RunningMeasures
 from plurilabel.metrics._scorers import (
     Scorer,  # noqa: F401 - kept in model files
     get_scorer,

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._blocks import is_missing
 from plurilabel._limits import check_size
 from plurilabel.metrics._at_k import Top, make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -286,13 +287,6 @@ class _Block(NamedTuple):
     terms: Array
     codes: Array
     scores: Array
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a label is None, NaN or pandas' NA."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return bool(value != value)
 
 
 def _bits(values: Mapping[Any, Any], keys: tuple[Any, ...], name: str) -> list[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
+from plurilabel._blocks import dense, is_missing, row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, values
 from plurilabel._partial import PartialLabels, known_part
@@ -253,7 +253,7 @@ def _truth(name: Hashable, value: Any) -> int:
     """A label of a dict: 0, 1, or -1 if it is not known."""
     if value is True or value is False:
         return int(value)
-    if value is None or value != value:
+    if is_missing(value):
         return UNKNOWN
     if isinstance(value, bool | np.bool_ | float | Integral | np.floating) and value in (0, 1):
         return int(value)

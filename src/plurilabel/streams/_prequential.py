@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
+from plurilabel._blocks import is_missing
 from plurilabel._compat import Interval, validate_parameter_constraints, versions
 from plurilabel.compare import (
     check_measures,
@@ -28,7 +29,7 @@ from plurilabel.compare import (
     write_json,
 )
 from plurilabel.io import write_atomic
-from plurilabel.metrics import RunningMeasures, get_measure, is_missing
+from plurilabel.metrics import RunningMeasures, get_measure
 from plurilabel.streams._arrays import ArrayLearner
 from plurilabel.streams._results import (
     FORMAT,
