@@ -21,7 +21,8 @@ def publish(package: dict[str, Any]) -> None:
     """
     name = package["__name__"]
     for key, value in package.items():
-        if isinstance(value, type | FunctionType) and (
-            value.__module__.startswith(f"{name}._") or key in package["__all__"]
-        ):
+        if not isinstance(value, type | FunctionType):
+            continue
+        ours = value.__module__.startswith("plurilabel.")  # an alias may stand for typing.Any
+        if ours and (value.__module__.startswith(f"{name}._") or key in package["__all__"]):
             value.__module__ = name

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from plurilabel._labels import TAG_SEPARATORS
 from plurilabel.io._table._frame import CellError
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
-
-TAG_SEPARATORS = ";|,"
 
 
 def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
