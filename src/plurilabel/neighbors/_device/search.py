@@ -134,7 +134,6 @@ class Search:
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
-        self.X = X
         self.n: int = X.shape[0]
         self.d: int = X.shape[1]
         self.cosine = cosine
@@ -172,14 +171,14 @@ class Search:
         Of each point without itself where Q is None.
         """
         m = self.n if Q is None else len(Q)
-        distances = torch.empty((m, k), device=self.X.device, dtype=torch.float64)
-        indices = torch.empty((m, k), device=self.X.device, dtype=torch.int64)
+        distances = torch.empty((m, k), device=self.sorted.device, dtype=torch.float64)
+        indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)
         if m == 0:
             return distances, indices
         asked = self.sorted if Q is None else Q
         job = _Job(self, asked, Q is None, k)
         doubtful = job.run(
-            torch.float16, torch.arange(m, device=self.X.device), distances, indices
+            torch.float16, torch.arange(m, device=self.sorted.device), distances, indices
         )
         if Q is None and len(doubtful):
             doubtful = _settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
@@ -189,7 +188,7 @@ class Search:
         job.in_float64(doubtful, distances, indices)
         if Q is None and self.order is not None:  # rows back in their own order
             back = torch.empty_like(self.order)
-            back[self.order] = torch.arange(m, device=self.X.device)
+            back[self.order] = torch.arange(m, device=self.sorted.device)
             distances, indices = distances[back], indices[back]
         return distances, indices
 
