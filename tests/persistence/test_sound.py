@@ -3,6 +3,7 @@
 Asked without the check, most of these end the process.
 """
 
+import io
 import json
 from types import FunctionType
 
@@ -15,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BinaryRelevance, MLkNN, ThresholdClassifier
 from plurilabel.persistence import Model, load_model, save_model
@@ -208,3 +210,24 @@ def test_arrays_of_nothing_are_refused(saved):
 
     rewritten(saved, change)
     assert "an array of |S0" in refused(saved)
+
+
+@pytest.mark.parametrize(("part", "shape"), [("nodes", ()), ("values", (2, 2)), ("args", (5,))])
+def test_trees_with_arrays_of_another_shape_are_refused(saved, part, shape):
+    """scikit-learn reads the length of the nodes before it looks whether they have one."""
+    learner = DecisionTreeClassifier(max_depth=2).fit(X, Y)
+    with_learner(saved, learner)
+    array = io.BytesIO()
+    np.save(array, np.ones(shape, dtype=np.int64))
+
+    def change(name, content):
+        if name == "schema.json":
+            tree = json.loads(content)["content"]["content"]["tree_"]
+            args = {"args": tree["__reduce__"]["args"]["content"][1]}
+            files.append((tree["content"]["content"] | args)[part]["file"])
+        return array.getvalue() if name in files else content
+
+    files = []
+    rewritten(saved, change)  # to learn its name
+    rewritten(saved, change)
+    assert "a tree in it has arrays of another shape" in refused(saved)

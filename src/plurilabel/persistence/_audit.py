@@ -93,15 +93,19 @@ def refused(content: bytes) -> str | None:
             return "model files hold nothing compressed"
         if len({entry.filename for entry in entries}) < len(entries):
             return "it has two members of the same name"
+        shapes = {}
         for entry in entries:
             with archive.open(entry) as stream:
                 if _holds_packed(stream, entry.file_size):
                     return "model files hold nothing compressed, and no sparse matrices that are"
+                shapes[entry.filename] = _shape(stream)
         if "schema.json" not in archive.namelist():
             return None
         schema = json.loads(archive.read("schema.json"))
         sizes = {entry.filename: entry.file_size for entry in entries}
     nodes = list(_nodes(schema))
+    if not all(_tree_is_whole(node, shapes) for node in nodes):
+        return "a tree in it has arrays of another shape"
     named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
     read = sum(sizes.get(name, 0) for _, name in named)
     if read > size:
@@ -135,16 +139,48 @@ def _holds_packed(stream: Any, size: int) -> bool:
 
 def _check_array(stream: Any, size: int) -> None:
     """Raise if the header of an array promises more, or less, than there is."""
-    version = np.lib.format.read_magic(stream)
-    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-        version, np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = read(stream)
+    shape, _, dtype = _header(stream)
     # values of no size would be promised in any number
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise ValueError(f"an array of {shape} {dtype} in {size} bytes")
+
+
+def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of an array, as its header has them."""
+    version = np.lib.format.read_magic(stream)
+    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+        version, np.lib.format.read_array_header_2_0
+    )
+    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
+    return header
+
+
+def _shape(stream: Any) -> tuple[int, ...] | None:
+    """Shape of a member that is an array, None of any other."""
+    stream.seek(0)
+    if stream.read(6) != b"\x93NUMPY":
+        return None
+    stream.seek(0)
+    return _header(stream)[0]
+
+
+def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:
+    """Whether the arrays of a tree of scikit-learn have the dimensions that it takes for granted.
+
+    It reads the length of its nodes, and the numbers of classes, before it looks at what they are.
+    """
+    if node.get("__loader__") != "TreeNode":
+        return True
+    _, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
+    state = node["content"]["content"]
+    n_nodes, n_values = (shapes[state[name]["file"]] for name in ("nodes", "values"))
+    return (
+        shapes[n_classes["file"]] == (json.loads(n_outputs["content"]),)
+        and len(n_nodes) == 1
+        and len(n_values) == 3
+    )
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
