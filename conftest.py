@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 collect_ignore_glob = []
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/plurilabel/neural/*.py", "src/plurilabel/neighbors/_device/*.py"]
+    collect_ignore_glob += ["src/plurilabel/neural/*.py", "src/plurilabel/*/_device*"]
 if not find_spec("triton"):
     collect_ignore_glob += ["src/plurilabel/neighbors/_device/kernels.py"]
 if not find_spec("river"):

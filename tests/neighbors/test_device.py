@@ -181,3 +181,16 @@ def test_sparse_points_and_other_metrics_stay_on_the_cpu():
     assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, OnDevice)
     manhattan = ExactIndex("manhattan", device="cuda").fit(X)
     assert not isinstance(manhattan._engine, OnDevice)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_smallest_of_long_rows(count):
+    rng = np.random.default_rng(0)
+    values = torch.from_numpy(rng.integers(0, 40, (50, 207)).astype(np.float32))
+    values[:, rng.integers(0, 207, 20)] = torch.inf
+    values[7] = torch.inf
+    expected = values.sort(dim=1).values[:, :count]
+    found, columns = search._least(values, count)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    torch.testing.assert_close(values.gather(1, columns), expected, rtol=0, atol=0)
+    assert (columns.sort(dim=1).values.diff(dim=1) > 0).all()

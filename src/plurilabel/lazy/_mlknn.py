@@ -115,6 +115,10 @@ class MLkNN(CountingClassifier):
         size = neighbors.shape[1] + 1
         if self.unknown_ is not None:
             return self._count_known(neighbors)
+        if (device := getattr(self.index_, "device_", "cpu")) != "cpu":
+            from plurilabel.lazy import _device  # torch is there
+
+            return _device.tally(neighbors, self.Y_, Y, device)
         c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
         for rows in graph_blocks(neighbors, Y):
             delta = self._events(distances[rows], neighbors[rows])  # step 9

@@ -81,6 +81,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
         The training points: a copy, unless X had to be converted.
+    device_ : str
+        Where the search runs: "cpu", or the (first) GPU, such as "cuda:0".
 
     Notes
     -----
@@ -226,6 +228,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if self.metric in BOOLEAN_METRICS:  # scikit-learn would convert as well, with a warning
             return AllPairs(None, points, lambda A, B: table(A != 0, B != 0))
         return AllPairs(None, points, table)
+
+    @property
+    def device_(self) -> str:
+        """Where the search runs, the first if there are several."""
+        check_is_fitted(self)
+        return str(getattr(self._engine, "where", ["cpu"])[0])
 
     def _device_engine(self, formula: Formula, points: Points) -> Engine | None:
         """The engine on a GPU, if there is to be one."""

@@ -233,7 +233,7 @@ class _Job:
             for how_many in dict.fromkeys((T, wide)):
                 best = found if len(left) == len(found) else found[left]
                 more = min(how_many + 1, n_groups)
-                values, groups = best.topk(more, dim=1, largest=False)
+                values, groups = _least(best, more)
                 groups = groups[:, :how_many].contiguous()
                 floor = torch.full((len(left),), torch.inf, device=rows.device).double()
                 if n_groups > how_many:
@@ -387,6 +387,28 @@ def _root(squares: Tensor) -> Tensor:
     if squares.device.type == "cpu":
         return torch.from_numpy(np.sqrt(squares.numpy()))
     return squares.sqrt()
+
+
+def _least(values: Tensor, count: int, together: int = 16) -> tuple[Tensor, Tensor]:
+    """The smallest values of each row, ascending, and their columns.
+
+    Of long rows some columns together are first reduced to the least of them. The smallest are
+    in those parts whose least values are smallest: no more parts than values are needed.
+    """
+    m, n = values.shape
+    parts = n // together
+    if parts < 4 * count:
+        values, columns = values.topk(count, dim=1, largest=False)
+        return values, columns
+    # part i has the columns i, i + parts, i + 2 parts, ...
+    least = values[:, : parts * together].view(m, together, parts).amin(dim=1)
+    best = least.topk(count, dim=1, largest=False, sorted=False).indices
+    step = torch.arange(0, parts * together, parts, device=values.device)
+    columns = (best[:, :, None] + step).view(m, -1)
+    rest = torch.arange(parts * together, n, device=values.device).expand(m, -1)
+    columns = torch.cat([columns, rest], dim=1)
+    values, place = values.gather(1, columns).topk(count, dim=1, largest=False)
+    return values, columns.gather(1, place)
 
 
 def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
