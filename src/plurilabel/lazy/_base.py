@@ -141,12 +141,13 @@ class LazyClassifier(ProbabilisticClassifier):
         self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
         self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
-        if self.index is None:  # an ExactIndex keeps a copy of the points: one is enough
-            self.index_ = ExactIndex(self.metric, n_jobs=self.n_jobs).fit(X)
-            self.X_ = X = self.index_.points_
+        usual = ExactIndex(self.metric, n_jobs=self.n_jobs)
+        self.index_ = usual if self.index is None else clone(self.index)
+        if type(self.index_) is ExactIndex:  # it keeps a copy of the points: one is enough
+            self.X_ = X = self.index_.fit(X).points_
         else:
             self.X_ = X = X.copy()
-            self.index_ = clone(self.index).fit(X)
+            self.index_ = self.index_.fit(X)
         self.Y_ = Y.copy()
         if self._learn is not None:
             self.graph_ = training_neighbors(self.index_, X, self.n_searched_ or self.n_neighbors_)
