@@ -27,6 +27,22 @@ def dense(matrix: Any) -> NDArray[Any]:
     return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
 
 
+def on_host(values: Any) -> Any:
+    """An array of another library (torch, JAX, CuPy) as one of numpy, wherever it is.
+
+    Anything else is returned as it is. bfloat16, which numpy does not know, becomes float32.
+    """
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__"):
+        return values
+    if hasattr(values, "detach"):  # torch
+        values = values.detach().cpu()
+        return (values.float() if "bfloat16" in str(values.dtype) else values).numpy()
+    try:
+        return np.from_dlpack(values)
+    except (BufferError, RuntimeError, TypeError, ValueError):  # on a GPU, or of another type
+        return np.asarray(values.get() if hasattr(values, "get") else values)
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, NaT, or the NA of pandas.
 

@@ -18,7 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._blocks import canonical, is_missing, refuse_masked
+from plurilabel._blocks import canonical, is_missing, on_host, refuse_masked
 from plurilabel._limits import check_size
 
 LabelMatrix: TypeAlias = Any
@@ -155,10 +155,10 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
 
 
 def sparse_or_as_is(Y: Any) -> Any:
-    """A data frame of sparse columns as the matrix that it is."""
+    """A data frame of sparse columns as the matrix that it is; torch's tensors as arrays."""
     if hasattr(Y, "columns") and hasattr(Y, "sparse") and len(Y.columns):
         return sparse.csr_array(Y.sparse.to_coo())
-    return Y
+    return on_host(Y)
 
 
 def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from plurilabel._blocks import canonical, dense, refuse_masked, short_indices
+from plurilabel._blocks import canonical, dense, on_host, refuse_masked, short_indices
 from plurilabel._compat import check_sample_weight, validate_parameter_constraints
 from plurilabel._explanation import Given, Parts, checked_given, occlusion
 from plurilabel._fitted import Declared, count, flag, values
@@ -88,10 +88,12 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
     """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
 
-    Masked values are refused. Entries that a sparse matrix stores twice are added up, in a copy,
-    and its indices have 32 bits where these are enough. ``form`` goes to ``validate_data``; by
-    default X is float64 or float32, dense or CSR.
+    Arrays of torch, JAX or CuPy are brought to numpy. Masked values are refused. Entries that a
+    sparse matrix stores twice are added up, in a copy, and its indices have 32 bits where these
+    are enough. ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or
+    CSR.
     """
+    X = on_host(X)
     refuse_masked(X, "X")
     form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
     return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))

@@ -77,7 +77,8 @@ class SearchCache:
         """The k nearest training points of X, or of the training points themselves."""
         most = index.n_samples_fit_ - (X is None)
         if k > most:  # an error, which the index words best
-            return index.kneighbors(X, n_neighbors=k)  # type: ignore[return-value]
+            error: Neighbors = index.kneighbors(X, n_neighbors=k)
+            return error
         wide = max(k, min(self.n_neighbors.get(index.metric, 0), most))
         rows = index.n_samples_fit_ if X is None else X.shape[0]
 

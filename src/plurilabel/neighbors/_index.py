@@ -15,7 +15,15 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._blocks import canonical, own, rows_without, short_indices, stack_rows
+from plurilabel._blocks import (
+    canonical,
+    dense,
+    on_host,
+    own,
+    rows_without,
+    short_indices,
+    stack_rows,
+)
 from plurilabel._compat import (
     BOOLEAN_METRICS,
     Interval,
@@ -152,6 +160,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d); (n, n) distances if precomputed
+            A tensor on a GPU, of torch or any library with ``__dlpack__``, is searched where it
+            is, by Euclidean distance; others are brought to the main memory first.
         y : ignored
 
         Returns
@@ -167,7 +177,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                 "X must be a square matrix of distances for metric='precomputed', "
                 f"got shape {points.shape}"
             )
-        return self._take(own(points, X))
+        points = own(points, X)
+        return self._take(points, self._new_engine(points, self._on_a_gpu(X)))
 
     @available_if(_has_features)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -216,11 +227,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         self.points_, self.n_samples_fit_ = points, points.shape[0]
         return self
 
-    def _new_engine(self, points: Points) -> Engine:
+    def _new_engine(self, points: Points, there: Any = None) -> Engine:
+        """The engine for these points, which may be on a GPU already."""
         formula = None if self.metric_params else Formula.of(self.metric, self.p)
         if formula is not None:
             prepared = formula.prepare(points)
-            on_device = self._device_engine(formula, prepared)
+            on_device = self._device_engine(formula, prepared if there is None else there)
             return on_device or choose_engine(self.algorithm, formula, prepared)
         if self.metric == "precomputed":
             return AllPairs(None, points, lambda distances, _: distances)
@@ -235,11 +247,29 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         check_is_fitted(self)
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
-    def _device_engine(self, formula: Formula, points: Points) -> Engine | None:
+    def _on_a_gpu(self, X: Any) -> Any:
+        """X as a tensor of torch if it is on a GPU and can be searched there, else None."""
+        if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
+            return None
+        euclidean = self.metric == "euclidean" and not self.metric_params
+        if not euclidean or self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
+            return None
+        try:
+            import torch
+        except ImportError:
+            return None
+        tensor = X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+        if tensor.device.type == "cpu" or tensor.ndim != 2:
+            return None
+        half = tensor.dtype in (torch.float16, torch.bfloat16)
+        wide = torch.float32 if half or tensor.dtype == torch.float32 else torch.float64
+        return tensor.to(wide, copy=True)  # it would change with what it was made of
+
+    def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
         """The engine on a GPU, if there is to be one."""
         if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
             return None
-        if formula.p != 2 or not isinstance(points, np.ndarray):
+        if formula.p != 2 or sparse.issparse(points):
             return None
         n, d = points.shape
         if self.device == "auto" and n * n * d < GAINS_ABOVE:
@@ -283,7 +313,9 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         X: ArrayLike | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
-    ) -> Neighbors | NDArray[np.int64]:
+        *,
+        as_tensors: bool = False,
+    ) -> Any:
         """Find the nearest training points.
 
         Parameters
@@ -294,6 +326,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         n_neighbors : int, optional
             How many; None for 5.
         return_distance : bool, default=True
+        as_tensors : bool, default=False
+            Return torch's tensors on the GPU that searched, in place of arrays.
 
         Returns
         -------
@@ -310,7 +344,16 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if k > n - (X is None):
             limit = "smaller than" if X is None else "at most"
             raise ValueError(f"n_neighbors must be {limit} the {n} training instances, got {k}")
+        if as_tensors and not hasattr(self._engine, "on_device"):
+            raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         Q = None if X is None else validate_points(self, X, reset=False)
+        if as_tensors:
+            there = None if X is None else self._on_a_gpu(X)
+            asked = there
+            if there is None and Q is not None:
+                asked = self._as_asked(dense(Q))
+            distances, indices = self._engine.on_device(asked, int(k))  # type: ignore[attr-defined]
+            return (distances, indices) if return_distance else indices
         with threads(self.n_jobs) as run:
             search = self._engine.neighbors if Q is None else self._search
             distances, indices = search(Q, int(k), run)
@@ -337,8 +380,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             parts = (Q[i : i + 1024].toarray() for i in range(0, Q.shape[0], 1024))
             found = [self._search(part, k, run) for part in parts]
             return np.vstack([d for d, _ in found]), np.vstack([i for _, i in found])
+        return self._engine.neighbors(self._as_asked(Q), k, run)
+
+    def _as_asked(self, Q: Points) -> Points:
+        """Queries as the engine needs them."""
         formula = self._engine.formula
-        return self._engine.neighbors(Q if formula is None else formula.prepare(Q), k, run)
+        return Q if formula is None else formula.prepare(Q)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -351,7 +398,7 @@ def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
     """Points as the searches need them: float, C order or canonical CSR with narrow indices."""
     checked = validate_data(
         index,
-        X,
+        on_host(X),
         reset=reset,
         accept_sparse=False if index.metric == "precomputed" else "csr",
         dtype=[np.float64, np.float32],
