@@ -31,7 +31,7 @@ from plurilabel.neighbors._exact.distance import Points
 DENSE_ABOVE = 0.08
 """Share of stored values above which BLAS on dense blocks is faster than a sparse product."""
 
-DIRECT_BELOW = 2048
+DIRECT_BELOW = 5000
 """With fewer training points a full selection is faster than a sample and a filter."""
 
 SAMPLE = 1024
@@ -166,13 +166,37 @@ def _direct(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
         L = all_products(asked, part, columns)
         if rows is None:
             np.put_along_axis(L, np.arange(m)[part, None], np.inf, axis=1)
-        indices[part] = chosen = np.argpartition(L, K - 1, axis=1)[:, :K]
-        values[part] = np.take_along_axis(L, chosen, axis=1)
+        indices[part], values[part] = _least(L, K)
 
     run(some, _slices(m, max(1, min(columns.width(256), _FEW // n))))
     everything = n - (rows is None)
     bounds = values.max(axis=1) if everything > K else np.full(m, np.inf, dtype=values.dtype)
     return indices, values, bounds
+
+
+def _least(L: NDArray[Any], K: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Columns and values of the K smallest of each row, unordered.
+
+    Columns i, i + parts, i + 2 parts and so on are first reduced to the least of them. The
+    smallest are in those parts whose least values are smallest: K parts are enough.
+    """
+    m, n = L.shape
+    together = int(np.sqrt(n / K))
+    start = n * np.arange(m)[:, None]
+    if together < 3:
+        columns = np.argpartition(L, K - 1, axis=1)[:, :K]
+        return columns, L.ravel().take(columns + start)
+    parts = n // together
+    end = parts * together
+    least = L[:, :end].reshape(m, together, parts).min(axis=1)
+    best = np.argpartition(least, K - 1, axis=1)[:, None, :K]
+    columns = np.empty((m, together * K + n - end), dtype=np.intp)
+    columns[:, : together * K] = (best + np.arange(0, end, parts)[:, None]).reshape(m, -1)
+    columns[:, together * K :] = np.arange(end, n)
+    values = L.ravel().take(columns + start)
+    chosen = np.argpartition(values, K - 1, axis=1)[:, :K]
+    chosen += columns.shape[1] * np.arange(m)[:, None]
+    return columns.ravel().take(chosen), values.ravel().take(chosen)
 
 
 def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run) -> NDArray[Any]:
