@@ -22,13 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense
+from plurilabel._blocks import dense, stack_rows
 from plurilabel.neighbors._exact.certify import (
     Candidates,
     CertifiedEngine,
     Engine,
     Pairs,
     Run,
+    first_of_each,
+    ranked,
     threads,
     without_self,
 )
@@ -41,7 +43,13 @@ from plurilabel.neighbors._exact.distance import (
     Points,
     row_sums,
 )
-from plurilabel.neighbors._exact.products import Operand, all_products, below, smallest
+from plurilabel.neighbors._exact.products import (
+    Operand,
+    all_products,
+    below,
+    smallest,
+    smallest_across,
+)
 
 
 class Blocks(CertifiedEngine):
@@ -83,6 +91,52 @@ class Blocks(CertifiedEngine):
     def within(self, Q: Points, radius: Floats) -> Pairs:
         limits = self.rounded.ceiling(self.formula.to_norm(radius), self.X.shape[1])
         return below(self.rounded.operand(Q), self.operand, limits)
+
+
+class Across(Blocks):
+    """Two sets of points, each searched for the neighbours of the other: a product serves both."""
+
+    def __init__(self, formula: Formula, first: Points, second: Points):
+        super().__init__(formula, stack_rows([first, second]))
+        self.cut = first.shape[0]
+
+    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:  # noqa: ARG002
+        near, _, bounds = smallest_across(self.operand, self.cut, K, run)
+        return near, self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
+
+    def of_each(self, k: int, run: Run) -> tuple[Neighbors, Neighbors]:
+        """Distances and numbers of the k nearest in the other set, for both sets."""
+        X, formula, cut, n = self.X, self.formula, self.cut, self.X.shape[0]
+        is_first = np.arange(n) < cut
+        others = np.where(is_first, n - cut, cut)
+        K = min(k + max(3, k // 8), int(others.min()))
+        candidates, floor = self.candidates(None, K, run)
+        distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
+
+        def rank(part: slice) -> None:
+            found = ranked(formula, X, np.arange(n)[part], X, candidates[part], k)
+            distances[part], indices[part] = found
+
+        run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
+        all_seen = (others == K) & (candidates >= 0).all(axis=1)
+        zero = formula.zero_rows(X)
+        again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
+        precise = self.precise(None) if len(again) else self
+
+        def search_wider(rows: Integers) -> None:
+            i, j = precise.within(X[rows], distances[rows, -1])
+            other = is_first[rows[i]] != is_first[j]
+            i, j = i[other], j[other]
+            exact = formula.pairs(X, rows[i], X, j)
+            distances[rows], indices[rows] = first_of_each(i, j, exact, len(rows), k)
+
+        some = max(1, min(256, (1 << 22) // n))
+        run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
+        if zero.any():  # at distance 1 from all others: the first are the nearest
+            start = np.where(is_first, cut, 0)[zero]
+            distances[zero], indices[zero] = 1.0, start[:, None] + np.arange(k)
+        indices[:cut] -= cut
+        return (distances[:cut], indices[:cut]), (distances[cut:], indices[cut:])
 
 
 class WholeBlocks(Engine):

@@ -140,6 +140,29 @@ def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
     return indices, search.values[back], search.bounds[back]
 
 
+def smallest_across(both: Operand, cut: int, K: int, run: Run) -> Best:
+    """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
+
+    The first ``cut`` rows are one set, the others the second. Each product serves both.
+    """
+    sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
+    fewest = min(cut, both.n - cut)
+    if fewest <= DIRECT_BELOW or fewest < 8 * K:
+        found = smallest(*sets, K, run), smallest(*sets[::-1], K, run)
+        near = np.concatenate([np.where(found[0][0] >= 0, found[0][0] + cut, -1), found[1][0]])
+        values, bounds = (np.concatenate([found[0][i], found[1][i]]) for i in (1, 2))
+        return near, values, bounds
+    of_each = [_bounds_from_sample(*pair, K, run) for pair in (sets, sets[::-1])]
+    first, second = (np.argsort(bounds, kind="stable") for bounds in of_each)
+    order = np.concatenate([first, second + cut])
+    search = _Across(both.take(order), cut, K, np.concatenate(of_each)[order])
+    search.go(run)
+    back = np.argsort(order)
+    indices = search.indices[back].astype(np.int64)
+    indices = np.where(indices >= 0, order[indices], -1)
+    return indices, search.values[back], search.bounds[back]
+
+
 def below(rows: Operand, columns: Operand, limits: NDArray[Any]) -> Pairs:
     """All pairs (row, column) whose product is at most the limit of the row."""
     found = []
@@ -327,6 +350,34 @@ class _Symmetric(_Search):
     def add(self, i: int, row: Any, column: Any, value: Any) -> None:
         other = column != row + self.parts[i].start
         super().add(i, row[other], column[other], value[other])
+
+
+class _Across(_Search):
+    """Two sets of points: in step r, block i of the first meets block i + r of the second."""
+
+    def __init__(self, both: Operand, cut: int, K: int, bounds: Any):
+        super().__init__(both, both, K, bounds)
+        block = both.width(BLOCK)
+        self.parts = _slices(cut, block)
+        self.n_first = len(self.parts)
+        self.parts += _slices(both.n - cut, block, cut)
+        self.pending = [[] for _ in self.parts]
+
+    def go(self, run: Run) -> None:
+        n_second, step = len(self.parts) - self.n_first, 0
+        while step < n_second:
+            steps = range(step, min(max(step * 2, 1), step + 8, n_second))
+
+            def one(i: int, steps: range = steps) -> None:
+                right = self.rows.right(self.parts[i])
+                for r in steps:
+                    j = self.n_first + (i + r) % n_second
+                    self.compare(self.parts[j], i, right, other=j)
+
+            run(one, range(self.n_first))
+            run(lambda i: self.settle(i, self.enough), range(len(self.parts)))
+            step = steps.stop
+        run(self.settle, range(len(self.parts)))
 
 
 def _slices(n: int, step: int, start: int = 0) -> list[slice]:
