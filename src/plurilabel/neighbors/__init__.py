@@ -2,6 +2,7 @@
 
 from plurilabel._public import publish
 from plurilabel.neighbors._approximate import ApproximateIndex
+from plurilabel.neighbors._dask import DaskIndex
 from plurilabel.neighbors._exact.distance import Formula
 from plurilabel.neighbors._index import ExactIndex
 from plurilabel.neighbors._protocol import (
@@ -13,6 +14,7 @@ from plurilabel.neighbors._protocol import (
 
 __all__ = [
     "ApproximateIndex",
+    "DaskIndex",
     "ExactIndex",
     "Formula",
     "NeighborsIndex",

@@ -1,0 +1,139 @@
+"""Dask collections as blocks of rows. Dask is imported where it is used: it is an extra."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._blocks import stack_rows
+
+MOST_ROWS = 65_536
+MOST_NUMBERS = 1 << 23
+FEWEST_ROWS = 4096
+"""Of a block, unless told otherwise: fewer rows are more tasks than they are worth."""
+
+
+def import_dask(who: str) -> Any:
+    """The module dask, with its arrays, or an error that names the extra."""
+    try:
+        import dask
+        import dask.array
+    except ImportError as error:
+        raise ImportError(f"{who} needs Dask: pip install 'plurilabel[dask]'") from error
+    return dask
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a collection of Dask; Dask is not imported for that."""
+    return hasattr(X, "__dask_graph__")
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Blocks of rows, one after the other.
+
+    Attributes
+    ----------
+    parts : list of Delayed
+        Each gives an ndarray or a CSR matrix.
+    sizes : list of int
+        How many rows each has.
+    width : int
+        Columns of all of them.
+    """
+
+    parts: list[Any]
+    sizes: list[int]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.sizes), self.width
+
+    @property
+    def starts(self) -> list[int]:
+        """The number of the first row of each."""
+        return [int(end - size) for end, size in zip(np.cumsum(self.sizes), self.sizes)]
+
+
+def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
+    """A Dask collection, or any matrix, in blocks of about equally many rows.
+
+    Parameters
+    ----------
+    X : Dask array or data frame, array, data frame or sparse matrix of shape (n, d)
+    rows : int, optional
+        Most rows of a block; None for some megabytes.
+    name : str
+        Of X, in messages.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> blocks = blocks_of(da.ones((10, 2), chunks=(3, 1)), rows=4)
+    >>> blocks.sizes, blocks.starts, blocks.shape
+    ([3, 3, 4], [0, 3, 6], (10, 2))
+    """
+    dask = import_dask("a block of rows")
+    if not is_collection(X):
+        matrix = X if sparse.issparse(X) else np.asarray(X)
+        if matrix.ndim != 2:
+            raise ValueError(f"{name} must be a matrix (n, d), got {matrix.ndim} dimension(s)")
+        matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+        n, d = matrix.shape
+        cuts = _cuts(n, d, rows)
+        parts = [dask.delayed(matrix[a:b]) for a, b in pairwise(cuts)]
+        return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
+    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (n, d), got {array.ndim} dimension(s)")
+    if np.isnan(np.sum(array.shape)):
+        warnings.warn(
+            f"the rows of {name} are counted first, since the sizes of its chunks are not known: "
+            "it is read once for that. compute_chunk_sizes() does the same, and "
+            "to_dask_array(lengths=True) for a data frame",
+            stacklevel=3,
+        )
+        array = array.compute_chunk_sizes()
+    if len(array.chunks[1]) > 1:
+        array = array.rechunk({1: -1})
+    n, d = (int(size) for size in array.shape)
+    if n == 0:
+        raise ValueError(f"{name} has no rows")
+    chunks = array.to_delayed().ravel().tolist()
+    ends = np.cumsum([0, *array.chunks[0]])
+    cuts = _cuts(n, d, rows)
+    parts = []
+    for a, b in pairwise(cuts):
+        first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
+        pieces = [
+            (chunks[i], max(0, int(a - ends[i])), int(min(b, ends[i + 1]) - ends[i]))
+            for i in range(first, last)
+            if ends[i + 1] > ends[i]
+        ]
+        parts.append(dask.delayed(_rows)(pieces))
+    return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
+
+
+def _cuts(n: int, d: int, rows: int | None) -> Any:
+    """Where blocks begin, and the end: as few as allowed, all about as large."""
+    if rows is None:
+        rows = max(FEWEST_ROWS, min(MOST_ROWS, MOST_NUMBERS // max(d, 1), -(-n // 4)))
+    n_blocks = max(1, -(-n // rows))
+    return np.linspace(0, n, n_blocks + 1).astype(int)
+
+
+def _rows(pieces: list[tuple[Any, int, int]]) -> Any:
+    """Rows of some chunks below each other; data frames become arrays."""
+    parts = []
+    for chunk, start, stop in pieces:
+        if sparse.issparse(chunk):
+            parts.append(sparse.csr_array(chunk)[start:stop])
+        else:
+            parts.append(np.asarray(chunk)[start:stop])
+    return parts[0] if len(parts) == 1 else stack_rows(parts)

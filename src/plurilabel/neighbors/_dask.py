@@ -1,0 +1,277 @@
+"""Exact neighbours of more points than one machine holds, on Dask.
+
+The points stay in blocks of rows. Each pair of blocks is one task that finds the neighbours of
+both in each other, from products that are computed once; what a block found in all others is
+merged in a tree. Canonical distances depend on nothing but the two points, so that neither the
+blocks nor the number of workers changes an answer: it is that of :class:`ExactIndex`, bit for bit.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._dask import RowBlocks, blocks_of, import_dask
+from plurilabel.base import AllOrNothing
+from plurilabel.neighbors._exact.blocks import Across, Blocks
+from plurilabel.neighbors._exact.certify import threads
+from plurilabel.neighbors._exact.distance import Neighbors, Points
+from plurilabel.neighbors._index import ExactIndex
+
+CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
+AT_ONCE = 8
+"""Lists that one task merges."""
+
+
+class DaskIndex(AllOrNothing, BaseEstimator):
+    """Nearest neighbours on Dask: the answer of :class:`ExactIndex` on all points, bit for bit.
+
+    Works on threads or processes of one machine, and on a cluster if there is a
+    :class:`distributed.Client`. Needs the extra ``dask``.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
+        The metrics that :class:`ExactIndex` certifies.
+    p : float, default=2
+        Power for "minkowski", at least 1.
+    rows : int, optional
+        Points in a block; None for at most 65,536 or 8 million numbers. The answer does not
+        depend on it. A task holds two blocks and about as much again.
+    n_jobs : int, default=1
+        Threads of a task.
+    device : str, default="auto"
+        As in :class:`ExactIndex`: each worker uses its GPU if it has one.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    n_samples_fit_ : int
+    blocks_ : RowBlocks
+        The training points: delayed blocks, and how many rows each of them has.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from plurilabel.neighbors import DaskIndex
+    >>> X = da.from_array([[0.0], [1.0], [1.0], [3.0]], chunks=(3, 1))
+    >>> distances, indices = DaskIndex().fit(X).kneighbors(n_neighbors=2)
+    >>> indices
+    array([[1, 2],
+           [2, 0],
+           [1, 0],
+           [1, 2]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "metric": [StrOptions(CERTIFIED)],
+        "p": [Interval(Real, 1, None, closed="left")],
+        "rows": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "device": [str],
+    }
+
+    n_features_in_: int
+    n_samples_fit_: int
+    blocks_: RowBlocks
+
+    def __init__(
+        self,
+        metric: str = "euclidean",
+        *,
+        p: float = 2,
+        rows: int | None = None,
+        n_jobs: int | None = 1,
+        device: str = "auto",
+    ):
+        self.metric = metric
+        self.p = p
+        self.rows = rows
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Take the training points; nothing is computed yet.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n, d), or whatever :class:`ExactIndex` takes
+            Chunks are dense, or CSR. If it is not known how many rows they have, they are
+            counted, with a warning: for that X is read once.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        self.blocks_ = blocks_of(X, self.rows)
+        self.n_samples_fit_, self.n_features_in_ = self.blocks_.shape
+        return self
+
+    def kneighbors(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        *,
+        compute: bool = True,
+    ) -> Any:
+        """Find the nearest training points.
+
+        Parameters
+        ----------
+        X : Dask collection, array or sparse matrix of shape (m, d), optional
+            Points to search for. None for the training points, each without itself.
+        n_neighbors : int, optional
+            How many; None for 5.
+        return_distance : bool, default=True
+        compute : bool, default=True
+            Whether to compute the answer. If not, Dask arrays are returned, with a chunk for each
+            block: they can be written to disk, or used further on the cluster.
+
+        Returns
+        -------
+        distances : array of float64, shape (m, n_neighbors)
+            Only with ``return_distance``.
+        indices : array of int64, shape (m, n_neighbors)
+        """
+        check_is_fitted(self)
+        k, n = 5 if n_neighbors is None else n_neighbors, self.n_samples_fit_
+        if not isinstance(k, int | np.integer) or isinstance(k, bool):
+            raise TypeError(f"n_neighbors must be an integer, got {k!r}")
+        if not 1 <= k <= n - (X is None):
+            limit = "smaller than" if X is None else "at most"
+            raise ValueError(
+                f"n_neighbors must be at least 1 and {limit} the {n} training instances, got {k}"
+            )
+        asked = self.blocks_ if X is None else blocks_of(X, self.rows)
+        if asked.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {asked.shape[1]} features, but DaskIndex was fitted on "
+                f"{self.n_features_in_}"
+            )
+        found = self._among_themselves(int(k)) if X is None else self._queries(asked, int(k))
+        dask = import_dask("DaskIndex")
+        if compute:
+            parts = dask.compute(*found)
+            distances, indices = (np.concatenate(list(arrays)) for arrays in zip(*parts))
+            return (distances, indices) if return_distance else indices
+        arrays = [
+            dask.array.concatenate(
+                [
+                    dask.array.from_delayed(part[i], (size, k), dtype=kind)
+                    for part, size in zip(found, asked.sizes)
+                ]
+            )
+            for i, kind in ((0, np.float64), (1, np.int64))
+        ]
+        return tuple(arrays) if return_distance else arrays[1]
+
+    def gather(self) -> ExactIndex:
+        """An :class:`ExactIndex` with all training points, in this process."""
+        check_is_fitted(self)
+        dask = import_dask("DaskIndex")
+        parts = dask.compute(*self.blocks_.parts)
+        points = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+        return self._index().fit(points)
+
+    def _index(self) -> ExactIndex:
+        return ExactIndex(self.metric, p=self.p, n_jobs=self.n_jobs, device=self.device)
+
+    def _among_themselves(self, k: int) -> list[Any]:
+        """For each block the lists of its points, without themselves, as delayed tasks."""
+        delayed = import_dask("DaskIndex").delayed
+        parts, starts, index = self.blocks_.parts, self.blocks_.starts, self._index()
+        lists = [[delayed(_within)(index, part, start, k)] for part, start in zip(parts, starts)]
+        pair = delayed(_pair, nout=2)
+        for i, j in combinations(range(len(parts)), 2):
+            first, second = pair(index, parts[i], parts[j], starts[i], starts[j], k)
+            lists[i].append(first)
+            lists[j].append(second)
+        return [_merged_in_a_tree(delayed, of_block, k) for of_block in lists]
+
+    def _queries(self, asked: RowBlocks, k: int) -> list[Any]:
+        delayed = import_dask("DaskIndex").delayed
+        index = self._index()
+        fitted = [
+            (delayed(_fitted)(index, part, start), start)
+            for part, start in zip(self.blocks_.parts, self.blocks_.starts)
+        ]
+        return [
+            _merged_in_a_tree(
+                delayed, [delayed(_asked)(of, part, start, k) for of, start in fitted], k
+            )
+            for part in asked.parts
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# tasks ----------------------------------------------------------------------------------------
+
+
+def _within(index: ExactIndex, points: Points, start: int, k: int) -> Neighbors:
+    """Neighbours of the points of a block among themselves."""
+    fitted = _fitted(index, points, start)
+    if fitted.n_samples_fit_ == 1:
+        return np.empty((1, 0)), np.empty((1, 0), dtype=np.int64)
+    distances, indices = fitted.kneighbors(None, min(k, fitted.n_samples_fit_ - 1))
+    return distances, indices + start
+
+
+def _pair(
+    index: ExactIndex, A: Points, B: Points, start_a: int, start_b: int, k: int
+) -> tuple[Neighbors, Neighbors]:
+    """Neighbours of the points of two blocks in the other one."""
+    one, other = _fitted(index, A, start_a), _fitted(index, B, start_b)
+    # whole numbers, few features, GPUs: other engines, which search for one block at a time
+    engines = one._engine, other._engine
+    by_products = isinstance(engines[0], Blocks) and isinstance(engines[1], Blocks)
+    if not by_products or k > min(one.n_samples_fit_, other.n_samples_fit_):
+        return _asked(other, A, start_b, k), _asked(one, B, start_a, k)
+    assert engines[0].formula is not None
+    both = Across(engines[0].formula, engines[0].X, engines[1].X)
+    with threads(index.n_jobs) as run:
+        of_a, of_b = both.of_each(k, run)
+    return (of_a[0], of_a[1] + start_b), (of_b[0], of_b[1] + start_a)
+
+
+def _fitted(index: ExactIndex, points: Points, start: int) -> ExactIndex:
+    try:
+        return ExactIndex(**index.get_params()).fit(points)
+    except ValueError as error:
+        last = start + points.shape[0] - 1
+        raise ValueError(f"in rows {start} to {last} of X: {error}") from None
+
+
+def _asked(index: ExactIndex, Q: Points, start: int, k: int) -> Neighbors:
+    distances, indices = index.kneighbors(Q, min(k, index.n_samples_fit_))
+    return distances, indices + start
+
+
+def _merged(lists: list[Neighbors], k: int) -> Neighbors:
+    """The first k of several lists, by distance and number."""
+    distances = np.hstack([found[0] for found in lists])
+    indices = np.hstack([found[1] for found in lists])
+    order = np.lexsort((indices, distances))[:, :k]
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+def _merged_in_a_tree(delayed: Any, lists: list[Any], k: int) -> Any:
+    merge = delayed(_merged)
+    while len(lists) > AT_ONCE:
+        lists = [merge(lists[i : i + AT_ONCE], k) for i in range(0, len(lists), AT_ONCE)]
+    return merge(lists, k)

@@ -1,0 +1,117 @@
+"""On Dask, the answer of one machine, bit for bit, whatever the chunks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel.neighbors._exact import products
+from plurilabel.neighbors._exact.blocks import Across
+from plurilabel.neighbors._exact.certify import threads
+from plurilabel.neighbors._exact.distance import Formula
+
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+
+rng = np.random.default_rng(0)
+POINTS = {
+    "normal": rng.normal(size=(120, 20)),
+    "float32": rng.normal(size=(120, 20)).astype(np.float32),
+    "whole": rng.integers(0, 3, (120, 6)).astype(float),
+    "few features": rng.normal(size=(120, 2)),
+    "duplicates": np.repeat(rng.normal(size=(20, 15)), 6, axis=0),
+    "clusters": 1e-6 * rng.normal(size=(120, 8)) + rng.integers(0, 3, (120, 1)),
+    "rows of zeros": np.where(rng.random((120, 1)) < 0.1, 0.0, rng.normal(size=(120, 9))),
+}
+
+
+def same(found, expected):
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+@pytest.mark.parametrize("name", POINTS)
+def test_the_answer_is_that_of_one_machine(name, metric):
+    X = POINTS[name]
+    expected = ExactIndex(metric).fit(X)
+    for chunks, rows in (((50, -1), None), ((7, 2), 40), ((119, -1), 13)):
+        index = DaskIndex(metric, rows=rows).fit(da.from_array(X, chunks=chunks))
+        same(index.kneighbors(None, 5), expected.kneighbors(None, 5))
+    same(index.kneighbors(X[::3] + 0.5, 5), expected.kneighbors(X[::3] + 0.5, 5))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_two_sets_at_once(seed, direct, cosine):
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(1, 700, 2).tolist()
+    d, k = int(rng.integers(1, 9)), int(min(rng.integers(1, 9), a, b))
+    kind = rng.integers(0, 3)
+    both = rng.normal(size=(a + b, d)) if kind else rng.integers(0, 3, (a + b, d)).astype(float)
+    if kind == 2:
+        both = sparse.csr_array(both * (rng.random(both.shape) < 0.4))
+    A, B, metric = both[:a], both[a:], "cosine" if cosine else "euclidean"
+    formula = Formula.of(metric)
+    with pytest.MonkeyPatch.context() as patch, threads(2) as run:
+        patch.setattr(products, "DIRECT_BELOW", 5000 if direct else 0)
+        across = Across(formula, formula.prepare(A), formula.prepare(B))
+        found = across.of_each(k, run)
+    same(found[0], ExactIndex(metric).fit(B).kneighbors(A, k))
+    same(found[1], ExactIndex(metric).fit(A).kneighbors(B, k))
+
+
+def test_chunks_may_be_sparse_and_of_unknown_size():
+    dense = POINTS["normal"] * (rng.random((120, 20)) < 0.3)
+    expected = ExactIndex().fit(dense).kneighbors(None, 4)
+    X = da.from_array(dense, chunks=(33, -1))
+    same(DaskIndex(rows=25).fit(X.map_blocks(sparse.csr_array)).kneighbors(None, 4), expected)
+    unknown = X[X[:, 0] < 99]
+    with pytest.warns(UserWarning, match="rows of X are counted first"):
+        index = DaskIndex().fit(unknown)
+    same(index.kneighbors(None, 4), expected)
+    same(DaskIndex(rows=25).fit(dense).kneighbors(None, 4), expected)
+
+
+def test_a_data_frame():
+    dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = dd.from_pandas(pd.DataFrame(POINTS["normal"]), npartitions=3)
+    with pytest.warns(UserWarning, match="counted first"):
+        index = DaskIndex().fit(frame)
+    same(index.kneighbors(None, 3), ExactIndex().fit(POINTS["normal"]).kneighbors(None, 3))
+
+
+def test_answers_may_stay_on_the_cluster_and_points_be_gathered():
+    X = POINTS["normal"]
+    index = DaskIndex(rows=50).fit(da.from_array(X, chunks=(40, -1)))
+    distances, indices = index.kneighbors(None, 3, compute=False)
+    assert distances.chunks == indices.chunks == ((40, 40, 40), (3,))
+    expected = ExactIndex().fit(X).kneighbors(None, 3)
+    same((distances.compute(), indices.compute()), expected)
+    same(index.gather().kneighbors(None, 3), expected)
+    np.testing.assert_array_equal(
+        index.kneighbors(X[:4], 2, return_distance=False)[:, 0], range(4)
+    )
+
+
+def test_more_neighbours_than_a_block_has():
+    X = POINTS["normal"][:30]
+    index = DaskIndex(rows=4).fit(X)
+    same(index.kneighbors(None, 29), ExactIndex().fit(X).kneighbors(None, 29))
+    same(index.kneighbors(X[:3], 30), ExactIndex().fit(X).kneighbors(X[:3], 30))
+
+
+def test_errors_name_what_is_wrong_and_where():
+    X = POINTS["normal"].copy()
+    index = DaskIndex(rows=40).fit(X)
+    with pytest.raises(ValueError, match="smaller than the 120 training instances, got 120"):
+        index.kneighbors(None, 120)
+    with pytest.raises(ValueError, match="X has 3 features, but DaskIndex was fitted on 20"):
+        index.kneighbors(X[:, :3])
+    with pytest.raises(ValueError, match="'metric' parameter of DaskIndex"):
+        DaskIndex("correlation").fit(X)
+    X[50, 3] = np.nan
+    with pytest.raises(ValueError, match="in rows 40 to 79 of X: .*NaN"):
+        DaskIndex(rows=40).fit(X).kneighbors(None, 2)
