@@ -10,4 +10,4 @@ if not find_spec("triton"):
 if not find_spec("river"):
     collect_ignore_glob += ["src/plurilabel/streams/*.py"]
 if not find_spec("dask"):
-    collect_ignore_glob += ["src/plurilabel/_dask.py", "src/plurilabel/neighbors/_dask.py"]
+    collect_ignore_glob += ["src/plurilabel/*_dask.py", "src/plurilabel/distributed/*.py"]

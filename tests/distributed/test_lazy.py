@@ -1,0 +1,58 @@
+"""Lazy learners on Dask answer as on one machine, bit for bit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN
+from plurilabel.distributed import DaskLazyClassifier
+from plurilabel.neighbors import ExactIndex
+
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(150, 6))
+Y = (rng.random((150, 5)) < [0.1, 0.3, 0.5, 0.9, 0.0]).astype(np.int8)
+LEARNERS = [
+    MLkNN(4), DWMLkNN(4), MLWkNN(4), BRkNN(4), DMLkNN(4), MLkNNCV((2, 4)),
+    MLkNN(3, metric="cosine"),
+]  # fmt: skip
+
+
+def plain(answer):
+    answer = answer.compute() if hasattr(answer, "compute") else answer
+    return answer.toarray() if sparse.issparse(answer) else answer
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_answers_are_those_of_one_machine(learner, form):
+    labels = Y if form == "dense" else sparse.csr_array(Y)
+    expected = learner.fit(X[:120], labels[:120])
+    chunks = da.from_array(Y[:120], chunks=(31, -1))
+    if form == "sparse":
+        chunks = chunks.map_blocks(sparse.csr_array)
+    found = DaskLazyClassifier(learner, rows=37).fit(
+        da.from_array(X[:120], chunks=(50, 2)), chunks
+    )
+    asked = da.from_array(X[120:], chunks=(8, -1))
+    for method in ("predict", "predict_proba", "predict_top"):
+        answer = plain(getattr(expected, method)(X[120:]))
+        for given in (asked, X[120:]):
+            np.testing.assert_array_equal(plain(getattr(found, method)(given)), answer)
+    gathered = found.gather()
+    assert isinstance(gathered.index_, ExactIndex)
+    np.testing.assert_array_equal(gathered.predict_proba(X[120:]), expected.predict_proba(X[120:]))
+    more = gathered.partial_fit(X[120:], labels[120:])
+    np.testing.assert_array_equal(more.predict_proba(X), learner.fit(X, labels).predict_proba(X))
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="such as MLkNN or BRkNN, got IBLRML"):
+        DaskLazyClassifier(IBLRML(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="no index of its own"):
+        DaskLazyClassifier(MLkNN(3, index=ExactIndex())).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 150 rows, but y has 149"):
+        DaskLazyClassifier(MLkNN(3)).fit(X, Y[:149])
+    with pytest.raises(ValueError, match="n_neighbors must be smaller than the 150"):
+        DaskLazyClassifier(MLkNN(150)).fit(X, Y)
