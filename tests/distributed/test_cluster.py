@@ -1,0 +1,76 @@
+"""Real workers in processes of their own, some of which are killed."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from plurilabel import MLkNN
+from plurilabel.distributed import DaskLazyClassifier
+from plurilabel.neighbors import DaskIndex, ExactIndex
+
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("PLURILABEL_LONG_FUZZ"), reason="starts a cluster: only in .ci/run"
+)
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(4000, 30))
+Y = (rng.random((4000, 5)) < 0.3).astype(np.int8)
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def pids(client):
+    return [worker["pid"] for worker in client.run(_about, on_error="ignore").values()]
+
+
+def _about():
+    return {"pid": os.getpid()}
+
+
+def same(found, expected):
+    for a, b in zip(found, expected):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_worker_that_is_killed_changes_nothing(client):
+    expected = ExactIndex().fit(X).kneighbors(None, 10)
+    index = DaskIndex(rows=700).fit(da.from_array(X, chunks=(900, -1)))
+    victim = pids(client)[0]
+
+    def kill():
+        time.sleep(0.3)
+        os.kill(victim, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    same(index.kneighbors(None, 10), expected)
+    killer.join()
+    assert victim not in pids(client)
+
+
+def test_a_learner_on_a_cluster(client):
+    assert client is distributed.get_client()
+    expected = MLkNN(5).fit(X[:3000], Y[:3000]).predict_proba(X[3000:])
+    chunks = da.from_array(X[:3000], chunks=(700, -1)), da.from_array(Y[:3000], chunks=(900, -1))
+    learner = DaskLazyClassifier(MLkNN(5)).fit(*chunks)
+    answer = learner.predict_proba(da.from_array(X[3000:], chunks=(333, -1)))
+    np.testing.assert_array_equal(answer.compute(), expected)
+
+
+def test_errors_of_workers_name_the_rows(client):
+    assert client is distributed.get_client()
+    broken = X.copy()
+    broken[3500] = np.inf
+    with pytest.raises(ValueError, match="in rows 3000 to 3999 of X: Input X contains infinity"):
+        DaskIndex(rows=1000).fit(broken).kneighbors(None, 2)
