@@ -101,6 +101,8 @@ def refused(content: bytes) -> str | None:
             return None
         schema = json.loads(archive.read("schema.json"))
         sizes = {entry.filename: entry.file_size for entry in entries}
+        if _has_scalar_array(schema, archive):
+            return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))
     named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
     read = sum(sizes.get(name, 0) for _, name in named)
@@ -133,13 +135,53 @@ def _holds_packed(stream: Any, size: int) -> bool:
     return False
 
 
-def _check_array(stream: Any, size: int) -> None:
-    """Raise if the header of an array promises more, or less, than there is."""
+def _has_scalar_array(schema: Any, archive: zipfile.ZipFile) -> bool:
+    """Whether a file with trees has an array without dimensions, in whatever place.
+
+    scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
+    way, but are not arrays once they are loaded.
+    """
+    written = list(_written(schema))
+    if not any(node.get("__loader__") == "TreeNode" for node in written):
+        return False
+    for node in written:
+        if node.get("__loader__") == "MaskedArrayNode":
+            node = node["content"]["data"]
+            if node["__class__"] != "ndarray":
+                return True
+        if node.get("__class__") == "ndarray" and isinstance(node.get("file"), str):
+            with archive.open(node["file"]) as stream:
+                if stream.read(6) == b"\x93NUMPY":
+                    stream.seek(0)
+                    if not _header(stream)[0]:
+                        return True
+    return False
+
+
+def _written(schema: Any) -> Iterator[dict[str, Any]]:
+    """All descriptions of objects, those that occur again as well."""
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            yield node
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node
+
+
+def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of the array that a stream begins with."""
     version = np.lib.format.read_magic(stream)
     read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
         version, np.lib.format.read_array_header_2_0
     )
-    shape, _, dtype = read(stream)
+    return read(stream)
+
+
+def _check_array(stream: Any, size: int) -> None:
+    """Raise if the header of an array promises more, or less, than there is."""
+    shape, _, dtype = _header(stream)
     # values of no size would be promised in any number
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
@@ -161,7 +203,9 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
             todo += node
         elif isinstance(node, dict):
             number = node.get("__id__")
-            if isinstance(number, int | str) and number in seen:
+            if not isinstance(number, int | str | None):
+                raise ValueError(f"an object is numbered {number!r}")
+            if number is not None and number in seen:
                 if not _are_alike(seen[number], node):
                     raise ValueError(f"two objects are numbered {number}")
                 continue
