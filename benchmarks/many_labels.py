@@ -3,8 +3,8 @@
     python -m benchmarks.many_labels [--seconds 600] [--gigabytes 10] [learner ...]
 
 19,700 sparse rows, 20,000 features, 5,000 labels, generated. Each learner is fitted, and asked
-about 500 rows, in a process of its own with limits on memory and time. One line for each, as a
-Markdown table.
+about 500 rows, in a process of its own with limits on memory and on the processor's time, which
+other programs on the machine do not use up. One line for each, as a Markdown table.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ BASE = "LinearSVC()"
 OTHER = {
     "HOMER": "HOMER(BinaryRelevance(LinearSVC()), random_state=0)",
     "RAkEL, disjoint": "RAkEL(LinearSVC(), overlapping=False, random_state=0)",
+    "StackedRelevance, of labels": "StackedRelevance(LinearSVC(), stack_method='predict')",
 }
 
 
@@ -41,19 +43,20 @@ def texts() -> dict[str, str]:
     return found | OTHER
 
 
-def one(text: str, gigabytes: float) -> dict[str, object]:
+def one(text: str, gigabytes: float, seconds: float) -> dict[str, object]:
     """Fit and ask, here."""
     resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 1e9),) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds),) * 2)
     data = datasets.make_sparse_multilabel(
         ROWS + NEW, FEATURES, LABELS, cardinality=4, random_state=0
     )
-    before, start = peak_gb(), time.perf_counter()
+    before, start = peak_gb(), time.process_time()
     try:
         learner = make_learner(text).fit(data.X[:ROWS], data.Y[:ROWS])
         learner.predict(data.X[ROWS:])
     except (ValueError, MemoryError) as error:
         return {"answer": f"{type(error).__name__}: {error}"}
-    return {"seconds": time.perf_counter() - start, "gb": peak_gb() - before}
+    return {"seconds": time.process_time() - start, "gb": peak_gb() - before}
 
 
 def peak_gb() -> float:
@@ -62,10 +65,9 @@ def peak_gb() -> float:
 
 def line(name: str, text: str, gigabytes: float, seconds: float) -> str:
     command = [sys.executable, "-m", "benchmarks.many_labels", "--one", text]
-    command += ["--gigabytes", str(gigabytes)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
+    command += ["--gigabytes", str(gigabytes), "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"| {name} | not within {seconds:.0f} s | |"
     if done.returncode:
         return f"| {name} | {done.stderr.strip().splitlines()[-1]} | |"
@@ -83,7 +85,7 @@ def main() -> None:
     parser.add_argument("learner", nargs="*")
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(one(asked.one, asked.gigabytes)))
+        print(json.dumps(one(asked.one, asked.gigabytes, asked.seconds)))
         return
     every = texts()
     for name in asked.learner or every:

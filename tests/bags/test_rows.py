@@ -120,3 +120,16 @@ def test_bad_parameters():
         BagsToRows([]).fit(X)
     with pytest.raises(ValueError, match="X has 3 features, but BagsToRows is expecting 4"):
         BagsToRows().fit(X).transform(random_bags(0))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_embeddings_do_not_depend_on_the_unit(form):
+    rng = np.random.default_rng(0)
+    instances, offsets = rng.normal(size=(60, 2)), np.arange(0, 61, 3)
+
+    def rows(scale):
+        bags = Bags(form(instances * scale), offsets)
+        return BagsToRows("embedding", n_centers=4, random_state=0).fit_transform(bags)
+
+    for scale in (2.0**-900, 2.0**-500, 2.0**500, 2.0**900):
+        assert_allclose(rows(scale), rows(1.0), rtol=1e-9)

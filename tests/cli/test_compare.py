@@ -218,6 +218,23 @@ def test_default_learners_suit_the_data():
             assert predicted.shape == data.Y.shape
 
 
+def test_named_learners_get_what_fit_gives_them(stub, tmp_path, run):
+    """Missing values are filled, and scalers leave sparse features sparse."""
+    path = tmp_path / "holes.csv"
+    path.write_text("x,z,tags\n" + "1,2,a\n,4,b\n3,1,a;b\n" * 5)
+    learners = "MLkNN, SimpleImputer | MLkNN(3)"
+    run("compare", path, "--labels", "tags", "--learners", learners, "--no-report")
+    filled, own = stub.calls[-1][1].values()
+    assert filled[0].strategy == "median" and len(own) == 2
+    X = sparse.random_array((30, 6), density=0.3, format="csr", random_state=0)
+    Y = sparse.csr_array(np.tile([[1, 0], [0, 1]], (15, 1)))
+    io.write_libsvm(tmp_path / "d.svm", Dataset(X, Y, list("uvwxyz"), list("ab")))
+    out = ("--no-report", "--out", tmp_path / "out")
+    run("compare", tmp_path / "d.svm", "--learners", "StandardScaler | MLkNN", *out)
+    (scaled,) = stub.calls[-1][1].values()
+    assert not scaled[0].with_mean
+
+
 def test_a_table_finds_room(capsys):
     results = made_up(names=("toy", "other"))
     show(results)

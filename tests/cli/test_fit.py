@@ -1,6 +1,8 @@
 """``plurilabel fit`` and ``plurilabel tune``."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -184,7 +186,8 @@ def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
          "leave out identifiers with --drop 'id', turn text into words with --text 'body', or "
          "choose the columns to use with --features"),
         (["{mails}", "--labels", "topic", "-o", "m.skops"], 1,
-         "Error: --labels names a column 'topic': expected one of the table's, such as 'topics'"),
+         "Error: --labels names a column 'topic', which the table does not have; did you mean "
+         "'topics'?"),
         (["{mails}", "--labels", "topics", "--drop", "idd", "-o", "m.skops"], 1,
          "Error: --drop names a column 'idd'"),
         (["{mails}", "--labels", "topics", "--text", "topics", "-o", "m.skops"], 1,
@@ -329,3 +332,25 @@ def test_parquet_with_label_columns(run, tmp_path):
                "-o", tmp_path / "m.skops")  # fmt: skip
     assert done.status == 0 and "c: 40 rows, 2 columns (2 of numbers), 2 labels" in done.out
     assert load_model(tmp_path / "m.skops").labels == ["red", "blue"]
+
+
+def test_a_model_is_saved_though_nobody_reads_the_output(mails, tmp_path):
+    """As in ``plurilabel fit ... | head -1``."""
+    out, code = tmp_path / "m.skops", "from plurilabel.cli import main; main()"
+    command = [sys.executable, "-c", code, "fit", str(mails), *TABLE, "--learner", "MLkNN(3)"]
+    with subprocess.Popen([*command, "-o", str(out)], stdout=-1, stderr=-1) as process:
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    assert process.returncode == 0 and "Error" not in said
+    assert load_model(out).label_names == ("food", "money", "sport")
+
+
+def test_sparse_features_are_scaled_without_their_mean(run, tmp_path):
+    X = sparse.random_array((30, 6), density=0.3, format="csr", random_state=0)
+    Y = sparse.csr_array(np.tile([[1, 0], [0, 1]], (15, 1)))
+    data, out = tmp_path / "d.svm", tmp_path / "m.skops"
+    write_libsvm(data, datasets.Dataset(X, Y, list("uvwxyz"), list("ab")))
+    done = run("fit", data, "--learner", "StandardScaler | MLkNN(3)", "-o", out)
+    assert done.status == 0
+    assert "Note: StandardScaler leaves the mean in, since the features are sparse" in done.out
+    assert not load_model(out).estimator[0].with_mean

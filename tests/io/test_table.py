@@ -381,7 +381,7 @@ def test_broken_files_of_other_kinds(tmp_path):
     frame = pd.DataFrame({"a": [1, 2], "l": [0, 3]})
     frame.to_parquet(tmp_path / "b.parquet")
     with pytest.raises(
-        FileFormatError, match="b.parquet: column 'l', row 1: expected a label 0 or"
+        FileFormatError, match="b.parquet: column 'l', row 2: expected a label 0 or"
     ):
         read_table(tmp_path / "b.parquet", labels=["l"])
 
@@ -395,14 +395,14 @@ FRAME = pd.DataFrame({"a": [1.0, 2], "word": ["p", "q"], "t": ["u", "v"], "l": [
         ({"labels": []}, "labels must name at least one column, got none"),
         (
             {"labels": "T!"},
-            "labels names a column 'T!': expected one of the table's 4, 'a', 'word'",
+            "labels names a column 'T!', which the table does not have; its 4 columns are 'a', ",
         ),
         (
             {"labels": ["wrd"]},
-            "labels names a column 'wrd': expected one of the table's, such as 'word'",
+            "labels names a column 'wrd', which the table does not have; did you mean 'word'",
         ),
         ({"labels": ["l", "l"]}, "labels must name each column once, got 'l' twice"),
-        ({"labels": ["l"], "features": ["b"]}, "features names a column 'b': "),
+        ({"labels": ["l"], "features": ["b"]}, "features names a column 'b', "),
         ({"labels": ["l"], "features": ["a", "l"]}, "features must name no label column, got 'l'"),
         ({"labels": ["l"], "features": []}, "features must name at least one column, got none"),
         (

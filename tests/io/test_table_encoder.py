@@ -284,7 +284,7 @@ def test_columns_are_left_out(tmp_path):
     assert read_table(frame, labels=["l"], drop=["id"]).feature_names == ("x",)
     for drop, message in (
         (["l"], "drop must name no label column, got 'l'"),
-        (["ix"], "drop names a column 'ix': expected one of the table's"),
+        (["ix"], "drop names a column 'ix', which the table does not have"),
         ("id", "drop must be a sequence of names, got the text 'id'"),
         (["id", "x"], "features must name at least one column, got none besides the labels"),
     ):

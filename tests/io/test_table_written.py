@@ -306,7 +306,7 @@ def test_json_arrays(tmp_path):
         ("[]", "expected at least one row, got none"),
         ("", "expected an array of JSON, got"),
         ("[" * 100_000, "expected an array of JSON, got"),
-        ('[{"x": 1, "t": ["a"]}, {"x": "z", "t": []}]', "column 'x', row 1: expected a number"),
+        ('[{"x": 1, "t": ["a"]}, {"x": "z", "t": []}]', "column 'x', row 2: expected a number"),
     ],
 )
 def test_broken_json(tmp_path, text, message):

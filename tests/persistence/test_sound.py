@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel import BinaryRelevance, MLkNN, ThresholdClassifier
+from plurilabel import BinaryRelevance, MLDecisionTree, MLkNN, ThresholdClassifier
 from plurilabel.persistence import Model, load_model, save_model
 from plurilabel.persistence._sound import check_sound
 from tests.persistence.test_model_file import NAMES, X, Y, refused, rewritten, saved, with_learner
@@ -147,7 +147,7 @@ def test_declared_attributes_are_checked(saved):
 
 
 def test_points_are_checked_before_they_are_searched(saved):
-    """An index prepares its search while it is loaded."""
+    """An index hands its points to compiled code."""
     learner = MLkNN(3).fit(SPARSE, Y)
     learner.index_.points_.indices[0] = 10**6
     with_learner(saved, learner)
@@ -212,7 +212,9 @@ def test_arrays_of_nothing_are_refused(saved):
     assert "an array of |S0" in refused(saved)
 
 
-@pytest.mark.parametrize(("part", "shape"), [("nodes", ()), ("values", (2, 2)), ("args", (5,))])
+@pytest.mark.parametrize(
+    ("part", "shape"), [("nodes", (2, 2)), ("values", (2, 2)), ("args", (5,))]
+)
 def test_trees_with_arrays_of_another_shape_are_refused(saved, part, shape):
     """scikit-learn reads the length of the nodes before it looks whether they have one."""
     learner = DecisionTreeClassifier(max_depth=2).fit(X, Y)
@@ -231,3 +233,39 @@ def test_trees_with_arrays_of_another_shape_are_refused(saved, part, shape):
     rewritten(saved, change)  # to learn its name
     rewritten(saved, change)
     assert "a tree in it has arrays of another shape" in refused(saved)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_trees_of_an_array_without_dimensions_are_refused(saved, masked):
+    """scikit-learn reads the length of their array of nodes before it looks at its dimensions."""
+    tree = MLDecisionTree().fit(X, Y)
+    tree.masked_ = np.ma.masked_array([1, 2], [True, False])  # as a grid search keeps
+    with_learner(saved, tree)
+    assert load_model(saved).predict(X) is not None
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        todo = [schema]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, dict):
+                if node.get("__loader__") == "TreeNode":
+                    nodes = node["content"]["content"]
+                todo += node.values()
+            elif isinstance(node, list):
+                todo += node
+        attributes = schema["content"]["content"]
+        number = {**attributes["n_classes_"], "__id__": 1, "__class__": "ndarray"}
+        if masked:
+            number["__class__"] = "int64"
+            attributes["masked_"]["content"]["data"] = number
+            number = {**attributes["masked_"], "__id__": 2}
+        nodes["nodes"] = number
+        return json.dumps(schema)
+
+    tree.n_classes_ = np.int64(2)
+    with_learner(saved, tree)
+    rewritten(saved, change)
+    assert "an array without dimensions" in refused(saved)

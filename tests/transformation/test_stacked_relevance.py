@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.svm import LinearSVC
 
 from plurilabel.transformation import StackedRelevance
 from tests.transformation.data import BASE, made
@@ -35,6 +36,20 @@ def test_stacked_relevance(keep, stack_method, folds):
         [clone(BASE).fit(inputs, y).predict_proba(queries)[:, 1] for y in Y.T]
     )
     assert_allclose(learner.fit(X, Y).predict_proba(new), wanted, rtol=1e-9)
+
+
+def test_labels_of_the_first_layer_stay_sparse(monkeypatch):
+    """Then no fit needs all scores at once."""
+    X, Y = made(60, 2, 3)
+    learner = StackedRelevance(LinearSVC(), stack_method="predict", cv=3)
+    wanted = learner.fit(X, Y).decision_function(X)
+    monkeypatch.setenv("PLURILABEL_MAX_MEMORY", str(2e-6))
+    with pytest.raises(ValueError, match="use stack_method='predict' with folds and a sparse X"):
+        learner.fit(X, Y)
+    X = sparse.csr_array(X)
+    assert_allclose(learner.fit(X, Y).decision_function(X), wanted, rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="more than the limit"):
+        learner.set_params(drop_negatives="band").fit(X, Y)
 
 
 @pytest.mark.parametrize("drop", ["band", "confusion"])

@@ -22,7 +22,7 @@ from plurilabel._compat import (
     StrOptions,
     validate_parameter_constraints,
 )
-from plurilabel._fitted import Declared, count, numbers, parameter, values
+from plurilabel._fitted import Declared, count, number, numbers, parameter, values
 from plurilabel.bags._base import validated_bags
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
@@ -107,6 +107,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         "distance_": parameter(),
         "medoids_": values(None, optional=True),
         "centers_": numbers(None, "n_features_in_", optional=True),
+        "rate_": number(optional=True),
     }
 
     def __init__(
@@ -220,17 +221,20 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         if "embedding" in self.kinds_:
             points = bags.instances
             k = min(self.n_centers, _n_different(points))
+            unit = _unit(points)
+            points = points / points.dtype.type(unit)
             clusters = KMeans(k, n_init=1, random_state=self.random_state).fit(points)
-            self.centers_ = clusters.cluster_centers_
-            self.gamma_ = self._gamma(points)
+            self.centers_ = clusters.cluster_centers_ * unit
+            self.rate_ = self._rate(points, unit)
         return bags, distances
 
-    def _gamma(self, points: Any) -> float:
+    def _rate(self, points: Any, unit: float) -> float:
+        """The root of gamma, given the points in that unit."""
         if self.gamma != "scale":
-            return float(self.gamma)
+            return float(np.sqrt(self.gamma))
         squares = points.multiply(points) if sparse.issparse(points) else points * points
         variance = float(squares.mean() - points.mean() ** 2)
-        return 1 / (points.shape[1] * variance) if variance > 0 else 1.0
+        return float(1 / np.sqrt(points.shape[1] * variance)) / unit if variance > 0 else 1.0
 
     def _rows(self, bags: Bags, distances: Any) -> Any:
         parts = []
@@ -248,7 +252,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
             else:
                 # the nearest instance: the distance to a bag of one instance, "min"
                 d = hausdorff_distances(bags, self.centers_, "min", n_jobs=self.n_jobs)
-                parts.append(np.exp(-self.gamma_ * d**2))
+                with np.errstate(over="ignore"):  # so far away that it is not similar at all
+                    parts.append(np.exp(-((self.rate_ * d) ** 2)))
         if all(sparse.issparse(part) for part in parts):
             return sparse.csr_array(sparse.hstack(parts, format="csr"))
         return np.hstack([p.toarray() if sparse.issparse(p) else p for p in parts])
@@ -257,6 +262,14 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _unit(points: Any) -> float:
+    """A power of two such that squares of points in that unit neither overflow nor vanish."""
+    values = points.data if sparse.issparse(points) else points
+    exponent = int(np.frexp(max(np.max(values, initial=0), -np.min(values, initial=0)))[1])
+    most = np.finfo(values.dtype).maxexp // 3  # of what may be squared and added as it is
+    return 1.0 if abs(exponent) <= most else 2.0 ** min(exponent, 3 * most)
 
 
 def _n_different(points: Any) -> int:

@@ -7,6 +7,7 @@ import csv
 import errno
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -143,6 +144,7 @@ def fail(message: str) -> NoReturn:
 _OPTIONS = {
     r"\bday_first=True or day_first=False": "--day-first or --month-first",
     r"\bembeddings=": "--embeddings",
+    r"\bfresh=True": "--fresh",
     r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
     r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
     r"\bfeatures=\[\.\.\.\]": "--features",
@@ -484,6 +486,36 @@ def say(*lines: str, as_json: bool = False) -> None:
     """Words for a reader: on stdout, or on stderr where stdout belongs to JSON or a table."""
     for line in lines:
         echo(line, err=as_json)
+
+
+@contextmanager
+def heard_or_not() -> Iterator[None]:
+    """Goes on where nobody reads the output any more, as with ``| head``: work is to be done."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit):  # rich has ended the program by then, in its own way
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def uncentred(learner: Any) -> bool:
+    """Make scalers leave the mean where it is, since sparse features have zeros; whether any did.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import make_learner
+    >>> learner = make_learner("StandardScaler | MLkNN")
+    >>> uncentred(learner), learner[0]
+    (True, StandardScaler(with_mean=False))
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
+    centred = [scaler for scaler in scalers if scaler.with_mean]
+    for scaler in centred:
+        scaler.with_mean = False
+    return bool(centred)
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -23,6 +23,7 @@ from plurilabel.cli._common import (
     names_in,
     print_json,
     say,
+    uncentred,
 )
 from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
 
@@ -43,7 +44,8 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     metavar="LEARNERS",
     help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
     'StandardScaler | MLkNN, RAkEL(k=3)"; a list of values is searched inside each training '
-    'part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name.  '
+    'part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values are filled '
+    "in, but features are scaled only where a learner says so.  "
     "[default: a handful of different kinds]",
 )
 @option(
@@ -121,6 +123,7 @@ def compare(
         chosen: Any = default_learners(tables)
         if learners is not None:
             chosen = compare.make_learners(", ".join(learners), measure=search_measure)
+            chosen = {name: _ready(learner, tables) for name, learner in chosen.items()}
     try:
         with Progress() as progress:
             results = compare.compare(
@@ -174,6 +177,20 @@ def default_learners(tables: list[Dataset]) -> dict[str, str]:
     scaled = {f"{name}, scaled": f"{first}{scaler} | {name}" for name in ("MLkNN", "IBLRML")}
     plain = ("BinaryRelevance", "EnsembleOfChains", "RAkEL", "MLRandomForest")
     return {**scaled, **{name: first + name for name in plain}}
+
+
+def _ready(learner: Any, tables: list[Dataset]) -> Any:
+    """A learner with what it needs to be fitted at all, as ``fit`` does it."""
+    from scipy import sparse
+    from sklearn.pipeline import make_pipeline
+
+    from plurilabel.compare import imputer, learner_text
+
+    if any(sparse.issparse(table.X) for table in tables):
+        uncentred(learner)
+    missing = any(has_missing(table.X) for table in tables)
+    fills = "Imputer" in learner_text(learner)
+    return make_pipeline(imputer(), learner) if missing and not fills else learner
 
 
 def _command(ctx: click.Context) -> str:

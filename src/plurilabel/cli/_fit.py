@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from plurilabel import metrics
 from plurilabel._text import counted
-from plurilabel.cli._common import UsageError, print_table, read_learner
+from plurilabel.cli._common import UsageError, heard_or_not, print_table, read_learner
 from plurilabel.cli._training import Training, training_command
 from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 
@@ -20,8 +20,9 @@ from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
 @click.option(
     "--learner",
     metavar="SPEC",
-    help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". By default the '
-    "best of those that suit the data.",
+    help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". Missing values '
+    "are filled in, but features are scaled only if it says so. By default the best of those that "
+    "suit the data, scaled where that helps.",
 )
 @training_command
 def fit(training: Training, learner: str | None) -> None:
@@ -141,7 +142,8 @@ def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> 
         for row in candidates
     ]
     columns = ["candidate", measure, "deviation", "fit seconds"]
-    print_table(columns, shown, err=training.as_json)
+    with heard_or_not():
+        print_table(columns, shown, err=training.as_json)
     notes = {
         "learner": learner_text(search.best_estimator_),
         "best": candidates[0]["parameters"],

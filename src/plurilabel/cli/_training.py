@@ -30,11 +30,13 @@ from plurilabel.cli._common import (
     fail,
     find,
     force_option,
+    heard_or_not,
     label_option,
     names_in,
     print_json,
     print_table,
     say,
+    uncentred,
     word_features,
 )
 from plurilabel.cli._steps import Search, Steps
@@ -145,7 +147,8 @@ class Training:
 
     def say(self, *lines: str) -> None:
         """Words for a reader: not on stdout if that belongs to JSON."""
-        say(*lines, as_json=self.as_json)
+        with heard_or_not():
+            say(*lines, as_json=self.as_json)
 
     # data -------------------------------------------------------------------------------------
 
@@ -251,6 +254,8 @@ class Training:
             self.before = self.encoder("passthrough" if fills else imputer())
             if not self.is_table and self.has_missing() and not fills:
                 self.before = imputer()
+            if (self.texts or sparse.issparse(self.data.X)) and uncentred(learner):
+                self.say("Note: StandardScaler leaves the mean in, since the features are sparse")
         self.strategy, words = None if self.threshold == "none" else self.threshold, ""
         if self.threshold is None and by_default:
             rows, labels = self.Y.shape
@@ -383,7 +388,8 @@ class Training:
                 for name, guess in ((name, self.guessing.get(name)) for name in SHOWN)
                 if guess is not None and math.isfinite(self.measures.get(name, math.nan))
             ]
-            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+            with heard_or_not():
+                print_table(["", "model", "same answer for all"], rows, err=self.as_json)
             if note := getattr(self.measures, "note", ""):
                 self.say(note)
             rest = f"learned from the other {self.Y.shape[0]:,} rows"

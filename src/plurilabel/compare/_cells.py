@@ -197,8 +197,8 @@ class Place:
         if cell["key"] != self.known["key"]:
             raise ValueError(
                 f"{folder} holds a cell of {self.known['learner']} on {self.known['dataset']} "
-                f"that was made with {self._difference(cell)}; choose another folder, or ask for "
-                "a fresh start to replace it"
+                f"that was made with {self._difference(cell)}; choose another folder, or "
+                "replace it with fresh=True"
             )
         return None if retry and cell["status"] != "ok" else cell
 

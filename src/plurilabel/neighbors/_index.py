@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
+from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
 
+_ONE_BUILDS = Lock()
 GAINS_ABOVE = 2e11
 """Products of points, times features, from which a GPU gains by more than it takes to start."""
 
@@ -223,9 +225,18 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return self._take(points, self._engine.reduced(points, stay))
 
     def _take(self, points: Points, engine: Engine | None = None) -> Self:
-        self._engine = engine or self._new_engine(points)
+        self._built = engine or self._new_engine(points)
         self.points_, self.n_samples_fit_ = points, points.shape[0]
         return self
+
+    @property
+    def _engine(self) -> Engine:
+        """What searches: built by ``fit``, or by the first search after loading."""
+        if "_built" not in self.__dict__:
+            with _ONE_BUILDS:  # ``kneighbors`` may be called from several threads
+                if "_built" not in self.__dict__:
+                    self._built = self._new_engine(self.points_)
+        return self._built
 
     def _new_engine(self, points: Points, there: Any = None) -> Engine:
         """The engine for these points, which may be on a GPU already."""
@@ -296,17 +307,16 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         other.__dict__.update(self.__dict__)
         return other
 
-    # The engine is left out of pickles and model files, which keep parameters and points only. It
-    # is built again on loading, not in ``kneighbors``: that may be called from several threads.
+    # The engine is left out of pickles and model files, which keep parameters and points only: it
+    # takes as much memory again, which a model that is loaded but not asked need not have.
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: v for name, v in super().__getstate__().items() if name != "_engine"}
+        return {name: v for name, v in super().__getstate__().items() if name != "_built"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "points_"):
             check_fitted(self)  # engines run compiled code, and a file may come from anywhere
-            self._engine = self._new_engine(self.points_)
 
     def kneighbors(
         self,

@@ -103,6 +103,8 @@ def refused(content: bytes) -> str | None:
             return None
         schema = json.loads(archive.read("schema.json"))
         sizes = {entry.filename: entry.file_size for entry in entries}
+        if _has_scalar_array(schema, archive):
+            return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))
     if not all(_tree_is_whole(node, shapes) for node in nodes):
         return "a tree in it has arrays of another shape"
@@ -135,6 +137,41 @@ def _holds_packed(stream: Any, size: int) -> bool:
             with inner.open(entry) as part:
                 _check_array(part, entry.file_size)
     return False
+
+
+def _has_scalar_array(schema: Any, archive: zipfile.ZipFile) -> bool:
+    """Whether a file with trees has an array without dimensions, in whatever place.
+
+    scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
+    way, but are not arrays once they are loaded.
+    """
+    written = list(_written(schema))
+    if not any(node.get("__loader__") == "TreeNode" for node in written):
+        return False
+    for node in written:
+        if node.get("__loader__") == "MaskedArrayNode":
+            node = node["content"]["data"]
+            if node["__class__"] != "ndarray":
+                return True
+        if node.get("__class__") == "ndarray" and isinstance(node.get("file"), str):
+            with archive.open(node["file"]) as stream:
+                if stream.read(6) == b"\x93NUMPY":
+                    stream.seek(0)
+                    if not _header(stream)[0]:
+                        return True
+    return False
+
+
+def _written(schema: Any) -> Iterator[dict[str, Any]]:
+    """All descriptions of objects, those that occur again as well."""
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            yield node
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node
 
 
 def _check_array(stream: Any, size: int) -> None:
@@ -197,7 +234,9 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
             todo += node
         elif isinstance(node, dict):
             number = node.get("__id__")
-            if isinstance(number, int | str) and number in seen:
+            if not isinstance(number, int | str | None):
+                raise ValueError(f"an object is numbered {number!r}")
+            if number is not None and number in seen:
                 if not _are_alike(seen[number], node):
                     raise ValueError(f"two objects are numbered {number}")
                 continue

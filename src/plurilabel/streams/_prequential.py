@@ -375,7 +375,7 @@ class _Whole:
         if self.row < done or (self.row == done and self.digest != expected):
             raise ValueError(
                 f"the first {done:,} rows of the stream must be those of the run in "
-                f"{self.folder}, but they differ; choose another folder, or ask for a fresh start"
+                f"{self.folder}, but they differ; choose another folder, or fresh=True"
             )
 
     def _known(self, y: dict[Hashable, Any]) -> dict[Hashable, bool]:
@@ -475,7 +475,7 @@ class _Whole:
         elif plan["key"] != self.plan["key"]:
             raise ValueError(
                 f"{folder} holds a run with {self._difference(plan)}; choose another folder, or "
-                "ask for a fresh start to replace it"
+                "replace it with fresh=True"
             )
         if (folder / "finished.json").exists():
             return True

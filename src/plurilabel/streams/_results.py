@@ -381,7 +381,9 @@ def read_parts(
         if until is None or int(path.stem) <= until:
             part = read_json(path)
             if part is None:
-                raise ValueError(f"{path} is broken; ask for a fresh start, or use another folder")
+                raise ValueError(
+                    f"{path} is broken; replace it with fresh=True, or use another folder"
+                )
             extend(readings, part)
     end = read_json(folder / "finished.json")
     return readings, end if isinstance(end, dict) else {}

@@ -211,19 +211,28 @@ def out_of_fold(
     method: str,
     params: Params,
     n_jobs: int | None = None,
-) -> NDArray[np.float64]:
-    """Scores (n, q) of the training instances, from models trained on the other folds."""
+    *,
+    cut: float | None = None,
+) -> Any:
+    """Scores (n, q) of the training instances, from models trained on the other folds.
+
+    With a cut, in CSR where they are above it: dense scores are then those of one fold at a time.
+    """
     n, q = Y.shape
     tested = np.bincount(np.concatenate([test for _, test in splits]), minlength=n)
     if not (tested == 1).all():
         raise ValueError("cv must test each training instance exactly once, as KFold does")
     over_folds, over_labels = (n_jobs, None) if q == 1 else (None, n_jobs)
 
-    def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> NDArray[np.floating]:
+    def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> Any:
         part = rows_of_params(X, params, train)
         models = fit_each(estimator, X[train], Y[train], part, n_jobs=over_labels)
-        return score_each(models, X[test], method, n_jobs=over_labels)
+        found = score_each(models, X[test], method, n_jobs=over_labels)
+        return found if cut is None else sparse.csr_array(found > cut)
 
+    if cut is not None:
+        place = np.argsort(np.concatenate([test for _, test in splits]))
+        return sparse.vstack(in_parallel(score, splits, n_jobs=over_folds), format="csr")[place]
     scores = np.empty((n, q))
     for (_, test), found in zip(splits, in_parallel(score, splits, n_jobs=over_folds)):
         scores[test] = found

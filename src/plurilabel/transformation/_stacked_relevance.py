@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from plurilabel._compat import Interval, StrOptions, rows_of_params
@@ -73,7 +74,8 @@ class StackedRelevance(TransformationClassifier):
     -----
     The second layer sees the first one's scores, a dense (n, q): with their copy beside X, 24 n q
     bytes, and linear models have 8 q (2 d + q) more. A fit that needs more than 4 GB is refused
-    (see :doc:`/guides/large-label-spaces`).
+    (see :doc:`/guides/large-label-spaces`). With ``stack_method="predict"``, folds and a sparse X
+    it sees sparse labels instead, and the scores are there for one fold at a time.
 
     The scores are those of the second layer: probabilities if its estimator gives them.
 
@@ -149,23 +151,32 @@ class StackedRelevance(TransformationClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         (n, q), d = Y.shape, X.shape[1]
+        # Labels instead of scores stay sparse beside a sparse X; scores are then made in parts.
+        few = sparse.issparse(X) and self.passthrough and self.stack_method == "predict"
+        few = few and self.drop_negatives is None
+        parts = (
+            1 if not few or self.cv is None else max(1, self.cv) if isinstance(self.cv, int) else 2
+        )
         linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, LINEAR) else 0.0
         check_size(
             self,
             f"{n:,} instances and {q:,} labels",
-            memory=24.0 * n * q + linear,
+            memory=24.0 * n * q / parts + linear,
             models=2 * q,
-            instead="ClassifierChain or BinaryRelevance",
+            instead="stack_method='predict' with folds and a sparse X, or BinaryRelevance",
         )
         jobs, verbose = self.n_jobs, self.verbose
         method = self._base_method()
+        cut = CUTS[method] if few else None
         self.final_method_ = score_method(self._final())
         self.stack_method_, self.passthrough_ = self.stack_method, self.passthrough
         self.estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
         if self.cv is None:
             first = score_each(self.estimators_, X, method, n_jobs=jobs)
         else:
-            first = out_of_fold(self.estimator, X, Y, self._splits(X, Y), method, params, jobs)
+            first = out_of_fold(
+                self.estimator, X, Y, self._splits(X, Y), method, params, jobs, cut=cut
+            )
         inputs, final = self._inputs(X, first), self._final()
         if self.drop_negatives is None:
             models = fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
@@ -209,9 +220,9 @@ class StackedRelevance(TransformationClassifier):
         inputs = self._inputs(x, first)
         return explain_each(self.final_estimators_, inputs, self._score_method(), seen)
 
-    def _inputs(self, X: Any, first: NDArray[np.floating]) -> Any:
-        """What the second layer sees, given the first layer's scores (n, q)."""
-        if self.stack_method_ == "predict":
+    def _inputs(self, X: Any, first: Any) -> Any:
+        """What the second layer sees, given the first layer's scores (n, q), or its labels."""
+        if self.stack_method_ == "predict" and not sparse.issparse(first):
             first = (first > CUTS[self._base_method()]).astype(np.float64)
         return with_columns(X, first) if self.passthrough_ else first
 

@@ -123,7 +123,8 @@ class Frame:
             column = f"column {error.column!r}" if error.column else "table"
             line = self._line_of(error.row) if self._line_of and error.row is not None else None
             if error.row is not None and line is None:
-                column += f", row {error.row}"
+                # as lines of files are counted, and as rows of data frames are
+                column += f", row {error.row + (self.path is not None)}"
             problem = f"{column}: {error.problem}"
             if self.path is None:
                 raise ValueError(problem) from None

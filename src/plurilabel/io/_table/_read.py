@@ -235,7 +235,7 @@ def _feature_columns(
         for column in names:
             if column not in there:
                 instead = _instead(column, columns)
-                raise ValueError(f"{parameter} names a column {column!r}: {instead}")
+                raise ValueError(f"{parameter} names a column {column!r}, {instead}")
             if parameter != "labels" and column in labels:
                 raise ValueError(f"{parameter} must name no label column, got {column!r}")
             if parameter == "drop" and column in {*text, *(features or ())}:
@@ -257,11 +257,11 @@ def _feature_columns(
 
 def _instead(column: str, columns: list[str]) -> str:
     if len(columns) == 1:
-        return f"the table has only one, {columns[0]!r}; is sep= right?"
+        return f"but the table has only one, {columns[0]!r}; is sep= right?"
     if (close := similar(column, columns)) is not None:
-        return f"expected one of the table's, such as {close!r}"
+        return f"which the table does not have; did you mean {close!r}?"
     shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
-    return f"expected one of the table's {len(columns)}, {shown}"
+    return f"which the table does not have; its {len(columns)} columns are {shown}"
 
 
 class FurtherRows(NamedTuple):
