@@ -9,8 +9,6 @@ from sklearn.base import clone as sklearn_clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plurilabel
 from plurilabel import (
@@ -34,7 +32,6 @@ from plurilabel import (
     ThresholdClassifier,
 )
 from plurilabel._roster import learners
-from plurilabel.checks import check_multilabel
 from plurilabel.metrics import average_precision, get_scorer
 from plurilabel.missing import ImputedLabels, PartialLabels
 from plurilabel.persistence import Model, load_model, save_model
@@ -400,25 +397,6 @@ def test_forest_out_of_bag(data):
     forest = MLRandomForest(60, oob_score=True, random_state=0).fit(X, Y)
     assert ((forest.oob_decision_ > 0.5) == truth).mean() > 0.8
     assert 0 <= forest.oob_score_ <= 1
-
-
-@parametrize_with_checks(
-    [ImputedLabels(BinaryRelevance(LOGISTIC)), ImputedLabels(BinaryRelevance(LinearSVC()))]
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        ImputedLabels(BinaryRelevance(LOGISTIC)),
-        ImputedLabels(BinaryRelevance(LinearSVC())),
-    ],
-    ids=repr,
-)
-def test_checks(learner):
-    check_multilabel(learner)
 
 
 @pytest.mark.parametrize("learner", PARTIAL, ids=repr)
