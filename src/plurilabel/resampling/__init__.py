@@ -25,9 +25,7 @@ __all__ = [
 ROSTER = {
     "ResampledClassifier": Learner(
         {
-            "ResampledClassifier(MLkNN(n_neighbors=5), MLROS(random_state=0))": {
-                "check_row_order": "rows are drawn by their numbers",
-            },
+            "ResampledClassifier(MLkNN(n_neighbors=5), MLROS(random_state=0))": {},
             "ResampledClassifier(BinaryRelevance(LogisticRegression()), REMEDIAL())": {
                 "check_constant_labels": (
                     "REMEDIAL takes a label that all rows have away from the copies"
