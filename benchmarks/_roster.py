@@ -48,6 +48,7 @@ FEWER = {
     "MLRandomForest": "n_estimators=5",
     "CML": "label_sets='seen'",
     "RankSVM": "tol=1e-3",
+    "ResampledClassifier": "MLROS(random_state=0)",
     "AdaBoostMH": "n_estimators=10",
     "AdaBoostMR": "n_estimators=10",
     "ADTBoostMH": "n_estimators=10",
@@ -85,7 +86,8 @@ def learners() -> dict[str, Entry]:
     for name, entry in roster().items():
         if entry.needs and importlib.util.find_spec(entry.needs) is None:
             continue
-        base = [BASE] if entry.package in ("transformation", "uncertainty") else []
+        around = ("transformation", "uncertainty", "missing", "resampling")
+        base = [BASE] if entry.package in around else []
         text = f"{name}({', '.join([*base, *filter(None, [FEWER.get(name)])])})"
         engine, calls = ENGINE.get(name) or FAMILY.get(entry.package) or ("", ())
         found[name] = Entry(entry.package, text, engine, calls)

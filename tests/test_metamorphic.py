@@ -71,6 +71,8 @@ DEPENDS_ON_ROW_ORDER = {
     "StreamClassifierChain": "rows are learned in their order",
     "StreamPrunedSets": "rows are learned in their order",
     "CalibratedClassifier": "folds are filled in order",
+    "PositiveUnlabeled": "folds are filled in order",
+    "MLROS": "rows are drawn by their numbers",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",
@@ -79,6 +81,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "HOMER": "labels are divided from the first column on",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
+    "MLROS": "rows are drawn label by label",
 }
 ANOTHER_SPARSE = {
     "AdaBoost": "rules test for presence where X is sparse, for thresholds where it is dense",

@@ -79,6 +79,10 @@ TAKES_NONE = {
         "river's multi-label protocol has no weights",
     ),
     "CalibratedClassifier": "by metadata routing only",
+    **dict.fromkeys(
+        ("ImputedLabels", "PositiveUnlabeled", "ResampledClassifier"),
+        "the wrapped classifier may not take them",
+    ),
     "INSDIF": "medoids are drawn from the rows",
     "BPMLL": "batches are drawn from the rows",
     "MMAC": "supports are counts of instances",

@@ -32,6 +32,8 @@ FAMILIES = {
     "bags": "Bags of instances",
     "streams": "Streams",
     "uncertainty": "Calibration",
+    "missing": "Labels that are not known",
+    "resampling": "Resampling",
 }
 FACTS = {
     "use": "use it for",

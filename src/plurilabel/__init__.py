@@ -71,10 +71,13 @@ if TYPE_CHECKING:
     from plurilabel.boosting import *  # noqa: F403
     from plurilabel.io import label_matrix as label_matrix
     from plurilabel.lazy import *  # noqa: F403
+    from plurilabel.missing import ImputedLabels as ImputedLabels
+    from plurilabel.missing import PositiveUnlabeled as PositiveUnlabeled
     from plurilabel.mixtures import *  # noqa: F403
     from plurilabel.neural import *  # noqa: F403
     from plurilabel.persistence import load_model as load  # noqa: F401
     from plurilabel.persistence import save_model as save  # noqa: F401
+    from plurilabel.resampling import ResampledClassifier as ResampledClassifier
     from plurilabel.rules import *  # noqa: F403
     from plurilabel.streams import *  # noqa: F403
     from plurilabel.thresholds import ThresholdClassifier as ThresholdClassifier
@@ -95,14 +98,12 @@ _PARTS = {
     "io",
     "issues",
     "metrics",
-    "missing",
     "model_selection",
     "neighbors",
     "papers",
     "persistence",
     "plots",
     "report",
-    "resampling",
     "stats",
     "thresholds",
 }

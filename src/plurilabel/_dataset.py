@@ -14,6 +14,7 @@ from plurilabel._bags import Bags
 from plurilabel._blocks import dense
 from plurilabel._compat import safe_indexing
 from plurilabel._html import html_table
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel._text import shortened
 from plurilabel.base import NumberedNames, default_feature_names, default_label_names
 
@@ -31,8 +32,10 @@ class Dataset:
         a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
         encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
-        0/1 labels, int64; sparse where the source is. For :mod:`plurilabel.graded`: grades, or
-        degrees that sum to one. A data frame after :meth:`as_frame`.
+        0/1 labels, int64; sparse where the source is. Where some are not known, float64 with NaN,
+        or :class:`~plurilabel.missing.PartialLabels` of a sparse source. For
+        :mod:`plurilabel.graded`: grades, or degrees that sum to one. A data frame after
+        :meth:`as_frame`.
     feature_names, label_names : sequence of str
         One per column; by default ``x0, x1, ...`` and ``label0, label1, ...``. Any sequence will
         do, and is kept as a tuple.
@@ -106,13 +109,16 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]
-        total = float(np.asarray(self.Y.sum(axis=0)).sum())
+        labels, unknown = known_part(self.Y)
+        total = float(np.asarray(labels.sum(axis=0)).sum())
         rows = [
             ["instances", f"{n:,}", ""],
             ["features", f"{d:,}", shortened(", ".join(self.feature_names[:8]), 80)],
             ["labels", f"{q:,}", shortened(", ".join(self.label_names[:8]), 80)],
             ["labels per instance", f"{total / max(n, 1):.2f}", ""],
         ]
+        if unknown is not None:
+            rows.append(["labels not known", f"{int(unknown.sum()):,}", f"of {n * q:,}"])
         if self.train is not None and self.test is not None:
             rows.append(["published split", f"{len(self.train):,} / {len(self.test):,}", ""])
         return html_table([], rows, title=self.name, note=self.citation, text=True)
@@ -173,5 +179,9 @@ class Dataset:
                 return pd.DataFrame.sparse.from_spmatrix(M, columns=list(names))
             return pd.DataFrame(M, columns=list(names))
 
-        Y: Any = self.Y if hasattr(self.Y, "columns") else dense(self.Y)
+        Y: Any = self.Y
+        if isinstance(Y, PartialLabels):
+            Y = Y.toarray()
+        elif not hasattr(Y, "columns"):
+            Y = dense(Y)
         return replace(self, X=framed(self.X, self.feature_names), Y=framed(Y, self.label_names))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import is_missing
+from plurilabel._blocks import is_missing, stack_rows
 
 
 class PartialLabels:
@@ -71,6 +71,23 @@ class PartialLabels:
         self.Y: Any = Y
         self.unknown: Any = mask
 
+    @classmethod
+    def from_nan(cls, Y: Any) -> PartialLabels:
+        """From a matrix, dense or sparse, with NaN where a label is not known.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> PartialLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
+        PartialLabels of shape (2, 2), 1 of 4 labels not known
+        """
+        if not sparse.issparse(Y):
+            return cls(np.nan_to_num(Y), np.isnan(Y))
+        Y = sparse.csr_array(Y)
+        unknown = sparse.csr_array((np.isnan(Y.data), Y.indices, Y.indptr), Y.shape)
+        filled = sparse.csr_array((np.nan_to_num(Y.data), Y.indices, Y.indptr), Y.shape)
+        return cls(filled.astype(np.int64), unknown)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Instances and labels."""
@@ -108,6 +125,18 @@ class PartialLabels:
             raise TypeError("these PartialLabels are sparse: toarray() makes them dense")
         del copy
         return self.toarray().astype(np.float64 if dtype is None else dtype)
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Whether all labels of each instance are known, (n,)."""
+        return np.asarray(self.unknown.sum(axis=1)).ravel() == 0
+
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each label among the instances that know it, (q,); 0 where none does."""
+        present, unknown = (
+            np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
+        )
+        return present / np.maximum(len(self) - unknown, 1)
 
     def known_rows(self, label: int) -> NDArray[np.bool_]:
         """Whether each instance has a known value of one label, (n,)."""
@@ -156,6 +185,38 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     filled = array.copy()
     filled[unknown] = 0
     return filled, unknown
+
+
+def stack_labels(parts: list[Any]) -> Any:
+    """Label matrices below each other; PartialLabels if one of them is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stack_labels([np.eye(2), PartialLabels(np.eye(2), np.eye(2))])
+    PartialLabels of shape (4, 2), 2 of 8 labels not known
+    """
+    if not any(isinstance(part, PartialLabels) for part in parts):
+        return stack_rows(parts)
+    pairs = []
+    for part in parts:
+        Y, unknown = known_part(part)
+        if unknown is None:
+            unknown = (
+                sparse.csr_array(Y.shape, dtype=bool)
+                if sparse.issparse(Y)
+                else np.zeros(Y.shape, dtype=bool)
+            )
+        pairs.append((Y, unknown))
+    return PartialLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
+
+
+def takes_missing_labels(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, learns from known labels."""
+    steps = getattr(estimator, "steps", None)
+    if isinstance(steps, list) and steps:
+        estimator = steps[-1][1]
+    return bool(getattr(estimator, "accepts_missing_labels", False))
 
 
 def _dense_mask(unknown: Any) -> NDArray[Any]:

@@ -391,17 +391,21 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         refuse_masked(y, "y")
         if self.single_output_:
             return one_hot(column_or_1d(y), self.classes_)
+        names = column_names(y)
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
+        y, unknown = known_part(y)
+        if unknown is not None and not self.accepts_missing_labels:
+            raise ValueError(_needs_all_labels(self, unknown))
         Y = check_labels(y, name="y")
-        names = column_names(y)
         if Y.shape[1] != self.n_labels_:
             raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
         if names is not None and names != list(self.label_names_):
             raise ValueError(
                 f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
             )
-        return sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
+        Y = sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
+        return Y if unknown is None else PartialLabels(Y, unknown)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         return self._scores(self._validate_predict(X))

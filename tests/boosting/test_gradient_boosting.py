@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from plurilabel import MLGradientBoosting, datasets, metrics
+from plurilabel.boosting._gradient._gradient_boosting import _Run
 from plurilabel.boosting._gradient._losses import LOSSES
 from tests.boosting.problems import data, problems
 
@@ -183,14 +184,26 @@ def test_values_missing_only_later_go_with_most():
 
 
 def test_labels_that_are_not_known_do_not_count():
-    X, Y = data()
+    _, Y = data()
     cells = (np.random.default_rng(0).random(Y.shape) < 0.7).astype(float)
+    f = np.random.default_rng(1).normal(size=Y.shape)
     for loss in LOSSES:
-        first, second = (MLGradientBoosting(8, loss=loss, random_state=0) for _ in range(2))
-        for learner, labels in ((first, Y), (second, np.where(cells > 0, Y, 1 - Y))):
-            Z = learner._validate_fit(X, labels)[1]
-            learner._fit(X, Z, cell_weight=cells)
-        assert_allclose(first._f(X), second._f(X), atol=1e-12)
+        both = []
+        for labels in (Y, np.where(cells > 0, Y, 1 - Y)):
+            run, W = _Run(loss, f, labels.astype(bool), cells), np.empty((len(Y), 9))
+            run.derivatives(W)
+            both.append((W, run.loss()))
+        assert_array_equal(both[0][0], both[1][0])
+        assert both[0][1] == pytest.approx(both[1][1])
+
+
+def test_label_sets_with_labels_that_are_not_known():
+    X, Y = data()
+    hidden = np.random.default_rng(0).random(Y.shape) < 0.3
+    learner = MLGradientBoosting(8, loss="joint", random_state=0)
+    learner.fit(X, np.where(hidden, np.nan, Y))
+    filled = np.where(hidden, learner.predict_proba(X) > 0.5, Y)
+    assert_array_equal(learner.label_sets_, np.unique(filled, axis=0))
 
 
 def test_label_weight():

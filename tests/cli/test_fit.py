@@ -354,3 +354,37 @@ def test_sparse_features_are_scaled_without_their_mean(run, tmp_path):
     assert done.status == 0
     assert "Note: StandardScaler leaves the mean in, since the features are sparse" in done.out
     assert not load_model(out).estimator[0].with_mean
+
+
+def test_labels_that_are_not_known(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    Y = (X[:, :2] + 0.2 * rng.normal(size=(120, 2)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.4] = np.nan
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for name, values in zip(("sea", "sun"), Y.T):
+        frame[name] = pd.array(values, dtype="Int64")
+    train, test, new = (tmp_path / f"{name}.csv" for name in ("train", "test", "new"))
+    frame[:90].to_csv(train, index=False)
+    frame[90:].to_csv(test, index=False)
+    frame[["a", "b", "c"]].to_csv(new, index=False)
+    out, hidden = tmp_path / "model.skops", int(np.isnan(Y[:90]).sum())
+    done = run("fit", train, "--labels", "sea,sun", "--threshold", "scut", "-o", out)
+    assert done.status == 0
+    assert f"Note: {hidden} labels of 180 are not known" in done.out
+    assert "not known and left out" in done.out
+    found = json.loads(run("evaluate", out, test, "--json").out)
+    assert found["not_known"] == np.isnan(Y[90:]).sum()
+    assert found["measures"]["micro_f1"] > 0.7
+    assert run("predict", out, new, "-o", tmp_path / "out.csv").status == 0
+    refused = run("fit", train, "--labels", "sea,sun", "--learner", "LabelPowerset()", "-o",
+                  tmp_path / "no.skops")  # fmt: skip
+    assert "needs all labels; plurilabel.missing.ImputedLabels(LabelPowerset(...))" in refused.err
+    compared = run("compare", train, "--labels", "sea,sun", "--learners", "MLkNN(3)", "--cv", 2,
+                   "--out", tmp_path / "results")  # fmt: skip
+    assert compared.status == 0
+    page = (tmp_path / "results" / "report.md").read_text()
+    assert "labels not known" in page and f" {hidden} |" in page and "## Calibration" in page
+    frame.replace({"sea": {0: pd.NA}, "sun": {0: pd.NA}}).to_csv(train, index=False)
+    no = run("fit", train, "--labels", "sea,sun", "-o", tmp_path / "no.skops")
+    assert "say what it means with --empty-labels absent or --empty-labels unknown" in no.err

@@ -54,6 +54,36 @@ def test_label_columns(tmp_path):
     assert (data.X.dtype, data.Y.dtype) == (np.float64, np.int64)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
+def test_labels_that_are_not_known(tmp_path, suffix):
+    Y = np.array([[1, NAN], [NAN, NAN], [0, NAN]])
+    path = tmp_path / f"table.{suffix}"
+    write_table(path, Dataset(np.eye(3), Y, label_names=("p", "q")))
+    for empty in (None, "unknown"):
+        data = read_table(path, labels=["p", "q"], empty_labels=empty)
+        np.testing.assert_array_equal(data.Y, Y)
+    absent = read_table(path, labels=["p", "q"], empty_labels="absent").Y
+    np.testing.assert_array_equal(absent, np.nan_to_num(Y))
+    assert absent.dtype == np.int64
+    assert "labels not known" in data._repr_html_()
+    assert data.as_frame().Y.isna().sum().sum() == 4
+    with pytest.raises(ValueError, match="cannot say which labels are not known"):
+        write_table(path, data, tags="t")
+
+
+def test_empty_label_cells_without_any_zero(tmp_path):
+    path = as_csv(tmp_path, "a,p,q\n1,1,\n2,,1\n")
+    with pytest.raises(FileFormatError, match=r'no label column has a 0: .*empty_labels="absent"'):
+        read_table(path, labels=["p", "q"])
+    for empty, expected in (("absent", [[1, 0], [0, 1]]), ("unknown", [[1, NAN], [NAN, 1]])):
+        found = read_table(path, labels=["p", "q"], empty_labels=empty).Y
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match='empty_labels must be "unknown", "absent" or None'):
+        read_table(path, labels=["p", "q"], empty_labels="no")
+    with pytest.raises(ValueError, match="empty_labels is for label columns"):
+        read_table(path, labels="p", empty_labels="absent")
+
+
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "parquet", "pq"])
 def test_all_formats_and_frames_agree(tmp_path, suffix):
     frame = pd.DataFrame(
@@ -270,7 +300,7 @@ def test_csv_equals_twin(folder, data):
         ('a,l\n1,0\n"2,1\n3,1\n', ["l"], 3, "expected CSV, got unexpected end of data"),
         ("a,l\n1,0\n2,2\n", ["l"], 3, "column 'l': expected a label 0 or 1, got 2"),
         ("a,l\n1,0\n\n2,maybe\n", ["l"], 4, "column 'l': expected a label 0 or 1, got 'maybe'"),
-        ("a,l\n1,0\n2,\n", ["l"], 3, "column 'l': expected a label 0 or 1, got an empty cell"),
+        ("a,l\n1,1\n2,\n", ["l"], 3, "column 'l': expected a label 0 or 1, got an empty cell"),
         ("a,l\n1,0\nx,1\n2,1\n", ["l"], 3, "column 'a': expected a number, got 'x'"),
         ('a,l\n"1,5",0\n"2.5",1\n"3.5",1\n', ["l"], 2, "column 'a': expected a number, got '1,5'"),
         (

@@ -29,6 +29,25 @@ def test_intervals_are_those_of_evaluating_every_sample(decimals, form):
         assert interval == pytest.approx(tuple(expected)), name
 
 
+def test_intervals_of_labels_that_are_not_known():
+    Y, F, Z = random_problem(n=40, q=4)
+    hidden = np.random.default_rng(0).random(Y.shape) < 0.5
+    hidden[:, 3] = True
+    hidden[3:, 2] = True  # known of no instance in some samples
+    hidden[:3, 2] = False
+    Y = np.where(hidden, np.nan, Y)
+    got = evaluate(Y, F, Z, bootstrap=25, confidence=0.8, random_state=3)
+    assert got.n_unknown == hidden.sum()
+    rng = np.random.RandomState(3)
+    samples = [evaluate(Y[i], F[i], Z[i]) for i in rng.randint(0, 40, (25, 40))]
+    for name, interval in got.intervals.items():
+        values = np.array([s[name] for s in samples])
+        expected = (np.nan, np.nan)
+        if not np.isnan(values).all():
+            expected = tuple(np.nanquantile(values, [0.1, 0.9]))
+        assert interval == pytest.approx(expected, nan_ok=True), name
+
+
 def test_bootstrap_is_reproducible_and_leaves_the_values_alone(monkeypatch):
     Y, F, Z = random_problem(n=60)
     plain = evaluate(Y, F, Z)

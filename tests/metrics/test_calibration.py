@@ -47,3 +47,22 @@ def test_bad_input():
         expected_calibration_error([[1]], [[0.5]], average="mean")
     with pytest.raises(ValueError, match="n_bins must be"):
         expected_calibration_error([[1]], [[0.5]], n_bins=0)
+
+
+def test_labels_that_are_not_known_are_left_out():
+    rng = np.random.default_rng(0)
+    P, Y = rng.random((50, 3)), rng.integers(0, 2, (50, 3)).astype(float)
+    Y[rng.random(Y.shape) < 0.4] = np.nan
+    Y[:, 2] = np.nan
+    found = expected_calibration_error(Y, P, average=None)
+    for j in (0, 1):
+        rows = ~np.isnan(Y[:, j])
+        alone = expected_calibration_error(Y[rows, j : j + 1], P[rows, j : j + 1])
+        assert found[j] == pytest.approx(alone)
+    assert np.isnan(found[2])
+    macro = expected_calibration_error(Y, P, average="macro")
+    assert macro == pytest.approx(found[:2].mean())
+    rows, columns = np.nonzero(~np.isnan(Y))
+    flat = expected_calibration_error(Y[rows, columns][:, None], P[rows, columns][:, None])
+    assert expected_calibration_error(Y, P) == pytest.approx(flat)
+    assert np.isnan(expected_calibration_error(Y[:, 2:], P[:, 2:]))

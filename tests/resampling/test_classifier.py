@@ -3,41 +3,16 @@ import pytest
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plurilabel import BinaryRelevance, MLkNN
-from plurilabel.checks import MULTILABEL_CHECKS
-from plurilabel.resampling import MLROS, MLSMOTE, REMEDIAL, MLeNN, ResampledClassifier
+from plurilabel import MLkNN
+from plurilabel.resampling import MLROS, MLSMOTE, MLeNN, ResampledClassifier
 from tests.resampling.test_resampling import problem
-
-FORMS = [
-    ResampledClassifier(MLkNN(3), MLROS(random_state=0)),
-    ResampledClassifier(BinaryRelevance(LogisticRegression()), REMEDIAL()),
-]
-
-
-@parametrize_with_checks(FORMS)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("check", MULTILABEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", FORMS, ids=["random", "split"])
-def test_multilabel_checks(estimator, check):
-    # REMEDIAL takes a label that all rows have away from the copies
-    splits = isinstance(estimator.resampler, REMEDIAL)
-    if splits and check.__name__ == "check_constant_labels":
-        with pytest.raises(AssertionError):
-            check(estimator)
-    else:
-        check(estimator)
 
 
 def test_the_learner_is_that_of_the_resampled_data():
@@ -99,3 +74,18 @@ def test_model_file(tmp_path):
     loaded = load_model(tmp_path / "model.skops").estimator
     np.testing.assert_array_equal(loaded.predict_proba(X), learner.predict_proba(X))
     assert loaded.n_resampled_ == learner.n_resampled_
+
+
+@pytest.mark.parametrize("resampler", [MLROS(random_state=0), MLSMOTE(random_state=0), MLeNN()])
+def test_names_reach_the_classifier(resampler):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, Y = problem()
+    names, labels = [f"f{j}" for j in range(X.shape[1])], [f"l{j}" for j in range(Y.shape[1])]
+    plain = ResampledClassifier(MLkNN(3), resampler).fit(X, Y)
+    for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
+        learner = ResampledClassifier(MLkNN(3), resampler)
+        learner.fit(frame, pd.DataFrame(Y, columns=labels))
+        assert learner.feature_names_in_.tolist() == names
+        assert learner.label_names_.tolist() == learner.estimator_.label_names_.tolist() == labels
+        np.testing.assert_array_equal(learner.predict_proba(frame), plain.predict_proba(X))
+        assert learner.explain(frame[:1])[0].label_names == tuple(labels)

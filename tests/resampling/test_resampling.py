@@ -151,16 +151,24 @@ def test_mlenn(k):
     np.testing.assert_array_equal(new_Y, Y[stay])
 
 
-def test_mltl():
+@pytest.mark.parametrize("threshold", [None, 0.2, 0.7])
+def test_mltl(threshold):
+    """The program of the first author, by loops."""
     X, Y = problem()
+    irlbl, mean = imbalance(Y)
+    cut = threshold
+    if threshold is None:
+        even = 1 / np.sqrt(mean)
+        cut = 0.5 if even > 0.5 or describe(Y).scumble > 0.3 else 0.3 if even > 0.3 else 0.15
     stay = []
     for i in range(len(Y)):
         (j,) = nearest(X, i, 1)
-        linked = nearest(X, j, 1)[0] == i and difference(Y[i], Y[j]) > 0.5
-        if not linked or has_rare(Y, i):
+        either = (Y[i] | Y[j]).sum()
+        linked = either > 0 and (Y[i] != Y[j]).sum() / either > cut
+        if not (linked and any(Y[i, l] and irlbl[l] < mean for l in range(Y.shape[1]))):
             stay.append(i)
     assert 0 < len(stay) < len(Y)
-    np.testing.assert_array_equal(MLTL().fit_resample(X, Y)[0], X[stay])
+    np.testing.assert_array_equal(MLTL(threshold).fit_resample(X, Y)[0], X[stay])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from plurilabel.uncertainty import ScoreCalibrator
 
@@ -174,3 +175,61 @@ def test_neither_an_offset_nor_an_outlier_flattens_the_map():
     scores[0], Y[0] = 1e6, 1
     ((beside_outlier, _),) = ScoreCalibrator().fit(scores, Y).maps_[0]
     assert beside_outlier == pytest.approx(slope, rel=0.02)
+
+
+def test_auto_takes_the_smallest_log_loss_in_folds():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(600, 3)) * 2
+    P = expit(Z)
+    Y = (rng.random(Z.shape) < P).astype(int)
+    kept = ScoreCalibrator("auto").fit(P, Y)
+    assert kept.method_ == min(kept.losses_, key=kept.losses_.get)
+    assert kept.losses_["identity"] < kept.losses_[kept.method_] + 0.005
+    P_one, Y_one = P[:40], Y[:40]  # too few to learn much from
+    assert ScoreCalibrator("auto").fit(P_one, Y_one).method_ == "identity"
+    np.testing.assert_allclose(ScoreCalibrator("auto").fit(P_one, Y_one).transform(P), P)
+    sharp = ScoreCalibrator("auto").fit(expit(3 * Z + 1), Y)  # two parameters too large
+    assert sharp.method_ in ("sigmoid", "beta")
+    for name in ("sigmoid", "beta"):
+        one = ScoreCalibrator(name).fit(expit(3 * Z + 1), Y)
+        if name == sharp.method_:
+            np.testing.assert_array_equal(
+                one.transform(expit(3 * Z + 1)), sharp.transform(expit(3 * Z + 1))
+            )
+    stairs = np.where(Y == 1, rng.choice([0.4, 0.9], Y.shape), rng.choice([0.4, 0.5], Y.shape))
+    assert ScoreCalibrator("auto").fit(stairs, Y).method_ == "isotonic"
+    assert "identity" not in ScoreCalibrator("auto").fit(3 * Z, Y).losses_  # not probabilities
+    assert not hasattr(
+        ScoreCalibrator("auto").fit(P, Y).set_params(method="beta").fit(P, Y), "losses_"
+    )
+    ScoreCalibrator("auto").fit(P[:1], Y[:1])
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "beta", "isotonic", "temperature", "auto"])
+def test_labels_that_are_not_known(method):
+    rng = np.random.default_rng(0)
+    P = rng.random((200, 3))
+    Y = (rng.random(P.shape) < P**2).astype(float)
+    Y[rng.random(P.shape) < 0.4] = np.nan
+    Y[:, 2] = np.nan
+    found = ScoreCalibrator(method).fit(P, Y)
+    chosen = found.method_ if method != "auto" else "beta" if found.method_ == "beta" else None
+    if chosen is not None:
+        for j in (0, 1):
+            rows = ~np.isnan(Y[:, j])
+            alone = ScoreCalibrator(chosen).fit(P[rows, j : j + 1], Y[rows, j : j + 1])
+            np.testing.assert_array_equal(
+                found.transform(P)[:, j], alone.transform(P[:, j : j + 1])[:, 0]
+            )
+    np.testing.assert_array_equal(found.transform(P)[:, 2], 0.5)  # nothing is known of it
+    with pytest.raises(ValueError, match="Y must hold only 0 and 1, got 2"):
+        ScoreCalibrator().fit(P, np.where(np.isnan(Y), np.nan, 2))
+
+
+def test_beta_sees_scores_that_are_far_from_most():
+    """Most probabilities are tiny: those of the others must not be clipped."""
+    rng = np.random.default_rng(0)
+    P = np.concatenate([np.full(2000, 1e-5), rng.uniform(0.05, 0.95, 1000)])[:, None]
+    Y = (rng.random(P.shape) < P).astype(int)
+    found = ScoreCalibrator("beta").fit(P, Y).transform(P)
+    np.testing.assert_allclose(found[2000:], P[2000:], atol=0.08)

@@ -60,12 +60,18 @@ class AdaBoost(BoostedClassifier):
         self.random_state = random_state
 
     def _weak_learner(
-        self, X: Any, columns: Columns, has: NDArray[np.bool_], weights: Floats | None
+        self,
+        X: Any,
+        columns: Columns,
+        has: NDArray[np.bool_],
+        weights: Floats | None,
+        unknown: NDArray[np.bool_] | None,
     ) -> WeakLearner:
         if self.algorithm == "abstain" and self.weak == "tree":
             raise ValueError("weak must be 'stump' where algorithm is 'abstain', got 'tree'")
         depth = 1 if self.weak == "stump" else self.max_depth
-        bins, smoothing = self._bins(X, has.shape[1]), self._epsilon(has.shape, weights)
+        bins = self._bins(X, has.shape[1])
+        smoothing = self._epsilon(has.shape, weights, unknown)
         return WeakLearner(bins, columns, has, self.algorithm, depth, smoothing)
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
 from plurilabel.boosting._rules import Columns, Floats, WeakRule
-from plurilabel.boosting._search import exp_losses, first_weights, normalise
+from plurilabel.boosting._search import bools_of, exp_losses, first_weights, normalise
 
 
 class AdaBoostMH(AdaBoost):
@@ -146,12 +145,12 @@ class AdaBoostMH(AdaBoost):
         self, X: Any, Y: LabelMatrix, weights: Floats | None
     ) -> Iterator[tuple[WeakRule, float]]:
         """Figure 1 of the paper; yields h_t and Z_1 ... Z_t."""
-        has = dense(Y).astype(bool)  # Y_i[l] = +1
+        has, unknown = bools_of(Y)  # Y_i[l] = +1
         m, k = has.shape
         columns = Columns(X)
-        weak = self._weak_learner(X, columns, has, weights)
+        weak = self._weak_learner(X, columns, has, weights, unknown)
         f = np.zeros((m, k))  # h_1 + ... + h_t
-        D_1, D = first_weights(m, k, weights)  # D_1(i, l)
+        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
         for t in range(self.n_estimators):
             h = weak.rule(t, D)  # of smallest Z_t
             h.add_to(f, columns)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import dense
 from plurilabel._explanation import Parts
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._adaboost import AdaBoost
 from plurilabel.boosting._rules import Columns, Floats, WeakRule
+from plurilabel.boosting._search import bools_of
 from plurilabel.thresholds import LinearCut
 
 
@@ -138,10 +138,10 @@ class AdaBoostMR(AdaBoost):
         self, X: Any, Y: LabelMatrix, weights: Floats | None
     ) -> Iterator[tuple[WeakRule, float]]:
         """Figure 3 of the paper; yields h_t and Z_1 ... Z_t."""
-        has = dense(Y).astype(bool)  # Y_i[l] = +1
+        has, unknown = bools_of(Y)  # Y_i[l] = +1
         sign = np.where(has, -0.5, 0.5)
-        size = has.sum(axis=1)
-        pairs = size * (has.shape[1] - size)  # |Y_i| |Y - Y_i|
+        lacks = ~has if unknown is None else ~(has | unknown)
+        pairs = has.sum(axis=1) * lacks.sum(axis=1)  # |Y_i| |Y - Y_i|
         # instances without pairs do not count
         m = (pairs > 0).sum() if weights is None else weights[pairs > 0].sum()
         if m == 0:
@@ -155,17 +155,19 @@ class AdaBoostMR(AdaBoost):
             """v, with D(i, l0, l1) = D_1 v(i, l0) v(i, l1) / Z; its sums over l1 and l0; and Z."""
             # a common shift of the scores of an instance changes no pair, but keeps v in range
             v = np.exp(sign * (f - f.mean(axis=1, keepdims=True)))
-            v1, v0 = (v * has).sum(axis=1), (v * ~has).sum(axis=1)
+            v1, v0 = (v * has).sum(axis=1), (v * lacks).sum(axis=1)
             return v, v1, v0, float(np.sum(D_1 * v1 * v0))
 
         columns = Columns(X)
-        weak = self._weak_learner(X, columns, has, weights)
+        weak = self._weak_learner(X, columns, has, weights, unknown)
         f = np.zeros(has.shape)  # h_1 + ... + h_t
         v, v1, v0, Z = factors(f)
         for t in range(self.n_estimators):
             # d(i, l): half the weight of the pairs that contain l
             half = 0.5 * D_1 / Z
             d = v * np.where(has, (half * v0)[:, np.newaxis], (half * v1)[:, np.newaxis])
+            if unknown is not None:
+                d[unknown] = 0.0
             h = weak.rule(t, d)
             h.add_to(f, columns)
             v, v1, v0, Z = factors(f)

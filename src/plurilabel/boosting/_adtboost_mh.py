@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import dense
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting._base import BoostedClassifier
 from plurilabel.boosting._bins import Bins
@@ -25,6 +24,7 @@ from plurilabel.boosting._search import (
     TIE,
     Found,
     best_condition,
+    bools_of,
     by_sign,
     exp_losses,
     first_weights,
@@ -170,14 +170,14 @@ class ADTBoostMH(BoostedClassifier):
         self, X: Any, Y: LabelMatrix, weights: Floats | None
     ) -> Iterator[tuple[DecisionNode, float]]:
         """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
-        has = dense(Y).astype(bool)  # Y_i[l] = +1
+        has, unknown = bools_of(Y)  # Y_i[l] = +1
         m, k = has.shape
-        eps = self._epsilon(has.shape, weights)
+        eps = self._epsilon(has.shape, weights, unknown)
         columns = Columns(X)
         P: list[Rows] = []  # the preconditions: instances at each prediction node
         search = _Search(self._bins(X, k), P)
         f = np.zeros((m, k))
-        D_1, D = first_weights(m, k, weights)  # D_1(i, l)
+        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
         for t in range(1 + self.n_estimators):
             V = by_sign(D, has)
             if t == 0:

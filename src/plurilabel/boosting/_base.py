@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
@@ -20,6 +20,7 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import SCORE, Given, Parts, added
 from plurilabel._fitted import Declared, number, numbers, values
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel.boosting._bins import Bins
 from plurilabel.boosting._rules import Columns, Floats, Reached
@@ -38,6 +39,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     Learners whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
     """
 
+    _learns_from_known = True
     _measure: ClassVar[str] = "hamming_loss"  # what the bound is a bound of
     _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where f minimises the loss
     _cut_at_zero: ClassVar[bool] = True
@@ -109,6 +111,10 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     # fit -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
+        if isinstance(Y, PartialLabels):
+            rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
+            X, Y = X[rows], Y[rows]
+            weights = None if weights is None else weights[rows]
         n, q = Y.shape
         sizes = f"{n:,} instances and {q:,} labels"
         instead = "BinaryRelevance, or HOMER around this learner"
@@ -169,10 +175,13 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
                 f"got n_samples={n}"
             )
         sizes, seed = (n - size, size), self.random_state
-        if weights is None:
+        if weights is None and not isinstance(Y, PartialLabels):
             return stratified_split(X, Y, sizes=sizes, random_state=seed)
-        kept, held = stratified_split(np.arange(n), Y, sizes=sizes, random_state=seed)[:2]
-        return [part for all_ in (X, Y, weights) for part in (all_[kept], all_[held])]
+        kept, held = stratified_split(
+            np.arange(n), known_part(Y)[0], sizes=sizes, random_state=seed
+        )[:2]
+        parts = (X, Y) if weights is None else (X, Y, weights)
+        return [part for all_ in parts for part in (all_[kept], all_[held])]
 
     def _bytes(self) -> float:
         """Memory of a round for each weight (n, q), measured."""
@@ -226,9 +235,17 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         presence = self.rules == "presence" or (self.rules == "auto" and sparse.issparse(X))
         return Bins(X, presence=presence, max_bins=self.max_bins, width=2 * q)
 
-    def _epsilon(self, shape: tuple[int, ...], weights: Floats | None) -> float:
+    def _epsilon(
+        self, shape: tuple[int, ...], weights: Floats | None, unknown: Any = None
+    ) -> float:
+        if self.smoothing is not None:
+            return self.smoothing
         n = shape[0] if weights is None else float(weights.sum())
-        return 1.0 / (n * shape[1]) if self.smoothing is None else self.smoothing
+        if unknown is None:
+            return 1.0 / (n * shape[1])
+        by_row = (~unknown).sum(axis=1)
+        known = by_row.sum() if weights is None else weights @ by_row
+        return 1.0 / max(float(known), 1.0)
 
     # answers -------------------------------------------------------------------------------
 
@@ -282,6 +299,14 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return names_of_features(self, feature_names)
 
 
+def rows_that_know(unknown: Any, n: int) -> NDArray[np.bool_]:
+    """Whether each of n instances knows a label; all of them if none does."""
+    if unknown is None:
+        return np.ones(n, dtype=bool)
+    some = np.asarray(unknown.sum(axis=1, dtype=np.int64)).ravel() < unknown.shape[1]
+    return some if some.any() else ~some
+
+
 def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
     """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
     d = learner.n_features_in_
@@ -302,9 +327,13 @@ def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = 
     within a factor of 100 of ``start``; where no score, or every score, is wrong, the result is
     ``start``.
     """
+    Y, unknown = known_part(Y)
     margin = np.where(dense(Y).astype(bool), f, -f)
     right = margin > 0
-    if not f.any() or right.all() or not right.any():
+    if unknown is not None:
+        margin[dense(unknown)] = 0.0  # as likely, whatever the slope
+        right = right[~dense(unknown)]
+    if not margin.any() or right.all() or not right.any():
         return start  # the likelihood has no maximum
 
     def negative_log_likelihood(log_slope: float) -> float:

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._blocks import row_blocks
+from plurilabel._blocks import dense, row_blocks
+from plurilabel._partial import known_part
+from plurilabel.base import LabelMatrix
 from plurilabel.boosting._bins import ENTRIES, Bins, Sums, between
 from plurilabel.boosting._rules import Condition, Floats, Rows
 
@@ -37,6 +39,12 @@ def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
     return V
 
 
+def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """Which labels each instance has, (n, q), and which are not known; None if all are."""
+    Y, unknown = known_part(Y)
+    return dense(Y).astype(bool), None if unknown is None else dense(unknown)
+
+
 def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
     """exp(-Y f), where Y is 1 for the labels that an instance has and -1 for the others."""
     np.copyto(out, f)
@@ -44,8 +52,18 @@ def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
     return np.exp(out, out=out)
 
 
-def first_weights(m: int, k: int, weights: Floats | None) -> tuple[Floats | None, Floats]:
-    """D_1 (m, 1) if instances have weights, else None; and D_1 for all labels (m, k)."""
+def first_weights(
+    m: int, k: int, weights: Floats | None, unknown: NDArray[np.bool_] | None = None
+) -> tuple[Floats | None, Floats]:
+    """D_1 for all labels (m, k), and before it a factor for :func:`normalise`.
+
+    The factor is None if all pairs weigh the same, (m, 1) if instances have weights, and (m, k)
+    if some labels are not known, whose weight is 0.
+    """
+    if unknown is not None:
+        D_1 = np.where(unknown, 0.0, 1.0 if weights is None else weights[:, np.newaxis])
+        D_1 /= D_1.sum() or 1.0
+        return D_1, D_1.copy()
     if weights is None:
         return None, np.full((m, k), 1.0 / (m * k))
     D_1 = (weights / (weights.sum() * k))[:, np.newaxis]

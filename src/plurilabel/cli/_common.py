@@ -151,6 +151,7 @@ _OPTIONS = {
     r"\btext='([^']*)'": r"--text '\1'",
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
     r"\btag_sep=": "--tag-sep",
+    r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
     r"\bsep=": "--sep",
     r"^(labels|features|text|drop)(?= names? | must name )": r"--\1",
 }
@@ -195,6 +196,13 @@ def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], 
     return click.option(
         *names, multiple=True, callback=given, help=f"{help} May be repeated.", **kwargs
     )
+
+
+empty_labels_option = click.option(
+    "--empty-labels",
+    type=click.Choice(["unknown", "absent"]),
+    help="What an empty cell of a label column means; unknown by default if there are zeros.",
+)
 
 
 def data_options(command: Decorated) -> Decorated:
@@ -257,6 +265,7 @@ def data_options(command: Decorated) -> Decorated:
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
         list_option("--text", metavar="COLUMNS", help="Columns of text to turn into words."),
+        empty_labels_option,
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
         list_option(
             "--labels",
@@ -277,6 +286,7 @@ def find(
     *,
     labels: Names = None,
     tag_sep: str | None = None,
+    empty_labels: str | None = None,
     text: Names = None,
     features: Names = None,
     drop: Names = None,
@@ -295,6 +305,7 @@ def find(
 
     options = {
         "tag_sep": tag_sep,
+        "empty_labels": empty_labels,
         "text": names_in(text),
         "features": names_in(features),
         "sep": sep,
@@ -412,6 +423,7 @@ def read_rows(
     with_labels: bool = False,
     sep: str | None = None,
     embeddings: str | None = None,
+    empty_labels: Any = None,
 ) -> ModelRows:
     """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
     from plurilabel import datasets
@@ -423,7 +435,13 @@ def read_rows(
             Path(source).write_bytes(sys.stdin.buffer.read())
         try:
             rows = datasets.load(source) if is_standard(source) else source
-            return model.read(rows, with_labels=with_labels, sep=sep, embeddings=embeddings)
+            return model.read(
+                rows,
+                with_labels=with_labels,
+                sep=sep,
+                embeddings=embeddings,
+                empty_labels=empty_labels,
+            )
         except ValueError as error:
             text = str(error) if source in str(error) else f"{name}: {error}"
             raise ValueError(text.replace(source, name)) from None

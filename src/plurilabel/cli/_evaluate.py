@@ -9,7 +9,14 @@ import click
 from plurilabel import metrics
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import echo, print_json, print_table, read_rows, say
+from plurilabel.cli._common import (
+    echo,
+    empty_labels_option,
+    print_json,
+    print_table,
+    read_rows,
+    say,
+)
 from plurilabel.cli._training import arrow, rows_digest, scores_of
 from plurilabel.persistence import Model, ModelRows, load_model
 
@@ -21,6 +28,7 @@ from plurilabel.persistence import Model, ModelRows, load_model
 @click.option(
     "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
 )
+@empty_labels_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def evaluate(
@@ -28,14 +36,16 @@ def evaluate(
     data: str,
     per_label: bool,
     embeddings: str | None,
+    empty_labels: str | None,
     sep: str | None,
     as_json: bool,
 ) -> None:
     """Measure a model on rows with known labels.
 
     FILE has the features and the labels that the model was learned from, found by their names; a
-    dash reads CSV from standard input. Of a standard dataset with a published split, the test part
-    is used. An arrow tells which way a measure is better.
+    dash reads CSV from standard input. Labels that are not known are left out, and counted. Of a
+    standard dataset with a published split, the test part is used. An arrow tells which way a
+    measure is better.
 
     \b
     Examples:
@@ -43,7 +53,9 @@ def evaluate(
       plurilabel evaluate films.skops checked.csv --per-label --json
     """
     loaded = load_model(model)
-    rows = read_rows(loaded, data, with_labels=True, sep=sep, embeddings=embeddings)
+    rows = read_rows(
+        loaded, data, with_labels=True, sep=sep, embeddings=embeddings, empty_labels=empty_labels
+    )
     remarks = [*rows.remarks, *_seen(loaded, rows)]
     tested = slice(None) if rows.test is None else rows.test
     X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
@@ -55,7 +67,7 @@ def evaluate(
         say(f"Note: {remark}", as_json=True)
     if as_json:
         result: dict[str, Any] = {"model": model, "data": data, "rows": X.shape[0]}
-        result |= {"notes": remarks, "measures": found}
+        result |= {"notes": remarks, "not_known": found.n_unknown, "measures": found}
         if table is not None:
             names = loaded.label_names
             result["per_label"] = {

@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from plurilabel import io, metrics
 from plurilabel._blocks import has_missing
 from plurilabel._compat import safe_indexing
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel._text import counted, file_size, listed
 from plurilabel.cli._common import (
     can_write,
@@ -165,7 +166,7 @@ class Training:
         n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
         self.say(
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
-            f"{counted(data.Y.shape[1], 'label')}, {data.Y.sum() / n:.2f} per row"
+            f"{counted(data.Y.shape[1], 'label')}, {known_part(data.Y)[0].sum() / n:.2f} per row"
         )
         self._say_notes()
         train, self.test = np.arange(n), None
@@ -198,7 +199,17 @@ class Training:
         """What a user should know about the rows before they are learned from."""
         data, labels = self.data, label_option(self.reading["labels"])
         X: Any = data.X
-        without = int((np.asarray(data.Y.sum(axis=1)).ravel() == 0).sum())
+        Y, unknown = known_part(data.Y)
+        empty = np.asarray(Y.sum(axis=1)).ravel() == 0
+        if unknown is not None:
+            gaps = np.asarray(unknown.sum(axis=1)).ravel()
+            empty &= gaps == 0
+            are = "is" if gaps.sum() == 1 else "are"
+            self.say(
+                f"Note: {counted(int(gaps.sum()), 'label')} of {Y.shape[0] * Y.shape[1]:,} {are} "
+                "not known, and left out where learners learn and are measured"
+            )
+        without = int(empty.sum())
         if without:
             where = f"an empty cell in {labels!r}" if isinstance(labels, str) else "no label"
             have = "has" if without == 1 else "have"
@@ -270,7 +281,8 @@ class Training:
                 words = "one cut for all labels, the best for micro-F1 on out-of-fold scores"
         words = words or self.strategy or "the learner's own cut"
         # where every row has a label, so should predictions
-        self.nonempty = self.strategy is not None and bool((self.Y.sum(axis=1) > 0).all())
+        sizes = np.asarray(known_part(self.Y)[0].sum(axis=1))
+        self.nonempty = self.strategy is not None and bool((sizes > 0).all())
         self.estimator, self.prefix = self._wrapped(learner)
         more = "; at least one label for each row, as in the data" if self.nonempty else ""
         return words + more
@@ -461,7 +473,8 @@ def _counts_rows(series: Any) -> bool:
 
 def _labels(Y: Any) -> Any:
     """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
-    return Y.toarray() if sparse.issparse(Y) and np.prod(Y.shape) <= MOST_DENSE else Y
+    is_sparse = sparse.issparse(Y) or (isinstance(Y, PartialLabels) and sparse.issparse(Y.Y))
+    return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
 def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
@@ -473,7 +486,11 @@ def _fitted(estimator: Any, X: Any, Y: Any) -> Any:
 
 def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     """The same answer for every row: the most frequent labels, as many as rows have."""
-    frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
+    filled, unknown = known_part(Y)
+    if unknown is None:
+        frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
+    else:
+        frequency = PartialLabels(filled, unknown).shares()
     n, q = Y_test.shape
     size = min(q, max(1, round(float(frequency.sum()))))
     first = np.argsort(-frequency, kind="stable")[:size]
@@ -504,6 +521,8 @@ def rows_digest(X: Any, Y: Any) -> str:
 
 
 def _canonical(matrix: Any) -> list[Any]:
+    if isinstance(matrix, PartialLabels):
+        return [*_canonical(matrix.Y), *_canonical(matrix.unknown)]
     if not sparse.issparse(matrix):
         return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
     csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)

@@ -22,6 +22,7 @@ from plurilabel.compare._shared_index import SearchCache
 from plurilabel.lazy import MLkNNCV
 from plurilabel.metrics import (
     evaluate,
+    expected_calibration_error,
     get_measure,
     label_scores,
     per_label,
@@ -130,6 +131,8 @@ def _run(
     if scores is not None and not sparse.issparse(scores):
         probabilities = score_method(learner) == "predict_proba"
         cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
+        if probabilities and scores.min() >= 0 and scores.max() <= 1:
+            cell["calibration_error"] = plain(expected_calibration_error(Y_test, scores))
 
 
 def _measured(

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from plurilabel._bags import Bags
 from plurilabel._compat import versions
+from plurilabel._partial import PartialLabels
 from plurilabel.compare._given import (
     Split,
     learner_text,
@@ -142,7 +143,9 @@ def make_plan(
 def empty_cell(measures: Sequence[str]) -> Cell:
     """The fields that a cell fills when all goes well."""
     costs = dict.fromkeys(("fit_seconds", "predict_seconds", "search_seconds", "peak_mb"))
-    more = dict.fromkeys(("best_params", "per_label", "threshold_curve", "traceback"))
+    more = dict.fromkeys(
+        ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
+    )
     return {"scores": dict.fromkeys(measures), **costs, **more, "warnings": []}
 
 
@@ -163,6 +166,7 @@ def _described_data(data: Dataset) -> dict[str, Any]:
             "citation": data.citation,
             "label_names": data.label_names,
             "label_counts": found.counts,
+            **({"not_known": found.unknown} if found.unknown else {}),
         }
     )
 
@@ -364,6 +368,10 @@ def _add_to(total: Any, value: Any) -> None:
         total.update(f"csr {rows.shape}".encode())
         for part in (rows.data, rows.indices, rows.indptr):
             _add_to(total, part)
+    elif isinstance(value, PartialLabels):
+        total.update(b"labels")
+        _add_to(total, value.Y)
+        _add_to(total, value.unknown)
     elif isinstance(value, Bags):
         total.update(b"bags")
         _add_to(total, value.instances)

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from plurilabel import datasets as library
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import check_labels, column_names, names_or_default
 from plurilabel.compare._spec import make_learner, make_learners
 from plurilabel.datasets import Dataset
@@ -175,7 +176,11 @@ def _dataset(given: Any, name: str) -> Dataset:
             f"got {type(given).__name__}"
         )
     X, Y = given
-    labels = check_labels(Y).astype(np.int64)
+    filled, unknown = known_part(Y)
+    labels: Any = check_labels(filled).astype(np.int64)
+    if unknown is not None:
+        labels = PartialLabels(labels, unknown)
+        labels = labels if sparse.issparse(filled) else labels.toarray()
     if not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
     if sparse.issparse(X):

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel import bags, neighbors, thresholds, uncertainty
+from plurilabel import bags, neighbors, resampling, thresholds, uncertainty
 from plurilabel._roster import learners as roster
 from plurilabel._text import similar
 from plurilabel.metrics import get_scorer
@@ -79,7 +79,7 @@ def find_class(name: str) -> type:
 def _packages() -> dict[str, str]:
     """The package of each name; of two equal names, ours."""
     table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    for package in (neighbors, thresholds, bags, uncertainty):
+    for package in (neighbors, thresholds, bags, uncertainty, resampling):
         for name in package.__all__:
             found = vars(package).get(name)  # some are imported only when asked for
             usable = isinstance(found, type) and issubclass(found, BaseEstimator)

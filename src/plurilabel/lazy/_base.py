@@ -18,7 +18,7 @@ from plurilabel._compat import HasMethods, Interval
 from plurilabel._explanation import Given
 from plurilabel._fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._limits import check_size
-from plurilabel._partial import PartialLabels
+from plurilabel._partial import PartialLabels, known_part, stack_labels
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.lazy._explain import Explanation
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
@@ -61,8 +61,8 @@ class LazyClassifier(ProbabilisticClassifier):
         How many neighbours a query has.
     n_searched_ : int or None
         How many are searched where some labels are not known, so that enough of them know each.
-    unknown_ : ndarray of bool of shape (n, q) or None
-        The training labels that are not known; None if all are.
+    unknown_ : ndarray of bool or csr_array of shape (n, q), or None
+        The training labels that are not known, dense or sparse as ``Y_`` is; None if all are.
     X_, Y_ : matrices of shape (n, d) and (n, q)
         Training instances and labels: copies, so that changing what was given to ``fit`` changes
         no prediction.
@@ -136,7 +136,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self.fitted_params_ = {name: value for name, value in params if name not in search}
         self.unknown_ = None
         if isinstance(Y, PartialLabels):
-            Y, self.unknown_ = Y.Y, _dense_only(self, Y.unknown)
+            Y, self.unknown_ = Y.Y, Y.unknown
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
@@ -205,9 +205,13 @@ class LazyClassifier(ProbabilisticClassifier):
             self._fit(*self._validate_fit(X, y, classes))
             return self
         X, Y = self._validate_more(X, y)
-        self._check_known("partial_fit")
         self._check_features("partial_fit")
         self._check_memory(self.Y_.shape[0] + X.shape[0])
+        if self.unknown_ is not None or isinstance(Y, PartialLabels):
+            before = self.Y_ if self.unknown_ is None else PartialLabels(self.Y_, self.unknown_)
+            self._change_points("partial_fit", X, stack_rows([self.X_, X]))
+            self._learn_again(stack_labels([before, Y]))
+            return self
         among_new = None
         if self._learn is not None:
             k_new = min(self.graph_[1].shape[1], X.shape[0])
@@ -249,13 +253,15 @@ class LazyClassifier(ProbabilisticClassifier):
         self
         """
         check_is_fitted(self)
-        self._check_known("forget")
         self._check_features("forget")
         stay = rows_without(self.Y_.shape[0], indices)
         self._check_size(len(stay))
         number = np.full(self.Y_.shape[0], -1)  # old row number -> new one, -1 for none
         number[stay] = np.arange(len(stay))
         self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
+        if self.unknown_ is not None:
+            self._learn_again(PartialLabels(self.Y_[stay], self.unknown_[stay]))
+            return self
         self.Y_ = self.Y_[stay]
         if self._learn is not None:
             distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
@@ -267,9 +273,14 @@ class LazyClassifier(ProbabilisticClassifier):
             self._learn(*self.graph_)
         return self
 
-    def _check_known(self, method: str) -> None:
-        if self.unknown_ is not None:
-            raise ValueError(f"{method} needs all labels, but fit was given some as not known")
+    def _learn_again(self, Y: PartialLabels) -> None:
+        """From other labels; how many are not known decides how far is searched."""
+        self.Y_, self.unknown_ = known_part(Y)
+        self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
+        if self._learn is not None:
+            k = self.n_searched_ or self.n_neighbors_
+            self.graph_ = training_neighbors(self.index_, self.X_, k)
+            self._learn(*self.graph_)
 
     def _check_features(self, method: str) -> None:
         if getattr(self.index_, "metric", None) == "precomputed":
@@ -322,10 +333,19 @@ class LazyClassifier(ProbabilisticClassifier):
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(scores, best, axis=1)
 
+    def _asked(self, neighbors: Rows) -> NDArray[np.bool_] | None:
+        """Which of one query's neighbours are asked for each label, (searched, q); None for all.
+
+        Where some labels are not known: the nearest k that know it.
+        """
+        if self.unknown_ is None:
+            return None
+        knows = ~dense(self.unknown_[neighbors])
+        return knows & (knows.cumsum(axis=0) <= self.n_neighbors_)
+
     def _explain(self, X: Any, given: Given) -> list[Explanation]:
         """The neighbours with and without each label."""
         del given  # neighbours are found by all features together
-        self._check_known("explain")
         distances, neighbors = self._neighbors(X)
         scores = self._from_neighbors(X, distances, neighbors)
         return [
@@ -333,6 +353,7 @@ class LazyClassifier(ProbabilisticClassifier):
                 neighbors=neighbors[i],
                 distances=distances[i],
                 labels=dense(self.Y_[neighbors[i]]).astype(bool),
+                asked=self._asked(neighbors[i]),
                 posterior=scores[i],
                 label_names=tuple(self.label_names_),
             )
@@ -340,16 +361,7 @@ class LazyClassifier(ProbabilisticClassifier):
         ]
 
 
-def _dense_only(learner: Any, unknown: Any) -> NDArray[np.bool_]:
-    if sparse.issparse(unknown):
-        raise ValueError(
-            f"{type(learner).__name__} takes labels that are not known as a dense matrix, got a "
-            "sparse one; BinaryRelevance takes it"
-        )
-    return np.asarray(unknown)
-
-
-def _enough_known(k: int, unknown: NDArray[np.bool_] | None) -> int | None:
+def _enough_known(k: int, unknown: Any) -> int | None:
     """How many neighbours to search so that about k of them know a label; None for k.
 
     On average 1.5 k of them know the label that is known least often, but no more than 20 k are
@@ -357,7 +369,8 @@ def _enough_known(k: int, unknown: NDArray[np.bool_] | None) -> int | None:
     """
     if unknown is None:
         return None
-    known = max(1.0 - float(unknown.mean(axis=0).max()), 1 / 20)
+    most = int(np.asarray(unknown.sum(axis=0, dtype=np.int64)).max())
+    known = max(1.0 - most / unknown.shape[0], 1 / 20)
     return min(unknown.shape[0] - 1, int(np.ceil(min(1.5 / known, 20) * k)))
 
 

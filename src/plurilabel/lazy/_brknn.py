@@ -44,7 +44,7 @@ class BRkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing (in a dense y): the k nearest neighbours that know a label vote on it,
+    Labels may be missing: the k nearest neighbours that know a label vote on it,
     as in :class:`MLkNN`.
 
     References

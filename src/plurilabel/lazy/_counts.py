@@ -6,6 +6,7 @@ that no neighbour has needs no entry.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,24 +36,100 @@ def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:
     return delta
 
 
-def known_counts(
-    neighbors: Rows, Y: NDArray[np.int8], unknown: NDArray[np.bool_], k: int
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def known_counts(neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int) -> tuple[Any, Any]:
     """How many of the k nearest neighbours that know a label have it, and where none knows it.
 
     Where fewer than k know the label, their number is scaled to k and rounded, halves to even;
-    where none does, the label's frequency takes its place.
+    where none does, the label's frequency takes its place. Both are matrices (n, q), CSR for CSR
+    labels.
     """
-    n, q = len(neighbors), Y.shape[1]
-    has = np.zeros((n, q), dtype=np.int64)
-    asked = np.zeros((n, q), dtype=np.int64)
-    for column in neighbors.T:  # from near to far
-        knows = ~unknown.take(column, axis=0) & (asked < k)
+
+    def plain() -> Any:
+        return label_counts(neighbors[:, :k], Y)
+
+    return _known_events(neighbors, Y, unknown, k, None, plain)
+
+
+def known_weights(
+    distances: Floats, neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int
+) -> tuple[Any, Any]:
+    """The same of neighbours that weigh 1/d^2; those at distance 0 share all the weight."""
+
+    def plain() -> Any:
+        share = label_shares(nearness(distances[:, :k], 2), neighbors[:, :k], Y)
+        events = whole(k * share.data).astype(np.int64)
+        return sparse.csr_array((events, share.indices, share.indptr), share.shape)
+
+    return _known_events(neighbors, Y, unknown, k, distances, plain)
+
+
+def _known_events(
+    neighbors: Rows,
+    Y: LabelMatrix,
+    unknown: Any,
+    k: int,
+    distances: Floats | None,
+    plain: Callable[[], Any],
+) -> tuple[Any, Any]:
+    """Weight of the k nearest neighbours that know a label and have it, of k; and where none does.
+
+    Sparse labels: only cells of which one of the k nearest neighbours does not know the label are
+    looked at one by one; the others are ``plain()``.
+    """
+    (n, q), at = (len(neighbors), Y.shape[1]), None
+    if sparse.issparse(Y):
+        gaps = _sparse_sums(np.ones(n * k, dtype=np.int32), neighbors[:, :k], unknown)
+        row, label = np.repeat(np.arange(n), np.diff(gaps.indptr)), gaps.indices
+        at = row, label
+    # weights of the neighbours: all alike; 1/d^2, of which the largest is 1; only those at 0
+    weights = [np.ones(neighbors.shape)]
+    if distances is not None:
+        apart = np.where(distances > 0, distances, np.inf)
+        weights += [(apart.min(axis=1, keepdims=True) / apart) ** 2, distances == 0]
+    asked = np.zeros(len(at[0]) if at else (n, q), dtype=np.int64)
+    sums = [(np.zeros(asked.shape), np.zeros(asked.shape)) for _ in weights]
+    for j, column in enumerate(neighbors.T):  # from near to far
+        knows = ~_rows_or_cells(unknown, column, at).astype(bool) & (asked < k)
+        has = knows & (_rows_or_cells(Y, column, at) == 1)
         asked += knows
-        has += knows & (Y.take(column, axis=0) == 1)
-    usual = ratio(label_frequencies(Y), (~unknown).sum(axis=0))
-    share = np.where(asked > 0, ratio(has, asked), usual)
-    return np.rint(k * share).astype(np.int64), asked == 0
+        for (part, total), W in zip(sums, weights):
+            w = W[at[0], j] if at else W[:, [j]]
+            part += has * w
+            total += knows * w
+    usual = ratio(label_frequencies(Y), Y.shape[0] - label_frequencies(unknown))
+    share = np.broadcast_to(usual[at[1]] if at else usual, asked.shape)
+    for part, total in sums:  # the last that have any weight
+        share = np.where(total > 0, ratio(part, total), share)
+    events, silent = whole(k * share).astype(np.int64), asked == 0
+    if at is None:
+        return events, silent
+    rest = plain().astype(np.int64)
+    rest = rest - rest.multiply(gaps.astype(bool))
+    found = sparse.csr_array((events, gaps.indices, gaps.indptr), gaps.shape)
+    found = sparse.csr_array(rest + found)
+    found.eliminate_zeros()
+    nobody = sparse.csr_array((silent, gaps.indices, gaps.indptr), gaps.shape)
+    nobody.eliminate_zeros()
+    return found, nobody
+
+
+def _rows_or_cells(matrix: Any, rows: Rows, at: Any) -> NDArray[Any]:
+    """Rows of a dense matrix, or for sparse ones the cells ``at`` of these rows."""
+    if at is None:
+        return matrix.take(rows, axis=0)
+    return cells_of(matrix, rows[at[0]], at[1])
+
+
+def cells_of(matrix: Any, rows: Rows, columns: Rows) -> NDArray[Any]:
+    """Some cells of a matrix, dense or sparse."""
+    if sparse.issparse(matrix):
+        matrix = sparse.csr_matrix(matrix)
+    return np.asarray(matrix[rows, columns]).ravel()
+
+
+def whole(weight: Floats) -> Floats:
+    """Rounded to whole numbers, halves to even; the last bits of a sum do not matter."""
+    return np.rint(np.round(weight, 9))
 
 
 def label_shares(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
@@ -133,7 +210,7 @@ def tally(
 def _values_at(matrix: sparse.csr_array, pattern: sparse.csr_array) -> NDArray[Any]:
     """Values of a matrix at the stored places of another of the same shape."""
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    return np.asarray(sparse.csr_matrix(matrix)[rows, pattern.indices]).ravel()
+    return cells_of(matrix, rows, pattern.indices)
 
 
 def likelihoods(table: NDArray[Any], s: float) -> Floats:
@@ -175,10 +252,14 @@ class CountingClassifier(LazyClassifier):
 
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
         """The event j of each instance and label, (n, q); 0 where no neighbour has the label."""
-        del distances
         if self.unknown_ is not None:
-            return known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)[0]
+            return self._known_events(distances, neighbors)[0]
         return label_counts(neighbors, self.Y_)
+
+    def _known_events(self, distances: Floats, neighbors: Rows) -> tuple[Any, Any]:
+        """The events where some labels are not known, and where no neighbour knows the label."""
+        del distances
+        return known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X

@@ -45,6 +45,9 @@ class Explanation(Explained):
         Training rows, nearest first.
     labels : bool array of shape (k, q)
         Which neighbour has which label.
+    asked : bool array of shape (k, q), or None for all
+        Which neighbours vote on which label, where some labels are not known: the nearest that
+        know it.
     posterior : array of shape (q,)
     label_names : tuple of str
     """
@@ -54,6 +57,7 @@ class Explanation(Explained):
     labels: NDArray[np.bool_]
     posterior: NDArray[np.float64]
     label_names: tuple[str, ...]
+    asked: NDArray[np.bool_] | None = None
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -68,7 +72,10 @@ class Explanation(Explained):
     @property
     def parts(self) -> NDArray[np.float64]:
         """The votes of the neighbours, shape (k, q)."""
-        return np.where(self.labels, 1.0, -1.0) / max(1, len(self.neighbors))
+        votes = np.where(self.labels, 1.0, -1.0)
+        if self.asked is None:
+            return votes / max(1, len(self.neighbors))
+        return np.where(self.asked, votes, 0.0) / np.maximum(1, self.asked.sum(axis=0))
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -84,12 +91,15 @@ class Explanation(Explained):
         """The votes on one label, given by its name or number."""
         j = self._number(label)
         has, p = self.labels[:, j], float(self.posterior[j])
+        lacks = ~has
+        if self.asked is not None:
+            has, lacks = has & self.asked[:, j], lacks & self.asked[:, j]
         return Vote(
             label=self.label_names[j],
             neighbors_for=self.neighbors[has],
             distances_for=self.distances[has],
-            neighbors_against=self.neighbors[~has],
-            distances_against=self.distances[~has],
+            neighbors_against=self.neighbors[lacks],
+            distances_against=self.distances[lacks],
             posterior=p,
             odds=p / (1 - p) if p < 1 else float("inf"),
         )

@@ -17,8 +17,8 @@ from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, numbers
 from plurilabel._threads import one_blas_thread
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.lazy._counts import label_counts, label_frequencies
-from plurilabel.lazy._logistic import Regressions
+from plurilabel.lazy._counts import known_counts, label_counts, label_frequencies
+from plurilabel.lazy._logistic import Regressions, Solution
 
 
 class IBLRML(LazyClassifier):
@@ -54,7 +54,8 @@ class IBLRML(LazyClassifier):
 
     Notes
     -----
-    Uses dense matrices (n, q), also for sparse labels.
+    Uses dense matrices (n, q), also for sparse labels. Labels may be missing: votes are counted
+    as in :class:`MLkNN`, and each regression is learned on the instances that know its label.
 
     The regressions are solved to within 1e-8 of the optimum of their objective,
     ``C`` times the logistic loss plus half the squared weights.
@@ -74,6 +75,7 @@ class IBLRML(LazyClassifier):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LazyClassifier._parameter_constraints,
         "own_features": ["boolean"],
@@ -108,17 +110,26 @@ class IBLRML(LazyClassifier):
         del distances
         F = self._features(neighbors, self.X_)
         (m, q), have = self.Y_.shape, label_frequencies(self.Y_)
+        if self.unknown_ is not None:
+            m = m - label_frequencies(self.unknown_)
         self.coef_ = np.zeros((q, F.shape[1]))
         # A constant label keeps the odds of its smoothed frequency.
         self.intercept_ = np.log((1 + have) / (1 + m - have))
         varying = np.flatnonzero((have > 0) & (have < m))
         columns = self.Y_.tocsc() if sparse.issparse(self.Y_) else self.Y_
         C, max_iter = self.fitted_params_["C"], self.fitted_params_["max_iter"]
-        regressions = Regressions(F, C)
+        regressions = Regressions(F, C) if self.unknown_ is None else None
+
+        def solve(label: int) -> Solution:
+            y = dense(columns[:, [label]]).ravel()
+            if regressions is not None:
+                return regressions.solve(y, max_iter)
+            rows = np.flatnonzero(~dense(self.unknown_[:, [label]]).ravel())
+            return Regressions(F[rows], C).solve(y[rows], max_iter)
+
         with one_blas_thread():  # many small problems, not one large
             found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(regressions.solve)(dense(columns[:, [l]]).ravel(), max_iter)
-                for l in varying
+                delayed(solve)(l) for l in varying
             )
         for l, one in zip(varying, found):
             self.coef_[l], self.intercept_[l] = one.coef, one.intercept
@@ -137,7 +148,11 @@ class IBLRML(LazyClassifier):
 
     def _features(self, neighbors: Rows, X: Any) -> Any:
         # votes for minus votes against, (n, q)
-        F = 2.0 * dense(label_counts(neighbors, self.Y_)) - self.n_neighbors_
+        if self.unknown_ is None:
+            counts = label_counts(neighbors, self.Y_)
+        else:
+            counts = known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)[0]
+        F = 2.0 * dense(counts) - self.n_neighbors_
         if not self.fitted_params_["own_features"]:
             return F
         return sparse.hstack([F, X], format="csr") if sparse.issparse(X) else np.hstack([F, X])

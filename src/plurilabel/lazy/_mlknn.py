@@ -14,7 +14,7 @@ from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, LazyClassifier, Rows, graph_blocks
 from plurilabel.lazy._counts import (
     CountingClassifier,
-    known_counts,
+    cells_of,
     likelihoods,
     posterior,
     tally,
@@ -57,10 +57,10 @@ class MLkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing (in a dense y). A label is then counted among the k nearest neighbours
-    that know it, on the training instances that know it. For that more than k neighbours are
-    searched; where fewer than k of them know the label, the count is scaled to k and rounded.
-    ``partial_fit``, ``forget`` and ``explain`` need all labels.
+    Labels may be missing. A label is then counted among the k nearest neighbours that know it, on
+    the training instances that know it. For that more than k neighbours are searched; where fewer
+    than k of them know the label, the count is scaled to k and rounded. ``partial_fit`` and
+    ``forget`` then search all neighbours again, since what is known decides how many.
 
     References
     ----------
@@ -114,7 +114,7 @@ class MLkNN(CountingClassifier):
         """The arrays c' and c, (2, q, k + 1), of instances with these neighbours and labels."""
         size = neighbors.shape[1] + 1
         if self.unknown_ is not None:
-            return self._count_known(neighbors)
+            return self._count_known(distances, neighbors)
         if (device := getattr(self.index_, "device_", "cpu")) != "cpu":
             from plurilabel.lazy import _device  # torch is there
 
@@ -125,16 +125,16 @@ class MLkNN(CountingClassifier):
             c += tally(delta, Y[rows], size)  # steps 10 and 11
         return c
 
-    def _count_known(self, neighbors: Rows) -> NDArray[np.int64]:
+    def _count_known(self, distances: Floats, neighbors: Rows) -> NDArray[np.int64]:
         """The same of the instances whose label is known, as it is of some neighbour."""
         size = self.n_neighbors_ + 1
         c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
         for rows in graph_blocks(neighbors, self.Y_):
-            j, silent = known_counts(neighbors[rows], self.Y_, self.unknown_, size - 1)
-            counted = ~(silent | self.unknown_[rows])
-            for b in (0, 1):
-                at, label = np.nonzero(counted & (self.Y_[rows] == b))
-                np.add.at(c[b], (label, j[at, label]), 1)
+            j, silent = self._known_events(distances[rows], neighbors[rows])
+            Y = self.Y_[rows]
+            c += tally(j, Y, size)
+            at, label = (silent + self.unknown_[rows]).nonzero()  # + is "or" here
+            np.subtract.at(c, (cells_of(Y, at, label), label, cells_of(j, at, label)), 1)
         return c
 
     def _estimate(self, s: float) -> None:

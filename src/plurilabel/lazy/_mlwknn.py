@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel.lazy._base import Floats, Rows
-from plurilabel.lazy._counts import label_shares, nearness
+from plurilabel.lazy._counts import known_weights, label_shares, nearness, whole
 from plurilabel.lazy._mlknn import MLkNN
 
 
@@ -39,6 +39,11 @@ class MLWkNN(MLkNN):
     prior_, likelihood_, table_, graph_, label_names_ :
         As in :class:`MLkNN`, with the weighted count as event.
 
+    Notes
+    -----
+    Labels may be missing: a label's event is then the weight among the k nearest neighbours that
+    know it.
+
     References
     ----------
     X. Zheng, H. Zhang. Multiple label approach based on local correlation of neighbors (in
@@ -54,19 +59,17 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
-    _learns_from_known = False
+    def _known_events(self, distances: Floats, neighbors: Rows) -> tuple[Any, Any]:
+        return known_weights(distances, neighbors, self.Y_, self.unknown_, self.n_neighbors_)
 
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
+        if self.unknown_ is not None:
+            return super()._events(distances, neighbors)
         k = neighbors.shape[1]
         share = label_shares(nearness(distances, 2), neighbors, self.Y_)
         if not sparse.issparse(share):
-            return _whole(k * share).astype(np.min_scalar_type(k))
-        events = _whole(k * share.data).astype(np.int32)
+            return whole(k * share).astype(np.min_scalar_type(k))
+        events = whole(k * share.data).astype(np.int32)
         rounded = sparse.csr_array((events, share.indices, share.indptr), share.shape)
         rounded.eliminate_zeros()  # a label of too little weight is one that no neighbour has
         return rounded
-
-
-def _whole(weight: Floats) -> Floats:
-    """Rounded to whole numbers, halves to even; the last bits of a sum do not matter."""
-    return np.rint(np.round(weight, 9))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from plurilabel._partial import known_part
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics._inputs import (
     Terms,
@@ -208,7 +209,7 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     >>> propensities(Y_train).round(3)
     array([0.668, 0.391, 0.217])
     """
-    Y = check_true(Y_train)
+    Y = check_true(known_part(Y_train)[0])  # what is not known is not recorded
     n = Y.shape[0]
     if n < 3:
         raise ValueError(f"Y_train must have at least 3 instances to model propensities, got {n}")

@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from plurilabel._blocks import dense, row_blocks
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics._auc import stored_by_label
 from plurilabel.metrics._by_label import LABEL_BASED
@@ -80,11 +81,22 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
 
 def _label_based(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> dict[str, FloatArray]:
     """Macro and micro means of each measure, for each sample."""
+    known: Any = W.shape[1]
+    if isinstance(Y, PartialLabels):  # what is predicted of labels that are not known is left out
+        known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
+        Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
-    counts = confusion(true, pred, both, W.shape[1])  # four of (b, q)
-    result = {f"macro_{name}": m(*counts).mean(axis=1) for name, m in LABEL_BASED.items()}
+    counts = confusion(true, pred, both, known)  # four of (b, q)
+    result = {f"macro_{name}": _macro(m(*counts), known) for name, m in LABEL_BASED.items()}
     sums = [count.sum(axis=1) for count in counts]
     return result | {f"micro_{name}": m(*sums) for name, m in LABEL_BASED.items()}
+
+
+def _macro(values: FloatArray, known: Any) -> FloatArray:
+    """Mean over the labels, of each sample; those known of no instance in it are left out."""
+    if np.ndim(known) == 0:
+        return values.mean(axis=1)
+    return _ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
 
 
 def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[FloatArray]:
@@ -104,7 +116,8 @@ class _Column:
 
     The negatives are in ascending order of their scores; ``lower`` and ``upper`` are, for each
     positive, the numbers of negatives below it and not above it. ``unscored`` are the instances of
-    the positives without a score, below all others.
+    the positives without a score, below all others. ``n_labels`` is how many labels of an instance
+    are meant, scored or not; None: only those that are scored.
     """
 
     def __init__(
@@ -113,7 +126,7 @@ class _Column:
         score: NDArray[Any],
         relevant: NDArray[np.bool_],
         unscored: NDArray[Any],
-        n_labels: int = 1,
+        n_labels: int | None = 1,
     ) -> None:
         low, high = score[~relevant], score[relevant]
         order = np.argsort(low, kind="stable")
@@ -135,7 +148,9 @@ class _Column:
         half_wins = np.einsum("ij,ij->i", w, below[:, self.lower] + below[:, self.upper])
         scored, unscored = w.sum(axis=1), W[:, self.unscored].sum(axis=1)
         positives = scored + unscored
-        negatives = self.n_labels * W.sum(axis=1) - positives
+        negatives = below[:, -1]
+        if self.n_labels is not None:
+            negatives = self.n_labels * W.sum(axis=1) - positives
         half_wins += (2 * scored + unscored) * (negatives - below[:, -1])
         return _ratio_or_nan(half_wins, 2 * positives * negatives)
 
@@ -143,6 +158,8 @@ class _Column:
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
     """The column of each label, and all entries of the matrix as one column."""
     n, q = Y.shape
+    if isinstance(Y, PartialLabels):
+        return _known_columns(Y, S)
     if sparse.issparse(S):
         ends, *entries = stored_by_label(Y, S)
     else:
@@ -156,3 +173,14 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
     parts.append(np.split(unscored.indices, unscored.indptr[1:-1]))
     columns = [_Column(*column) for column in zip(*parts)]
     return columns, _Column(row, score, relevant, unscored.indices, q)
+
+
+def _known_columns(Y: PartialLabels, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
+    """The same of the entries that are known; the scores are dense."""
+    label, row = np.nonzero(~dense(Y.unknown).T)
+    score, relevant = S[row, label], dense(Y.Y)[row, label] == 1
+    none = np.empty(0, dtype=np.intp)
+    ends = np.searchsorted(label, np.arange(1, Y.shape[1]))
+    parts = [np.split(entry, ends) for entry in (row, score, relevant)]
+    columns = [_Column(r, s, y, none, None) for r, s, y in zip(*parts)]
+    return columns, _Column(row, score, relevant, none, None)

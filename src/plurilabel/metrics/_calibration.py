@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._blocks import dense
-from plurilabel.metrics._inputs import blocks, check_count, check_scored
+from plurilabel._partial import PartialLabels
+from plurilabel.base import check_scores
+from plurilabel.metrics._inputs import (
+    blocks,
+    check_count,
+    check_scored,
+    mean_of_defined,
+    split_known,
+)
 
 
 def expected_calibration_error(
@@ -27,6 +35,7 @@ def expected_calibration_error(
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+        Labels that are not known (NaN, None, NA) are left out.
     probabilities : matrix of shape (n, q), dense or sparse
         Between 0 and 1; what a sparse matrix does not store is 0.
     n_bins : int, default=10
@@ -38,7 +47,7 @@ def expected_calibration_error(
     Returns
     -------
     float, or ndarray of shape (q,) if ``average`` is None
-        0 is best.
+        0 is best; NaN for a label that no instance knows.
 
     Notes
     -----
@@ -64,10 +73,14 @@ def expected_calibration_error(
         raise ValueError(f"average must be 'micro', 'macro' or None, got {average!r}")
     n_bins = check_count(n_bins, "n_bins")
     Y, P = check_scored(Y_true, probabilities)
-    n, q = Y.shape
+    (n, q), given = Y.shape, P
+    known = np.full(q, n)  # instances that know each label
+    if isinstance(Y, PartialLabels):  # of the others neither probability nor label counts
+        given = np.where(dense(Y.unknown), 0.0, check_scores(probabilities))
+        Y, _, known = split_known(Y)
     excess = np.zeros((q, n_bins))  # sum of probability minus presence
     for rows in blocks(n, q):
-        p, y = dense(P[rows]).astype(np.float64), dense(Y[rows])
+        p, y = dense(given[rows]).astype(np.float64), dense(Y[rows])
         if p.min() < 0 or p.max() > 1:
             wrong = p.min() if p.min() < 0 else p.max()
             raise ValueError(f"probabilities must be between 0 and 1, got {wrong:g}")
@@ -77,6 +90,8 @@ def expected_calibration_error(
             place.ravel(), weights=(p - y).ravel(), minlength=q * n_bins
         ).reshape(q, n_bins)
     if average == "micro":
-        return float(np.abs(excess.sum(axis=0)).sum() / (n * q))
-    errors = np.abs(excess).sum(axis=1) / n
-    return errors if average is None else float(errors.mean())
+        total = int(known.sum())
+        return float(np.abs(excess.sum(axis=0)).sum() / total) if total else float("nan")
+    errors = np.full(q, np.nan)
+    np.divide(np.abs(excess).sum(axis=1), known, out=errors, where=known > 0)
+    return errors if average is None else mean_of_defined(np.nan_to_num(errors), known > 0)

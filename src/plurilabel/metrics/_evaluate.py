@@ -196,8 +196,6 @@ def evaluate(
         Y, S = check_scored(Y_true, scores)
         found.append(_on_rankings(Y, S, top, propensities))
     n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
-    if n_unknown and bootstrap is not None:
-        raise ValueError("bootstrap needs all true labels, but some of Y_true are not known")
     result: dict[str, float] = {}
     terms: dict[str, Terms] = {}
     for name, value in chain(*found):
@@ -213,10 +211,11 @@ def evaluate(
         note = f"{note}\n{left_out}" if note else left_out
     if bootstrap is None:
         evaluation = Evaluation(result, note=note)
-        evaluation.n_unknown = n_unknown
-        return evaluation
-    ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
-    return Evaluation(result, {name: ends[name] for name in result}, confidence, note)
+    else:
+        ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
+        evaluation = Evaluation(result, {name: ends[name] for name in result}, confidence, note)
+    evaluation.n_unknown = n_unknown
+    return evaluation
 
 
 def _unlabelled(Y: LabelMatrix) -> str:

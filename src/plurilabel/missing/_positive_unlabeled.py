@@ -49,7 +49,8 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
     ----------
     estimator_ : fitted classifier
     propensities_ : ndarray of shape (q,)
-        At least 0.01. 1 for labels that are never recorded, or in fewer instances than folds.
+        At least 0.01. 1 for labels that are never recorded, or in fewer instances than folds, and
+        for the classes of a 1-D y, of which every instance has one.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -93,10 +94,12 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
         self.cv = cv
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        if self.single_output_:
-            raise ValueError("y must be a matrix (instances, labels) of what is recorded, got 1-D")
         if self.cv < 2:
             raise ValueError(f"cv must be at least 2, got {self.cv}")
+        if self.single_output_:  # every instance has its class: none was overlooked
+            self.estimator_ = clone(self.estimator).fit(X, self.classes_[dense(Y).argmax(axis=1)])
+            self.propensities_ = np.ones(self.n_labels_)
+            return
         self.estimator_ = clone(self.estimator).fit(X, Y)
         if isinstance(self.propensities, str):
             by = self._out_of_fold if self.propensities == "elkan-noto" else _of_frequencies
@@ -124,6 +127,8 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
         return np.where(enough, total / np.maximum(recorded, 1), 1.0)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
+        if self.single_output_:
+            return np.asarray(self.estimator_.predict_proba(X))
         s = dense(label_scores(self.estimator_, X, n_labels=self.n_labels_))
         return np.minimum(s / self.propensities_, 1.0)
 
@@ -132,7 +137,6 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
         inner = get_tags(self.estimator)
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.non_deterministic = inner.non_deterministic
-        tags.target_tags.single_output = False
         return tags
 
 

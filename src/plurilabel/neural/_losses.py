@@ -205,6 +205,7 @@ def asymmetric_loss(
     gamma_pos: float = 0.0,
     gamma_neg: float = 4.0,
     clip: float = 0.05,
+    weight: Tensor | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     r"""A cross-entropy in which easy negatives count little.
@@ -224,6 +225,8 @@ def asymmetric_loss(
         How much less confident answers count; 0 and 0 with ``clip=0`` is the cross-entropy.
     clip : float, default=0.05
         The margin m: negatives with a smaller probability do not count.
+    weight : float tensor of shape (q,) or (n, q), optional
+        Weight of each label in the sum; 0 leaves out labels that are not known.
     reduction : {"mean", "sum", "none"}, default="mean"
         Over the instances; the error of an instance is a sum over its labels.
 
@@ -244,7 +247,7 @@ def asymmetric_loss(
     >>> asymmetric_loss(torch.tensor([[2.0, -3.5]]), torch.tensor([[1, 0]]))
     tensor(0.1269)
     """
-    _check(scores, targets, None, False, reduction)
+    _check(scores, targets, weight, False, reduction)
     if scores.dtype.itemsize < 4:
         scores = scores.float()
     p = scores.sigmoid()
@@ -253,7 +256,8 @@ def asymmetric_loss(
     # without a margin p may round to 1, and log(1 - p) to minus infinity
     log_absent = (-p_m).log1p() if clip > 0 else -_softplus(scores)
     other = -(p_m**gamma_neg) * log_absent
-    return _reduced(own.where(targets > 0, other).sum(1), reduction)
+    each = own.where(targets > 0, other)
+    return _reduced((each if weight is None else each * weight).sum(1), reduction)
 
 
 def _softplus(x: Tensor) -> Tensor:
@@ -295,27 +299,39 @@ def _check(
 # what BPMLL trains with ----------------------------------------------------------------------
 
 
-def bounded_pairwise_loss(scores: Tensor, targets: Tensor) -> Tensor:
+# all take the weight of each pair of an instance and a label, (n, q), 0 where it is not known
+
+
+def bounded_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
     """The mean pairwise error for scores that a tanh bounds: nothing can overflow."""
-    return PairwiseExponential.apply(scores, targets.to(scores.dtype), None, True).mean()
+    return PairwiseExponential.apply(scores, targets.to(scores.dtype), weight, True).mean()
 
 
-def cross_entropy(scores: Tensor, targets: Tensor) -> Tensor:
+def cross_entropy(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean over the instances of the sum over the labels of -log P(target)."""
     targets = targets.to(scores.dtype)
-    return binary_cross_entropy_with_logits(scores, targets, reduction="sum") / len(scores)
+    total = binary_cross_entropy_with_logits(scores, targets, weight, reduction="sum")
+    return total / len(scores)
 
 
-def squared_loss(scores: Tensor, targets: Tensor) -> Tensor:
+def squared_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
     """The error of BasicBP: squared distance to +1 for labels, -1 for the others."""
-    return mse_loss(scores, 2 * targets.to(scores.dtype) - 1, reduction="sum") / len(scores)
+    signs = 2 * targets.to(scores.dtype) - 1
+    if weight is None:
+        return mse_loss(scores, signs, reduction="sum") / len(scores)
+    return (weight * (scores - signs) ** 2).sum() / len(scores)
+
+
+def asymmetric_error(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
+    """The mean of :func:`asymmetric_loss`."""
+    return asymmetric_loss(scores, targets, weight=weight)
 
 
 ERRORS = {
     "bpmll": bounded_pairwise_loss,
     "squared": squared_loss,
     "cross-entropy": cross_entropy,
-    "asymmetric": asymmetric_loss,
+    "asymmetric": asymmetric_error,
 }
 """The error of a batch for each ``loss`` of BPMLL."""
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._dataset import Matrix
 from plurilabel._html import html_table
+from plurilabel._partial import PartialLabels
 from plurilabel._text import counted, listed, shortened
 from plurilabel.base import default_feature_names, names_or_default
 from plurilabel.datasets import Dataset
@@ -327,6 +328,7 @@ class Model:
         with_labels: bool = False,
         sep: str | None = None,
         embeddings: str | os.PathLike[str] | Any = None,
+        empty_labels: Literal["unknown", "absent"] | None = None,
     ) -> ModelRows:
         """Read rows as the estimator takes them.
 
@@ -344,6 +346,8 @@ class Model:
             file, or what the file shows.
         embeddings : path or ndarray, default=None
             Ready-made vectors of the rows of a table, if the model was learned with such.
+        empty_labels : {"unknown", "absent"}, default=None
+            What an empty cell of a label column means, as for :func:`plurilabel.io.read_table`.
 
         Returns
         -------
@@ -368,6 +372,7 @@ class Model:
                 tag_sep=self.tag_sep,
                 written=self.written,
                 embeddings=embeddings,
+                empty_labels=empty_labels,
             )
             X, frame = table.X if encoder else table.X.to_numpy(), table.frame
             Y, names = table.Y, tuple(table.label_names)
@@ -558,6 +563,8 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     place = {name: j for j, name in enumerate(names)}
     found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
     into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
+    if isinstance(M, PartialLabels):
+        return PartialLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
     if sparse.issparse(M):
         ones = np.ones(len(into), dtype=M.dtype)
         choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))

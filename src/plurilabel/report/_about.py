@@ -15,7 +15,7 @@ Rows = list[tuple[str, list[str]]]
 FIGURES = {
     "n": "instances", "d": "features", "q": "labels", "cardinality": "cardinality",
     "density": "density", "diversity": "label sets", "mean_ir": "mean imbalance",
-    "scumble": "SCUMBLE", "split": "split",
+    "scumble": "SCUMBLE", "not_known": "labels not known", "split": "split",
 }  # fmt: skip
 """What a plan may hold about a dataset, and its title."""
 
@@ -33,6 +33,7 @@ def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
         "facts": _facts(results, len(failed)),
         "names": results.datasets,
         "datasets": _datasets(results),
+        "calibration": _calibration(results, learners),
         "failures": _alike(results, problems),
         "warnings": _alike(results, warnings),
         "learners": _learners(results, learners),
@@ -82,6 +83,23 @@ def _datasets(results: Results) -> tuple[list[str], Rows]:
 
     rows = [(name, [text(plan[name].get(key)) for key in keys]) for name in results.datasets]
     return [FIGURES[key] for key in keys], rows
+
+
+def _calibration(results: Results, learners: Sequence[str]) -> Rows:
+    """Mean expected calibration error of the learners that give probabilities, by dataset."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for cell in results.cells:
+        if (error := cell.get("calibration_error")) is not None:
+            found.setdefault((cell["learner"], cell["dataset"]), []).append(float(error))
+    rows = [
+        (learner, [found.get((learner, dataset), []) for dataset in results.datasets])
+        for learner in learners
+    ]
+    return [
+        (learner, [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors])
+        for learner, errors in rows
+        if any(errors)
+    ]
 
 
 def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:

@@ -1,6 +1,7 @@
 """Resampling for rare labels: rows added, removed or split before a learner sees them."""
 
 from plurilabel._public import publish
+from plurilabel._roster import Learner
 from plurilabel.resampling._base import Resampler
 from plurilabel.resampling._classifier import ResampledClassifier
 from plurilabel.resampling._cleaning import MLTL, MLeNN
@@ -20,5 +21,18 @@ __all__ = [
     "ResampledClassifier",
     "Resampler",
 ]
+
+ROSTER = {
+    "ResampledClassifier": Learner(
+        {
+            "ResampledClassifier(MLkNN(n_neighbors=5), MLROS(random_state=0))": {},
+            "ResampledClassifier(BinaryRelevance(LogisticRegression()), REMEDIAL())": {
+                "check_constant_labels": (
+                    "REMEDIAL takes a label that all rows have away from the copies"
+                ),
+            },
+        }
+    ),
+}
 
 publish(globals())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods
 from plurilabel._fitted import Declared, count
-from plurilabel.base import LabelMatrix, MultiLabelClassifier
+from plurilabel.base import LabelMatrix, MultiLabelClassifier, column_names, default_label_names
+from plurilabel.explanation import explain
 from plurilabel.metrics import score_matrix, score_method
 
 
@@ -74,10 +77,33 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         self.resampler = resampler
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        X, Y = clone(self.resampler).fit_resample(X, Y)
+        rows, Y = clone(self.resampler).fit_resample(X, Y)
         self.n_resampled_ = int(Y.shape[0])
         target = self.classes_[Y.argmax(axis=1)] if self.single_output_ else Y
-        self.estimator_ = clone(self.estimator).fit(X, target)
+        names = list(self.label_names_)
+        if not self.single_output_ and names != list(default_label_names(len(names))):
+            target = _named(target, names)
+        self.estimator_ = clone(self.estimator).fit(_named_like(rows, X), target)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, from the wrapped classifier.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.explanation.explain`
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+        """
+        check_is_fitted(self)
+        return explain(self.estimator_, X, feature_names=feature_names, reference=reference)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return indexable(X)[0] if reset else X
@@ -147,3 +173,24 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         tags.target_tags.single_output = inner.target_tags.single_output
         tags.non_deterministic = inner.non_deterministic
         return tags
+
+
+def _named_like(rows: Any, X: Any) -> Any:
+    """Resampled rows with the column names of X, where neighbours have made numbers of a frame."""
+    names = column_names(X)
+    if names is None or hasattr(rows, "columns"):
+        return rows
+    if not hasattr(X, "iloc"):  # polars
+        return type(X)(rows, schema=names)
+    return _named(rows, names)
+
+
+def _named(matrix: Any, names: Sequence[str]) -> Any:
+    """A data frame of these columns, where pandas is there to hold it."""
+    if find_spec("pandas") is None:
+        return matrix
+    import pandas as pd
+
+    if sparse.issparse(matrix):
+        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=list(names))
+    return pd.DataFrame(matrix, columns=list(names))

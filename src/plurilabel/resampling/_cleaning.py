@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._compat import Interval
+from plurilabel.datasets import describe
 from plurilabel.neighbors import ExactIndex, training_neighbors
 from plurilabel.resampling._base import RowChooser, rare_labels, with_any
 
@@ -70,13 +71,22 @@ class MLeNN(RowChooser):
 class MLTL(RowChooser):
     """MLTL: Tomek links for label sets.
 
-    Two rows are linked if each is the nearest neighbour of the other, and their adjusted Hamming
-    distance, as in :class:`MLeNN`, is above the threshold. Linked rows are removed unless they
-    have a rare label (IRLbl above MeanIR).
+    A row with a frequent label (IRLbl below MeanIR) is removed if its nearest neighbour has
+    clearly other labels: of the labels that one of the two has, a larger share than the threshold
+    is not in both.
 
     Parameters
     ----------
-    threshold : float, default=0.5
+    threshold : float, default=None
+        None is 0.5, 0.3 or 0.15, the larger the smaller MeanIR is: 0.5 if it is below 4, and 0.15
+        if it is 11.1 or more; but 0.5 where SCUMBLE is above 0.3.
+
+    Notes
+    -----
+    This follows the program of the first author, a class of Mulan. There, the two rows need not be
+    each other's nearest, as in Tomek's links, and rows with a rare label besides the frequent one
+    may go, too. The package mldr.resampling has the same rule with the distance of
+    :class:`MLeNN`.
 
     References
     ----------
@@ -92,26 +102,37 @@ class MLTL(RowChooser):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [Interval(Real, 0, 1, closed="both")],
+        "threshold": [Interval(Real, 0, 1, closed="both"), None],
     }
 
-    def __init__(self, threshold: float = 0.5):
+    def __init__(self, threshold: float | None = None):
         self.threshold = threshold
 
     def _rows(self, X: Any, Y: Any) -> NDArray[np.intp]:
         n = Y.shape[0]
         if n == 1:
             return np.arange(1)
+        found = describe(Y)
+        threshold = self.threshold
+        if threshold is None:
+            even = 1 / np.sqrt(found.mean_ir)
+            threshold = 0.5 if even > 0.5 or found.scumble > 0.3 else 0.3 if even > 0.3 else 0.15
         near = training_neighbors(ExactIndex().fit(X), X, 1)[1].ravel()
-        mutual = near[near] == np.arange(n)
-        linked = mutual & (label_distances(Y, np.arange(n), near) > self.threshold)
-        return np.flatnonzero(~(linked & ~with_any(Y, rare_labels(Y))))
+        linked = label_distances(Y, np.arange(n), near, among="either") > threshold
+        frequent = (found.counts > 0) & (found.irlbl < found.mean_ir)
+        return np.flatnonzero(~(linked & with_any(Y, frequent)))
 
 
-def label_distances(Y: Any, a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Adjusted Hamming distance of rows a and b of Y: different labels by the sum of sizes."""
+def label_distances(
+    Y: Any, a: NDArray[np.intp], b: NDArray[np.intp], *, among: str = "sum"
+) -> NDArray[np.float64]:
+    """Adjusted Hamming distance of rows a and b of Y: their different labels by all of them.
+
+    These are counted twice where both have them ("sum"), or once ("either").
+    """
     Y = sparse.csr_array(Y, dtype=np.int64)
     size = np.diff(Y.indptr)
     both = np.asarray(Y[a].multiply(Y[b]).sum(axis=1)).ravel()
     total = size[a] + size[b]
-    return (total - 2 * both) / np.maximum(total, 1)
+    all_ = total if among == "sum" else total - both
+    return (total - 2 * both) / np.maximum(all_, 1)

@@ -4,7 +4,8 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 
 ``_fit(scores, Y)``
     scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
-    they are not needed); Y is 0/1 in int8, dense or CSR.
+    they are not needed); Y is 0/1 in int8, dense or CSR. Where some labels are not known and the
+    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.missing.PartialLabels`.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
 """
@@ -24,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import check_sample_weight, validate_parameter_constraints
 from plurilabel._fitted import Declared, count, flag
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
 
 Scores: TypeAlias = NDArray[np.floating]
@@ -35,6 +37,7 @@ BLOCK = 2**20  # entries handled at a time
 class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
     """A way to turn scores into label sets. Subclasses write ``_fit`` and ``_sets``."""
 
+    _learns_from_known: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_labels_": count(),
@@ -59,6 +62,10 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             Finite numbers; higher means that a label is more likely. None is enough for a strategy
             that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+            Labels that are not known (NaN, None, NA, or
+            :class:`~plurilabel.missing.PartialLabels`) are left out. Strategies that learn from
+            whole label sets, :class:`MetaLabeler` and :class:`SeenSets`, learn from the
+            instances of which all labels are known.
         sample_weight : array-like of shape (n,), default=None
             For :class:`LinearCut`; the other strategies count instances and refuse it.
 
@@ -71,9 +78,14 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         )
         if scores is None and self.learns_from_scores():
             raise ValueError(f"scores must be given: {type(self).__name__} learns from them")
-        checked, labels = check_scores_and_labels(scores, Y)
-        self.sparse_output_ = bool(sparse.issparse(Y))
+        filled, unknown = known_part(Y)
+        checked, labels = check_scores_and_labels(scores, filled)
+        self.sparse_output_ = bool(sparse.issparse(filled))
         self.n_labels_ = labels.shape[1]
+        if unknown is not None:
+            if not self._learns_from_known:
+                raise ValueError(f"Y must hold only 0 and 1 for {type(self).__name__}, got NaN")
+            labels = PartialLabels(labels, unknown)
         if sample_weight is None:
             self._fit(checked, labels)
         else:
@@ -138,6 +150,16 @@ def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:
     if checked.shape != labels.shape:
         raise ValueError(f"scores must have the shape of Y, {labels.shape}, got {checked.shape}")
     return checked, labels
+
+
+def complete_rows(scores: Any, Y: LabelMatrix, who: str) -> tuple[Any, LabelMatrix]:
+    """Scores (or None) and labels of the instances of which all labels are known."""
+    if not isinstance(Y, PartialLabels):
+        return scores, Y
+    rows = np.flatnonzero(Y.complete)
+    if not len(rows):
+        raise ValueError(f"Y must have rows of which all labels are known for {who}, got none")
+    return None if scores is None else scores[rows], Y.Y[rows]
 
 
 def check_probabilities(scores: Scores | None, who: str) -> None:

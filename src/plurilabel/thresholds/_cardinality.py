@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._fitted import Declared, number
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import cut_between
@@ -51,6 +52,7 @@ class CardinalityCut(ThresholdStrategy):
            [1, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"batch": ["boolean"]}
     _fitted: ClassVar[Declared] = {
         "cardinality_": number(),
@@ -65,7 +67,11 @@ class CardinalityCut(ThresholdStrategy):
         return not self.batch
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
-        total = int(Y.sum(dtype=np.int64))
+        total: float
+        if isinstance(Y, PartialLabels):
+            total = float(Y.shares().sum()) * Y.shape[0]
+        else:
+            total = int(Y.sum(dtype=np.int64))
         self.cardinality_ = total / Y.shape[0]
         self.cut_ = None
         if scores is not None and not self.batch:

@@ -128,6 +128,14 @@ class ThresholdClassifier(ScoreWrapper):
         self.nonempty = nonempty
         self.n_jobs = n_jobs
 
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: where classifier and strategy do."""
+        able = isinstance(self.strategy, str) or getattr(
+            self.strategy, "_learns_from_known", False
+        )
+        return bool(able) and super().accepts_missing_labels
+
     def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
         self.nonempty_ = self.nonempty
         strategy = self._unfitted_strategy()

@@ -33,6 +33,7 @@ class ConstantCut(ThresholdStrategy):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cut": [Interval(Real, None, None, closed="neither")],
     }

@@ -59,6 +59,7 @@ class ExpectedF(ThresholdStrategy):
            [1, 1, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither")],
         "empty": [Interval(Real, 0, 1, closed="both")],

@@ -12,6 +12,7 @@ from scipy import sparse
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import StrOptions
 from plurilabel._fitted import Declared, number
+from plurilabel._partial import known_part
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
@@ -74,6 +75,7 @@ class GlobalCut(ThresholdStrategy):
     (0.25, 0.889)
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [StrOptions(set(MEASURES)), callable],
     }
@@ -88,14 +90,23 @@ class GlobalCut(ThresholdStrategy):
         over, of_counts, labelled = (
             _MeanMeasure("all", self.measure) if callable(self.measure) else MEASURES[self.measure]
         )
+        Y, unknown = known_part(Y)
+        if unknown is not None and dense(unknown).all():
+            raise ValueError("Y must have some labels that are known, got none")
         if over == "all":
-            ordered = np.sort(scores, axis=None)[::-1]
+            asked = scores if unknown is None else scores[~dense(unknown)]
+            ordered = np.sort(asked, axis=None)[::-1]
             k, self.value_ = best_size(ordered, scores[Y.nonzero()], of_counts)
             self.cut_ = cut_keeping(ordered, k)
             return
         if over == "labels":
             scores, Y = scores.T, Y.T.tocsr() if sparse.issparse(Y) else Y.T
-        gains, start = _gains(scores, Y, of_counts)
+            unknown = None if unknown is None else dense(unknown).T
+        if unknown is not None:  # rows that know nothing do not count
+            unknown = dense(unknown)
+            some = np.flatnonzero(~unknown.all(axis=1))
+            scores, Y, unknown = scores[some], Y[some], unknown[some]
+        gains, start = _gains(scores, Y, of_counts, unknown)
         empty = Y.sum(axis=1, dtype=np.int64) == 0  # whose gains are 0 if they do not count
         weight = len(scores) - (int(empty.sum()) if labelled else 0)
         self.cut_, self.value_ = _best_prefix(scores, gains, start, weight)
@@ -105,7 +116,7 @@ class GlobalCut(ThresholdStrategy):
 
 
 def _gains(
-    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure
+    scores: Scores, Y: LabelMatrix, of_counts: CountMeasure, unknown: Any = None
 ) -> tuple[NDArray[np.float64], float]:
     """What each entry adds to its row's value when the cut falls below it; value of no entries.
 
@@ -119,8 +130,13 @@ def _gains(
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
         np.cumsum(y, axis=1, out=tp[:, 1:])
-        fp, fn = np.arange(q + 1) - tp, tp[:, -1:] - tp
-        value = evaluate(of_counts, tp, fp, fn, q - tp - fp - fn)
+        k = np.broadcast_to(np.arange(q + 1), tp.shape)  # predicted, of those that are known
+        if unknown is not None:
+            hidden = np.take_along_axis(unknown[rows], order, axis=1)
+            k = np.zeros_like(tp)
+            np.cumsum(~hidden, axis=1, out=k[:, 1:])
+        fp, fn = k - tp, tp[:, -1:] - tp
+        value = evaluate(of_counts, tp, fp, fn, k[:, -1:] - tp - fp - fn)
         start += value[:, 0].sum()
         np.put_along_axis(gains[rows], order, np.diff(value, axis=1), axis=1)
     return gains, start

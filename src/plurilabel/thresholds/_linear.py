@@ -13,6 +13,7 @@ from scipy import linalg
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, number, numbers
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel._threads import one_blas_thread
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
@@ -57,6 +58,7 @@ class LinearCut(ThresholdStrategy):
     array([[1, 0, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "margin": [Interval(Real, 0, None, closed="left")],
     }
@@ -74,6 +76,10 @@ class LinearCut(ThresholdStrategy):
     def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
         s = best_cuts(scores, Y, self.margin)
+        if isinstance(Y, PartialLabels):  # instances that know nothing have no best cut
+            some = np.flatnonzero(~np.isnan(s))
+            scores, s, n = scores[some], s[some], len(some)
+            weights = None if weights is None else weights[some]
         # QR by blocks of rows: R has the least squares problem of all rows seen so far. A block
         # has at least as many rows as R, or the work would be on R. One thread: most blocks are
         # too small for more, which would only wait for each other.
@@ -102,24 +108,36 @@ class LinearCut(ThresholdStrategy):
 
 
 def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float64]:
-    """The cut s(x) of each instance that makes the fewest mistakes, shape (n,)."""
+    """The cut s(x) of each instance that makes the fewest mistakes, shape (n,).
+
+    Labels that are not known are left out; the cut is NaN if none is known.
+    """
     n, q = scores.shape
+    Y, unknown = known_part(Y)
     s = np.empty(n)
     for rows in row_blocks(n, q, BLOCK):
-        order = scores[rows].argsort(axis=1)
-        f = np.take_along_axis(scores[rows], order, axis=1).astype(np.float64)  # ascending
+        f, size = scores[rows], np.full(rows.stop - rows.start, q)  # known labels
+        if unknown is not None:
+            hidden = dense(unknown[rows])
+            f, size = np.where(hidden, np.inf, f), q - hidden.sum(axis=1)  # last in the order
+        order = f.argsort(axis=1)
+        f = np.take_along_axis(f, order, axis=1).astype(np.float64)  # ascending
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         # Mistakes of a cut above the k lowest scores, k = 0..q, beyond those at k = 0: each label
         # that falls below the cut adds or removes one.
         mistakes = np.zeros((len(f), q + 1), dtype=np.int64)
         np.cumsum(np.where(y == 1, 1, -1), axis=1, out=mistakes[:, 1:])
         mistakes[:, 1:-1][f[:, 1:] == f[:, :-1]] = q + 1  # no room between equal scores
+        if unknown is not None:
+            mistakes[np.arange(q + 1) > size[:, np.newaxis]] = q + 1
         k = mistakes.argmin(axis=1)
 
         i = np.arange(len(f))
         # the ends must stay on their side of s even if the margin is lost in rounding
         low = np.minimum(f[:, 0] - margin, np.nextafter(f[:, 0], -np.inf))
-        high = np.maximum(f[:, -1] + margin, np.nextafter(f[:, -1], np.inf))
+        last = f[i, np.maximum(size, 1) - 1]
+        high = np.maximum(last + margin, np.nextafter(last, np.inf))
         left, right = f[i, np.maximum(k - 1, 0)], f[i, np.minimum(k, q - 1)]
-        s[rows] = np.where(k == 0, low, np.where(k == q, high, left / 2 + right / 2))
+        s[rows] = np.where(k == 0, low, np.where(k == size, high, left / 2 + right / 2))
+        s[rows][size == 0] = np.nan
     return s

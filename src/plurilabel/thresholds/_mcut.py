@@ -33,6 +33,8 @@ class MCut(ThresholdStrategy):
         """Whether ``fit`` needs scores; if not, labels are enough."""
         return False
 
+    _learns_from_known = True
+
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         if Y.shape[1] < 2:
             raise ValueError("MCut needs at least two labels, whose scores have a gap; got 1")

@@ -13,7 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel._fitted import Declared, parameter, places
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
+from plurilabel.thresholds._base import (
+    Scores,
+    Sets,
+    ThresholdStrategy,
+    complete_rows,
+    highest,
+    round_half_up,
+)
 
 
 class MetaLabeler(ThresholdStrategy):
@@ -55,6 +62,7 @@ class MetaLabeler(ThresholdStrategy):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [None, HasMethods(["fit", "predict"])],
         "features": [StrOptions({"sorted", "scores"})],
@@ -69,6 +77,7 @@ class MetaLabeler(ThresholdStrategy):
         self.features = features
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        scores, Y = complete_rows(scores, Y, "MetaLabeler")
         sizes = Y.sum(axis=1, dtype=np.int64)
         self.sizes_ = np.unique(sizes)
         self.estimator_, self.features_ = None, self.features

@@ -9,6 +9,7 @@ import numpy as np
 
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, numbers, parameter
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     Scores,
@@ -64,6 +65,7 @@ class PCut(ThresholdStrategy):
            [0, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "factor": [Interval(Real, 0, None, closed="left")],
         "batch": ["boolean"],
@@ -85,9 +87,10 @@ class PCut(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         n, q = Y.shape
         self.factor_ = self.factor
-        self.shares_ = Y.sum(axis=0, dtype=np.int64) / n
+        partial = isinstance(Y, PartialLabels)
+        self.shares_ = Y.shares() if partial else Y.sum(axis=0, dtype=np.int64) / n
         self.cuts_ = None
-        if scores is not None and not self.batch:
+        if scores is not None and not self.batch:  # the same share of all instances
             wanted = np.minimum(self.factor * self.shares_, 1.0) * n
             self.cuts_ = np.array([cut_for_total(scores[:, j], wanted[j]) for j in range(q)])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, count
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
@@ -41,6 +42,7 @@ class RCut(ThresholdStrategy):
            [0, 1, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "r": [None, Interval(Integral, 0, None, closed="left")],
     }
@@ -59,7 +61,8 @@ class RCut(ThresholdStrategy):
         n, q = Y.shape
         if self.r is not None and self.r > q:
             raise ValueError(f"r must be at most {q}, the number of labels, got {self.r}")
-        mean = int(round_half_up(Y.sum(dtype=np.int64) / n))
+        partial = isinstance(Y, PartialLabels)
+        mean = int(round_half_up(Y.shares().sum() if partial else Y.sum(dtype=np.int64) / n))
         self.r_ = max(1, mean) if self.r is None else int(self.r)
 
     def _sets(self, scores: Scores) -> Sets:

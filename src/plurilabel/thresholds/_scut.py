@@ -63,6 +63,7 @@ class SCut(ThresholdStrategy):
     array([0.8, 1. ])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [StrOptions(set(COUNT_MEASURES)), callable],
         "fbr": [None, Interval(Real, None, None, closed="neither")],
@@ -77,13 +78,16 @@ class SCut(ThresholdStrategy):
         self.fbr = fbr
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
-        n, q = scores.shape
+        q = scores.shape[1]
         self.cuts_, self.values_ = np.empty(q), np.empty(q)
         for j, (ordered, chosen) in enumerate(by_label(scores, Y)):
             k, value = best_size(ordered, chosen, count_measure(self.measure))
             if self.fbr is not None and value < self.fbr:
                 k = 0
-            if k == len(chosen) and k in (0, n):  # no instance or every instance has the label
+            if k == len(chosen) and k in (
+                0,
+                len(ordered),
+            ):  # no instance or every instance has the label
                 self.cuts_[j] = np.inf if k == 0 else -np.inf
             else:
                 self.cuts_[j] = cut_keeping(ordered, k)

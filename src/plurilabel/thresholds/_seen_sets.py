@@ -12,7 +12,14 @@ from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, labels, parameter
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, check_probabilities
+from plurilabel.thresholds._base import (
+    BLOCK,
+    Scores,
+    Sets,
+    ThresholdStrategy,
+    check_probabilities,
+    complete_rows,
+)
 
 EPSILON = np.finfo(np.float64).eps
 
@@ -57,6 +64,7 @@ class SeenSets(ThresholdStrategy):
            [0, 0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [StrOptions({"log_loss", "hamming"})],
         "cut": [Interval(Real, None, None, closed="neither")],
@@ -78,7 +86,7 @@ class SeenSets(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         if self.distance == "log_loss":
             check_probabilities(scores, 'SeenSets(distance="log_loss")')
-        self.sets_ = _distinct_sets(Y)
+        self.sets_ = _distinct_sets(complete_rows(None, Y, "SeenSets")[1])
         self.distance_, self.cut_ = self.distance, self.cut
 
     def _sets(self, scores: Scores) -> Sets:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import row_blocks
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores
@@ -33,8 +34,13 @@ def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
 
 
 def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
-    """For each label all scores in descending order, and those of the instances that have it."""
+    """For each label all scores in descending order, and those of the instances that have it.
+
+    Instances that do not know the label are left out.
+    """
     n, q = scores.shape
+    known = Y.known_rows if isinstance(Y, PartialLabels) else None
+    Y = known_part(Y)[0]
     Y = Y.tocsc() if sparse.issparse(Y) else Y
     for labels in row_blocks(q, n, BLOCK):
         columns = np.ascontiguousarray(scores[:, labels].T)
@@ -43,7 +49,8 @@ def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
                 present = Y.indices[Y.indptr[j] : Y.indptr[j + 1]]
             else:
                 present = np.flatnonzero(Y[:, j])
-            yield np.sort(column)[::-1], column[present]
+            asked = column if known is None else column[known(j)]
+            yield np.sort(asked)[::-1], column[present]
 
 
 def cut_between(low: float, high: float) -> float:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, StrOptions
 from plurilabel._fitted import Declared, one_of
+from plurilabel._partial import takes_missing_labels
 from plurilabel.base import (
     CUTS,
     LabelMatrix,
@@ -58,6 +59,11 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
         "n_jobs": [None, Integral],
     }
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
+
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: where the classifier does."""
+        return takes_missing_labels(self.estimator)
 
     @abstractmethod
     def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:

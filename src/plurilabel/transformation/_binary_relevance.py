@@ -7,12 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._compat import StrOptions
 from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, parameter, values
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import never_empty
 from plurilabel.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.transformation._models import explain_each, fit_each, score_each
+from plurilabel.transformation._models import (
+    explain_each,
+    fit_each,
+    score_each,
+    weight_parameter,
+)
 
 
 class BinaryRelevance(TransformationClassifier):
@@ -28,6 +34,10 @@ class BinaryRelevance(TransformationClassifier):
         (cut at 0).
     nonempty : bool, default=False
         The T-criterion: where no label would be predicted, the one with the highest score is.
+    label_weight : {"balanced"}, default=None
+        "balanced": the instances that have a label weigh together as much as those that lack it,
+        by the base estimator's ``sample_weight``. More rare labels are then predicted, and
+        probabilities are of labels that half of the instances had.
     n_jobs : int, default=None
         Labels that are learned at the same time, in threads. The result does not depend on it.
     verbose : int, default=0
@@ -83,6 +93,7 @@ class BinaryRelevance(TransformationClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
         "nonempty": ["boolean"],
+        "label_weight": [StrOptions({"balanced"}), None],
     }
     _fitted: ClassVar[Declared] = {
         "estimators_": values("n_labels_"),
@@ -94,18 +105,32 @@ class BinaryRelevance(TransformationClassifier):
         estimator: Any,
         *,
         nonempty: bool = False,
+        label_weight: str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
         self.nonempty = nonempty
+        self.label_weight = label_weight
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.nonempty_ = self.nonempty
+        balanced = self.label_weight is not None
+        if balanced and weight_parameter(self.estimator) is None:
+            raise ValueError(
+                f'label_weight="balanced" needs a base estimator that takes sample_weight, got '
+                f"{type(self.estimator).__name__}"
+            )
         self.estimators_ = fit_each(
-            self.estimator, X, Y, params, n_jobs=self.n_jobs, verbose=self.verbose
+            self.estimator,
+            X,
+            Y,
+            params,
+            balanced=balanced,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
 
     def _scores(self, X: Any) -> NDArray[np.floating]:

@@ -20,11 +20,14 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._compat import rows_of_params
 from plurilabel._explanation import Given, Parts, constant_parts, side_by_side
+from plurilabel._label_weight import cell_weights
 from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
 from plurilabel.explanation import class_parts, output_parts
@@ -43,8 +46,18 @@ ENTRIES = 2**23
 # one label --------------------------------------------------------------------------------
 
 
-def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: Any = None) -> Any:
-    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known."""
+def fit_binary(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    params: Params,
+    known: Any = None,
+    balanced: bool = False,
+) -> Any:
+    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known.
+
+    Balanced, instances have the weights of :func:`~plurilabel._label_weight.cell_weights`.
+    """
     if known is not None and not known.all():
         rows = np.flatnonzero(known)
         X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
@@ -54,6 +67,10 @@ def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: A
         X, y, params = X[kept], y[kept], rows_of_params(X, params, kept)
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
+        if balanced:
+            cells = cell_weights("balanced", y[:, np.newaxis], None, weights).ravel()
+            total = cells if weights is None else cells * weights
+            params = {**params, weight_parameter(estimator) or "": total}
         return clone(estimator).fit(X, y, **params)
     stand_in = copy(_sure_model())
     stand_in.n_features_in_ = X.shape[1]
@@ -62,6 +79,15 @@ def fit_binary(estimator: Any, X: Any, y: NDArray[Any], params: Params, known: A
     # the frequencies of y if there were one instance more, half of it with the label
     stand_in.class_prior_ = np.array([n - present + 0.5, present + 0.5]) / (n + 1)
     return stand_in
+
+
+def weight_parameter(estimator: Any) -> str | None:
+    """What the weights of instances are called in ``fit``; None if it takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = weight_parameter(last)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
 
 
 def counted_weight(weights: NDArray[np.float64]) -> int:
@@ -139,6 +165,7 @@ def fit_each(
     Y: LabelMatrix,
     params: Params,
     *,
+    balanced: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> list[Any]:
@@ -150,9 +177,9 @@ def fit_each(
     """
     if isinstance(Y, PartialLabels):
         known = map(Y.known_rows, range(Y.shape[1]))
-        partial = ((estimator, X, y, params, k) for y, k in zip(columns(Y.Y), known))
+        partial = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y.Y), known))
         return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
-    if _learns_together(estimator) and isinstance(Y, np.ndarray):
+    if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:
             shared = clone(estimator).fit(X, Y[:, varies].astype(np.int64), **params)
@@ -160,7 +187,7 @@ def fit_each(
                 shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
                 for l in range(Y.shape[1])
             ]
-    jobs = ((estimator, X, y, params) for y in columns(Y))
+    jobs = ((estimator, X, y, params, None, balanced) for y in columns(Y))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
 
 

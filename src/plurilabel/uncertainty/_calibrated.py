@@ -26,8 +26,8 @@ class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
     estimator : classifier
         With ``predict_proba`` or ``decision_function``: a learner of this library, or one of
         scikit-learn that accepts label matrices.
-    method : {"sigmoid", "beta", "temperature", "isotonic"}, default="sigmoid"
-        The kind of map; see :class:`ScoreCalibrator`.
+    method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
+        The kind of map; see :class:`ScoreCalibrator`. "auto" chooses by log loss.
     min_count : int, default=10
         Labels with fewer positive or fewer negative instances than this share one map.
     cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5

@@ -15,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import AllOrNothing
+from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds import Scores, check_dense_scores, check_scores_and_labels
 
 Array = NDArray[np.float64]
 
 METHODS = ("sigmoid", "isotonic", "beta", "temperature")
+FOLDS = 5  # for "auto"
 EDGE = 1e-6  # probabilities closer to 0 or 1 have the log odds of this one
 
 
@@ -32,7 +35,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
 
     Parameters
     ----------
-    method : {"sigmoid", "beta", "temperature", "isotonic"}, default="sigmoid"
+    method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
         With z the log odds of a score p that is a probability, or the score itself where scores
         are not probabilities:
 
@@ -45,6 +48,10 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         ``"isotonic"``
             the increasing step function with the least squared error (Zadrozny and Elkan). Needs
             many instances per label; its steps make scores equal.
+        ``"auto"``
+            the one of them with the smallest log loss in five folds of the scores given to
+            ``fit``, the same for all labels; or, of scores that are probabilities, none, if these
+            have a smaller loss as they are.
     min_count : int, default=10
         Labels with fewer positive or fewer negative instances than this are rare and share one
         map, learned from their scores together. At 0 each label has its own; at more than the
@@ -52,6 +59,10 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
 
     Attributes
     ----------
+    method_ : str
+        The method, or that which "auto" chose: "identity" if scores stay as they are.
+    losses_ : dict of str to float
+        The mean log loss of each method in the folds; only with "auto".
     probabilities_ : bool
         Whether the scores given to ``fit`` were probabilities: all between 0 and 1.
     map_of_label_ : ndarray of shape (q,)
@@ -90,7 +101,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "method": [StrOptions(set(METHODS))],
+        "method": [StrOptions({*METHODS, "auto"})],
         "min_count": [Interval(Integral, 0, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {
@@ -113,6 +124,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         scores : array-like of shape (n, q)
             Scores of instances that the scoring model was not trained on.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+            Labels that are not known (NaN, None, NA, PartialLabels) are left out.
 
         Returns
         -------
@@ -121,16 +133,52 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        S, Y = check_scores_and_labels(scores, Y)
+        filled, unknown = known_part(Y)
+        S, Y = check_scores_and_labels(scores, filled)
+        if unknown is not None:
+            Y = PartialLabels(Y, unknown)
         self._fit(S, Y, probabilities=bool(S.min() >= 0 and S.max() <= 1))
         return self
 
     def _fit(self, S: Scores, Y: Any, *, probabilities: bool) -> None:
-        n, q = S.shape
-        present = Y.sum(axis=0, dtype=np.int64)
+        self.n_labels_, self.probabilities_ = S.shape[1], probabilities
+        self.method_ = self.method
+        if self.method == "auto":
+            self.losses_ = self._losses(S, Y)
+            self.method_ = min(self.losses_, key=lambda name: self.losses_[name])
+        elif hasattr(self, "losses_"):
+            del self.losses_
+        self._fit_maps(S, Y)
+
+    def _losses(self, S: Scores, Y: Any) -> dict[str, float]:
+        """The mean log loss of each method, out of folds of the rows."""
+        candidates = [*METHODS, "identity"] if self.probabilities_ else [*METHODS]
+        filled, unknown = known_part(Y)
+        known = ~dense(unknown) if unknown is not None else np.ones(S.shape, dtype=bool)
+        y = dense(filled)
+        loss = dict.fromkeys(candidates, 0.0)
+        folds = IterativeStratifiedKFold(min(FOLDS, len(S))) if len(S) > 1 else None
+        splits = [] if folds is None else list(folds.split(S, filled))
+        for train, test in splits:
+            for name in candidates:
+                part = ScoreCalibrator(name, min_count=self.min_count)
+                part.n_labels_, part.probabilities_ = self.n_labels_, self.probabilities_
+                part.method_ = name
+                part._fit_maps(S[train], Y[train])
+                p = np.clip(part.transform(S[test]), EDGE, 1 - EDGE)
+                each = -np.where(y[test] == 1, np.log(p), np.log1p(-p))
+                loss[name] += float(each[known[test]].sum())
+        return {name: value / max(int(known.sum()), 1) for name, value in loss.items()}
+
+    def _fit_maps(self, S: Scores, Y: Any) -> None:
+        (rows, q), partial = S.shape, isinstance(Y, PartialLabels)
+        filled, unknown = known_part(Y)
+        present = np.asarray(filled.sum(axis=0, dtype=np.int64)).ravel()
+        n = np.full(q, rows)  # instances that know each label
+        if partial:
+            n = rows - np.asarray(unknown.sum(axis=0, dtype=np.int64)).ravel()
         fewer = np.minimum(present, n - present)
-        self.n_labels_, self.method_, self.probabilities_ = q, self.method, probabilities
-        by_label = Y.tocsc() if hasattr(Y, "tocsc") else Y
+        by_label = filled.tocsc() if hasattr(filled, "tocsc") else filled
 
         maps: list[Array] = []
         of_label = np.zeros(q, dtype=np.int64)
@@ -139,17 +187,20 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
             of_label[labels] = len(maps)
             maps.append(map_)
 
-        for never, labels in ((True, present == 0), (False, present == n)):
-            if labels.any():
-                constant = 1 / (n + 2) if never else (n + 1) / (n + 2)
-                add(labels, np.array([[0.0], [constant]]))
+        for never, labels in ((True, present == 0), (False, (present == n) & (n > 0))):
+            for size in np.unique(n[labels]):
+                constant = 1 / (size + 2) if never else (size + 1) / (size + 2)
+                add(labels & (n == size), np.array([[0.0], [constant]]))
         rare = np.flatnonzero((fewer > 0) & (fewer < self.min_count))
         groups = [rare] if len(rare) else []
         groups += [np.array([j]) for j in np.flatnonzero((fewer > 0) & (fewer >= self.min_count))]
         for labels in groups:
             z = self._log_odds(S[:, labels]).ravel()
             y = dense(by_label[:, labels]).ravel()
-            add(labels, _FIT[self.method](z, y))
+            if partial:
+                known = np.column_stack([Y.known_rows(label) for label in labels]).ravel()
+                z, y = z[known], y[known]
+            add(labels, _FIT[self.method_](z, y))
         self.map_of_label_, self.maps_ = of_label, maps
 
     def transform(self, scores: ArrayLike) -> Array:
@@ -192,15 +243,21 @@ def _platt_targets(y: NDArray[Any]) -> Array:
 
 
 def _fit_sigmoid(z: Array, y: NDArray[Any]) -> Array:
-    ones = np.ones_like(z)
+    z, ones = _within_reach(z, np.median(z)), np.ones_like(z)
     return _increasing(np.column_stack([z, ones]), _platt_targets(y), slopes=1)[None, :]
 
 
 def _fit_temperature(z: Array, y: NDArray[Any]) -> Array:
-    return _increasing(z[:, None], _platt_targets(y), slopes=1)[None, :]
+    return _increasing(_within_reach(z, 0.0)[:, None], _platt_targets(y), slopes=1)[None, :]
+
+
+def _fit_identity(z: Array, y: NDArray[Any]) -> Array:
+    del z, y
+    return np.ones((1, 1))  # expit(z): the temperature 1
 
 
 def _fit_beta(z: Array, y: NDArray[Any]) -> Array:
+    z = _within_reach(z, np.median(z))
     features = np.column_stack([*_log_both(z), np.ones_like(z)])
     return _increasing(features, _platt_targets(y), slopes=2)[None, :]
 
@@ -246,12 +303,14 @@ _FIT = {
     "isotonic": _fit_isotonic,
     "beta": _fit_beta,
     "temperature": _fit_temperature,
+    "identity": _fit_identity,
 }
 _APPLY = {
     "sigmoid": _apply_sigmoid,
     "isotonic": _apply_isotonic,
     "beta": _apply_beta,
     "temperature": _apply_temperature,
+    "identity": _apply_temperature,
 }
 
 
@@ -269,15 +328,26 @@ def _increasing(features: Array, targets: Array, *, slopes: int) -> Array:
         used = used[used != negative[w[negative].argmin()]]
 
 
+def _within_reach(z: Array, centre: Any) -> Array:
+    """Scores, but a few that are a thousand times farther from the centre than most: at the limit.
+
+    They say no more than one at the limit, and would decide the size of all steps.
+    """
+    far = np.abs(z - centre)
+    scale = np.median(far)
+    scale = scale if scale > 1e-300 else far.max()
+    return np.clip(z, centre - 1e3 * scale, centre + 1e3 * scale)
+
+
 def _logistic(features: Array, targets: Array) -> Array:
     """Maximum likelihood by Newton's method with halved steps; targets are probabilities."""
-    # columns of similar size around zero: scores may be of any, and a few may be far from the rest
+    # columns of similar size around zero: scores may be of any
     constant = np.ptp(features, axis=0) == 0
     centre = np.where(constant | (not constant.any()), 0, np.median(features, axis=0))
     low, high = np.quantile(np.abs(features - centre), [0.5, 1], axis=0)
-    scale = np.where(low > 1e-300, low, np.where(high > 1e-300, high, 1))
-    # a score a thousand times farther than most says no more than one at the limit
-    F = np.clip((features - centre) / scale, -1e3, 1e3)
+    scale = np.maximum(low, high / 1e3)
+    scale = np.where(scale > 1e-300, scale, 1)
+    F = (features - centre) / scale
     w = np.zeros(F.shape[1])
     loss = _log_loss(F @ w, targets)
     for _ in range(100):

@@ -14,6 +14,7 @@ from scipy import sparse
 from plurilabel._blocks import dense
 from plurilabel.datasets import Dataset
 from plurilabel.io import FileFormatError, read_arff, write_arff
+from plurilabel.missing import PartialLabels
 from tests.io.arff.twin import assert_same_bits
 
 names = st.text(
@@ -145,3 +146,24 @@ def test_what_arff_cannot_hold_is_refused(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         write_arff(tmp_path / "x.arff", dataclasses.replace(data, **changes))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", ["{0,1}", "{yes,no}", "numeric"])
+def test_labels_that_are_not_known(tmp_path, values):
+    Y = np.array([[1, np.nan], [np.nan, 0], [0, 1]])
+    path = tmp_path / "labels.arff"
+    for X in (np.eye(3), sparse.csr_array(np.eye(3))):
+        write_arff(path, Dataset(X, Y))
+        found = read_arff(path)
+        is_sparse = sparse.issparse(X)
+        assert isinstance(found.Y, PartialLabels) == is_sparse
+        np.testing.assert_array_equal(found.Y.toarray() if is_sparse else found.Y, Y)
+        write_arff(path, found)
+        again = read_arff(path).Y
+        np.testing.assert_array_equal(again.toarray() if is_sparse else again, Y)
+    word = {"{0,1}": "01", "{yes,no}": ("no", "yes"), "numeric": "01"}[values]
+    text = f"@relation 'r: -C 1'\n@attribute y {values}\n@attribute x numeric\n@data\n"
+    path.write_text(f"{text}{word[1]},2\n?,3\n{word[0]},1\n")
+    np.testing.assert_array_equal(read_arff(path).Y.ravel(), [1, np.nan, 0])
+    path.write_text(f"{text}{{0 {word[1]}}}\n{{0 ?}}\n{{0 {word[0]}}}\n")
+    np.testing.assert_array_equal(read_arff(path).Y.toarray().ravel(), [1, np.nan, 0])

@@ -18,7 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions, constraints_of
-from plurilabel._partial import PartialLabels
+from plurilabel._label_weight import cell_weights
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.adaptation._trees._base import TreeClassifier
 from plurilabel.base import LabelMatrix
 
@@ -51,6 +52,11 @@ class MLRandomForest(TreeClassifier):
     max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_leaf_nodes, \
 min_impurity_decrease, ccp_alpha, random_state :
         As in :class:`sklearn.ensemble.RandomForestClassifier`, with its defaults.
+    label_weight : {"balanced"}, default=None
+        "balanced": in the leaves, the instances that have a label weigh together as much as those
+        that lack it, and so they do in ``label_feature_importances_``; splits do not change. More
+        rare labels are then predicted, and probabilities are of labels that half of the instances
+        had.
     n_jobs : int, default=None
         Number of trees to grow in parallel, and of threads in prediction. The result does not
         depend on it.
@@ -121,6 +127,7 @@ min_impurity_decrease, ccp_alpha, random_state :
         "extra_trees": ["boolean"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
         "oob_score": ["boolean"],
+        "label_weight": [StrOptions({"balanced"}), None],
     }
 
     def __init__(
@@ -140,6 +147,7 @@ min_impurity_decrease, ccp_alpha, random_state :
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
+        label_weight: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ):
@@ -157,6 +165,7 @@ min_impurity_decrease, ccp_alpha, random_state :
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.ccp_alpha = ccp_alpha
+        self.label_weight = label_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -166,7 +175,7 @@ min_impurity_decrease, ccp_alpha, random_state :
     def _engine(self, criterion: str) -> Any:
         params = self.get_params(deep=False)
         # the engine's own out-of-bag scores fail for labels that never vary
-        for name in ("extra_trees", "oob_score", "criterion"):
+        for name in ("extra_trees", "oob_score", "criterion", "label_weight"):
             del params[name]
         params["bootstrap"] = self._bootstrap()
         if criterion == "entropy":
@@ -185,9 +194,27 @@ min_impurity_decrease, ccp_alpha, random_state :
                 f"bootstrap={self.bootstrap!r} with extra_trees={self.extra_trees}"
             )
         super()._fit(X, Y, sample_weight)
+        if self.label_weight is not None:
+            self._balance(Y, sample_weight)
         if self.oob_score:
             partial = isinstance(Y, PartialLabels)
             self._set_out_of_bag(X, Y.toarray() if partial else dense(Y))
+
+    def _balance(self, Y: LabelMatrix, sample_weight: Any) -> None:
+        """Frequencies in the nodes of instances that weigh as ``label_weight`` says."""
+        Y, unknown = known_part(Y)
+        has = dense(Y).astype(bool)
+        cells = cell_weights("balanced", has, unknown, sample_weight)
+        # all that have a label weigh the same, and all that lack it; 1 where there is none
+        own, other = (np.where(which, cells, 0).max(axis=0) for which in (has, ~has))
+        own, other = (np.where(weight > 0, weight, 1.0) for weight in (own, other))
+        for tree in self._trees():
+            share = tree.tree_.value[:, :, -1]
+            total = own * share + other * (1 - share)
+            balanced = own * share / total
+            if tree.tree_.value.shape[2] == 2:
+                tree.tree_.value[:, :, 0] = 1 - balanced
+            tree.tree_.value[:, :, -1] = balanced
 
     def _samples(self, n: int) -> Iterator[NDArray[np.int64]]:
         for seen in self.estimator_.estimators_samples_:

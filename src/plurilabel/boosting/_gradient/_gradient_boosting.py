@@ -18,14 +18,16 @@ from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
 from plurilabel._explanation import LOG_ODDS, SCORE, Contributions, Given
 from plurilabel._fitted import Declared, count, labels, numbers, places
+from plurilabel._label_weight import cell_weights
 from plurilabel._limits import check_size
+from plurilabel._partial import known_part
 from plurilabel.base import (
     LabelMatrix,
     ProbabilisticClassifier,
     ScoringClassifier,
     validate_features,
 )
-from plurilabel.boosting._base import names_of_features
+from plurilabel.boosting._base import names_of_features, rows_that_know
 from plurilabel.boosting._gradient._binned import Binned
 from plurilabel.boosting._gradient._forest import (
     joined,
@@ -82,8 +84,10 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         Added to the sums of second derivatives.
     subsample : float, default=1
         Share of the training instances to draw for each tree or rule, without replacement.
-    label_weight : array-like of shape (q,), default=None
-        Weight of each label in the loss.
+    label_weight : {"balanced"} or array-like of shape (q,), default=None
+        Weight of each label in the loss. "balanced": the instances that have a label count
+        together as much as those that lack it; more rare labels are then predicted, and
+        probabilities are of labels that half of the instances had.
     validation_fraction : float, default=None
         Fraction of the training set to hold out for early stopping; None: nothing is held out
         and all rounds are run.
@@ -170,6 +174,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     2. wind > 0.5: label1 +0.067
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -187,7 +192,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         "min_leaf_weight": [Interval(Real, 0, None, closed="left")],
         "l2_regularization": [Interval(Real, 0, None, closed="neither")],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        "label_weight": ["array-like", None],
+        "label_weight": [StrOptions({"balanced"}), "array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -222,7 +227,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         min_leaf_weight: float = 0.0,
         l2_regularization: float = 1.0,
         subsample: float = 1.0,
-        label_weight: ArrayLike | None = None,
+        label_weight: ArrayLike | str | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 10,
         random_state: Any = None,
@@ -263,14 +268,13 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self._fit(X, Y, sample_weight)
         return self
 
-    def _fit(
-        self, X: Any, Y: LabelMatrix, sample_weight: Any = None, cell_weight: Floats | None = None
-    ) -> None:
-        """Fit; ``cell_weight`` (n, q) is 0 for labels that are not known."""
+    def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+        Y, unknown = known_part(Y)
         self._check_memory(X.shape[0], X.shape[1], Y.shape[1])
         weight = check_sample_weight(sample_weight, X)
-        kept = np.flatnonzero(weight > 0)  # the others must not even move the bins
-        cells = self._cells(Y.shape, weight, cell_weight)
+        # those that weigh or know nothing must not even move the bins
+        kept = np.flatnonzero((weight > 0) & rows_that_know(unknown, len(weight)))
+        cells = self._cells(Y, weight, unknown)
         data = [X, Y, cells, weight]
         if len(kept) < len(weight):
             data = [part[kept] for part in data]
@@ -279,15 +283,17 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             data, held = self._hold_out(data, self.validation_fraction)
         X, Y, cells, weight = data
         has = dense(Y).astype(bool)
-        if self.loss == "joint":
-            self.label_sets_ = np.unique(has, axis=0).astype(np.int8)
-        elif hasattr(self, "label_sets_"):
-            del self.label_sets_
         grown = self._boost(X, has, cells, weight, held)
         self.n_estimators_ = len(grown)
         self.loss_ = self.loss
         for name, value in joined(grown, self.n_labels_).items():
             setattr(self, name, value)
+        if self.loss == "joint":
+            # labels that are not known, or do not count, as the model predicts them
+            sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
+            self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
+        elif hasattr(self, "label_sets_"):
+            del self.label_sets_
         self._set_importances(grown, as_sparse=sparse.issparse(X))
 
     def _check_memory(self, n: int, d: int, q: int) -> None:
@@ -299,18 +305,12 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         instead = "fewer max_features, or HOMER around this learner"
         check_size(self, sizes, memory=memory, instead=instead)
 
-    def _cells(self, shape: tuple[int, int], weight: Floats, cells: Floats | None) -> Floats:
-        """Weights of all pairs of an instance and a label, (n, q) or (n, 1)."""
+    def _cells(self, Y: LabelMatrix, weight: Floats, unknown: Any) -> Floats:
+        """Weights of all pairs of an instance and a label, (n, q) or (n, 1); 0: not known."""
         total = weight[:, np.newaxis]
         if self.label_weight is not None:
-            each = np.asarray(self.label_weight, dtype=np.float64)
-            if each.shape != shape[1:] or not np.isfinite(each).all() or (each < 0).any():
-                raise ValueError(
-                    f"label_weight must be {shape[1]} finite numbers, one per label, and none "
-                    f"below 0; got shape {each.shape}"
-                )
-            total = total * each
-        return total if cells is None else total * cells
+            total = total * cell_weights(self.label_weight, Y, unknown, weight)
+        return total if unknown is None else total * ~dense(unknown)
 
     def _hold_out(self, data: list[Any], fraction: float) -> tuple[list[Any], list[Any]]:
         n = data[0].shape[0]

@@ -133,19 +133,19 @@ class Columns:
         self.fewest = self.levels[self.levels > 0].min(initial=np.iinfo(np.int32).max)
 
     def accepts(self, codes: NDArray[Any], attribute: Any = slice(None)) -> bool:
-        """Whether all codes are among the declared ones, and no label is missing."""
+        """Whether all codes are among the declared ones, or missing."""
         if codes.dtype.kind == "i" and 0 <= codes.min(initial=0) <= codes.max() < self.fewest:
             return True
         levels = self.levels[attribute]
         declared = (codes >= 0) & (codes < levels) & (codes == np.floor(codes))
-        missing = np.isnan(codes) & ~self.label[attribute]
-        return bool(((levels == 0) | declared | missing).all())
+        return bool(((levels == 0) | declared | np.isnan(codes)).all())
 
-    def dense(self, codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """X and Y from codes (n, attributes)."""
+    def dense(self, codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """X and Y from codes (n, attributes); Y has floats if a label is missing."""
         n = len(codes)
         X = np.empty((n, len(self.feature_names)))
-        Y = np.empty((n, len(self.label_names)), dtype=np.int64)
+        some = np.isnan(codes[:, self.label]).any()
+        Y = np.empty((n, len(self.label_names)), dtype=np.float64 if some else np.int64)
         plain = ~(self.dropped | self.one_hot)
         for out, these in ((X, plain & ~self.label), (Y, plain & self.label)):
             out[:, self.column[these]] = codes[:, these]
@@ -171,7 +171,9 @@ class Columns:
         if self.dropped.any():
             stored &= ~self.dropped[attribute]
         both = []
-        for these, dtype in (stored & ~label, np.float64), (stored & label, np.int64):
+        some = bool(np.isnan(value[label]).any())
+        kind = np.float64 if some else np.int64
+        for these, dtype in (stored & ~label, np.float64), (stored & label, kind):
             place = np.flatnonzero(these)
             sizes = np.bincount(row[place], minlength=n)
             both.append((value[place].astype(dtype, copy=False), column[place], sizes))
@@ -232,7 +234,7 @@ def truth_order(values: tuple[str, ...]) -> bool | None:
 def _checked_label(convert: Callable[[str], float]) -> Callable[[str], float]:
     def label(text: str) -> float:
         code = convert(text)
-        if code not in (0, 1):
+        if code not in (0, 1) and not math.isnan(code):
             raise ValueError("0 or 1, because it is a label")
         return code
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from plurilabel._blocks import csr_of_rows
 from plurilabel._dataset import Matrix
+from plurilabel._partial import PartialLabels
 from plurilabel._text import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
@@ -47,7 +48,7 @@ _CODE = byte_classes(b".", b",{} \n", b"0123456789", b"+-eE", b"?")
 
 def read_rows(
     stream: BinaryIO, path: AnyPath, line: int, columns: Columns, encoding: str
-) -> tuple[Matrix, Matrix]:
+) -> tuple[Matrix, Any]:
     """X and Y from the rest of the file; ``line`` is the number of lines already read."""
     parts: list[tuple[Any, Any]] = []
     is_sparse: bool | None = None
@@ -92,7 +93,8 @@ def read_rows(
         matrix = csr_of_rows(values, places, sizes, len(names))
         matrix.sort_indices()
         matrices.append(matrix)
-    return matrices[0], matrices[1]
+    X, Y = matrices
+    return X, PartialLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
 
 
 def _check_room(path: AnyPath, n: int, width: int, limit: int) -> None:

@@ -11,6 +11,7 @@ from scipy import sparse as sp
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset, Matrix
+from plurilabel._partial import known_part
 from plurilabel.base import LabelMatrix, check_labels
 from plurilabel.io._arff._header import quote
 from plurilabel.io._arff._label_xml import write_label_xml
@@ -34,7 +35,8 @@ def write_arff(
     ----------
     path : str or path
     dataset : Dataset
-        All features are written as numbers, NaN as ``?``. The citation becomes a comment. A split
+        All features are written as numbers. NaN is written as ``?``, in labels too: they are
+        not known. The citation becomes a comment. A split
         is kept (``-split-number``) if the training rows come first, then the test rows.
     labels_xml : str or path, optional
         Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
@@ -93,7 +95,14 @@ def write_arff(
 
 
 def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
-    X, Y = dataset.X, check_labels(dataset.Y, name="dataset.Y")
+    filled, unknown = known_part(dataset.Y)
+    X, Y = dataset.X, check_labels(filled, name="dataset.Y")
+    if unknown is not None:  # written as NaN in features is: ?
+        Y = Y.astype(np.float64)
+        if sp.issparse(Y):
+            Y = Y + sp.csr_array(unknown).astype(np.float64) * np.nan
+        else:
+            Y[dense(unknown)] = np.nan
     if dataset.has_bags:
         raise ValueError("dataset.X must be a matrix (n, d), got bags of instances")
     if X.shape[0] == 0 or Y.shape[1] == 0:

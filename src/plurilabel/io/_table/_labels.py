@@ -15,16 +15,33 @@ from plurilabel.io._table._frame import CellError
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
 
-def label_columns(frame: Any, names: Sequence[str]) -> NDArray[np.int64]:
-    """Y for columns that hold 0 and 1."""
-    Y = np.empty((len(frame), len(names)), dtype=np.int64)
+def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) -> NDArray[Any]:
+    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are not known.
+
+    ``empty`` says what an empty cell is, "unknown" or "absent". None: not known if there is a 0
+    in one of the columns; without any, an empty cell may well mean 0, and is refused.
+    """
+    Y = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
         values = numbers_of(frame[name], name, "a label 0 or 1")
-        wrong = np.flatnonzero((values != 0) & (values != 1))
+        wrong = np.flatnonzero((values != 0) & (values != 1) & ~np.isnan(values))
         if len(wrong):
             cell = cells_of(frame[name].iloc[wrong[:1]])[0]
             raise CellError(name, int(wrong[0]), f"expected a label 0 or 1, got {shown(cell)}")
         Y[:, j] = values
+    blank = np.isnan(Y)
+    if not blank.any():
+        return Y.astype(np.int64)
+    if empty == "absent":
+        return np.where(blank, 0, Y).astype(np.int64)
+    if empty is None and not (Y == 0).any():
+        row, j = (int(at[0]) for at in np.nonzero(blank))
+        raise CellError(
+            names[j],
+            row,
+            "expected a label 0 or 1, got an empty cell, and no label column has a 0: "
+            'say what it means with empty_labels="absent" or empty_labels="unknown"',
+        )
     return Y
 
 

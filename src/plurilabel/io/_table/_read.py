@@ -33,6 +33,7 @@ def read_table(
     embeddings: str | os.PathLike[str] | Any = None,
     decimal: Literal[".", ","] | None = None,
     day_first: bool | None = None,
+    empty_labels: Literal["unknown", "absent"] | None = None,
 ) -> Dataset:
     r"""Read a table: CSV, Parquet, JSON, or a data frame.
 
@@ -79,13 +80,18 @@ def read_table(
     day_first : bool, default=None
         Whether 03/04/2021 is 3 April or March 4; by default what the column shows, or else the
         other columns.
+    empty_labels : {"unknown", "absent"}, default=None
+        What an empty cell of a label column means: that the label is not known, NaN in Y, or that
+        it is absent, 0. By default it is not known where the label columns have zeros; where none
+        of them has a zero, empty cells are refused, since they may stand for it.
 
     Returns
     -------
     Dataset
         X is dense, or CSR with ``text``; without ``encode`` it is a data frame, in which numbers
-        are float64, dates datetime64, categories and ``text`` text. Y is dense for label columns
-        and CSR for tags. ``written`` tells how numbers and dates are written.
+        are float64, dates datetime64, categories and ``text`` text. Y is dense for label columns,
+        with floats if some labels are not known, and CSR for tags. ``written`` tells how numbers
+        and dates are written.
 
     Raises
     ------
@@ -130,7 +136,7 @@ def read_table(
     ``N/A``, ``NaN``, ``null`` and ``none`` among numbers are missing values.
 
     *Tags.* Blanks around a tag are dropped, as are empty tags and repetitions. An empty cell is
-    an empty label set.
+    an empty label set, of which all labels are known to be absent.
 
     Examples
     --------
@@ -170,6 +176,10 @@ def read_table(
         raise ValueError(f"label_names must name each label once, got {twice!r} twice")
     if tag_sep == "":
         raise ValueError("tag_sep must hold at least one character, got ''")
+    if empty_labels not in (None, "unknown", "absent"):
+        raise ValueError(f'empty_labels must be "unknown", "absent" or None, got {empty_labels!r}')
+    if empty_labels is not None and isinstance(labels, str):
+        raise ValueError("empty_labels is for label columns, but labels names a column of tags")
     for parameter, names in (("features", features), ("drop", drop)):
         if isinstance(names, str):
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
@@ -187,7 +197,8 @@ def read_table(
         if isinstance(labels, str):
             Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
         else:
-            Y, found, tag_sep = label_columns(table.frame, labels), list(labels), None
+            Y = label_columns(table.frame, labels, empty_labels)
+            found, tag_sep = list(labels), None
         X, written = typed_frame(
             table.frame, used, texts, comma=table.comma, points=table.points, day_first=day_first
         )
@@ -294,6 +305,7 @@ def read_further(
     tag_sep: str | None = None,
     written: Mapping[str, str] | None = None,
     embeddings: str | os.PathLike[str] | Any = None,
+    empty_labels: Literal["unknown", "absent"] | None = None,
 ) -> FurtherRows:
     """Read a table for a model that has learned from another one.
 
@@ -312,6 +324,8 @@ def read_further(
     written : mapping of str to str, default=None
         How numbers and dates were written in the first table, as its dataset says.
     embeddings : path or ndarray, default=None
+        As for :func:`read_table`.
+    empty_labels : {"unknown", "absent"}, default=None
         As for :func:`read_table`.
 
     Returns
@@ -343,5 +357,5 @@ def read_further(
                     f"the table must have the true labels, in {where} as in training; "
                     f"it has no {listed([repr(name) for name in missing], 5)}"
                 )
-            Y = label_columns(table.frame, names)
+            Y = label_columns(table.frame, names, empty_labels)
     return FurtherRows(X, Y, names, table.frame)

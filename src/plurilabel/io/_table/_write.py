@@ -15,6 +15,7 @@ from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._dataset import Dataset
+from plurilabel._partial import known_part
 from plurilabel._text import first_repeated, no_formula
 from plurilabel.base import check_labels
 from plurilabel.io._files import write_atomic
@@ -42,7 +43,8 @@ def write_table(
     dataset : Dataset
     tags : str, default=None
         Name of one column for the names of each row's labels: separated text in CSV, lists in
-        the other formats. By default each label is a column of 0 and 1, after the features.
+        the other formats. By default each label is a column of 0 and 1, after the features,
+        whose cells are empty where the label is not known.
     tag_sep : str, default=";"
         What separates the tags in CSV. No label name may hold it.
 
@@ -66,7 +68,10 @@ def write_table(
     kind = table_format(path)
     if dataset.has_bags:
         raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
-    Y = check_labels(dataset.Y, name="dataset.Y")
+    filled, unknown = known_part(dataset.Y)
+    Y = check_labels(filled, name="dataset.Y")
+    if unknown is not None and tags is not None:
+        raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
     features = list(dataset.feature_names)
     labels = list(dataset.label_names) if tags is None else [tags]
     if not tag_sep:
@@ -92,6 +97,8 @@ def write_table(
             frame = pandas.DataFrame(X, columns=features)
             if tags is None:
                 more = pandas.DataFrame(dense(Y[rows]).astype(np.int64), columns=labels)
+                if unknown is not None:
+                    more = more.astype("Int64").mask(dense(unknown[rows]))
             else:
                 sets = _label_sets(Y[rows], label_names)
                 cells = [tag_sep.join(names) for names in sets] if is_csv else sets

@@ -21,6 +21,8 @@ from plurilabel._blocks import dense, stack_rows
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import Given, Parts
 from plurilabel._fitted import Declared, count, lists_of_numbers, numbers
+from plurilabel._label_weight import cell_weights
+from plurilabel._partial import known_part, stack_labels
 from plurilabel.base import LabelMatrix, ScoringClassifier
 from plurilabel.model_selection import stratified_split
 from plurilabel.neural._bpmll._network import (
@@ -112,6 +114,10 @@ class BPMLL(ScoringClassifier):
         The threshold t(x). None is t(x) = 0, for use inside a
         :class:`~plurilabel.thresholds.ThresholdClassifier` with another strategy. With
         ``loss="cross-entropy"`` there is then ``predict_proba``.
+    label_weight : {"balanced"} or array-like of shape (q,), default=None
+        Weight of each label in the error; in that of pairs, as in
+        :func:`pairwise_exponential_loss`. "balanced": the instances that have a label count
+        together as much as those that lack it.
     warm_start : bool, default=False
         Whether ``fit`` continues from the weights of the previous ``fit``.
     callback : callable, default=None
@@ -141,8 +147,8 @@ class BPMLL(ScoringClassifier):
         Error on the held-out instances after each epoch; empty without early stopping.
     n_iter_ : int
         Number of epochs run.
-    label_counts_, n_seen_ : ndarray of shape (q,), int
-        Number of instances with each label, and of all instances.
+    label_counts_, n_unknown_, n_seen_ : ndarrays of shape (q,), int
+        Number of instances with each label, that do not know it, and of all instances.
     label_names_ : ndarray of shape (q,)
 
     Notes
@@ -152,6 +158,9 @@ class BPMLL(ScoringClassifier):
     X. A label that no instance had is never predicted, one that all had always is. Instances with
     all labels or none have no pairs and are used for the threshold only; a single label has none
     at all, and the more frequent answer is predicted.
+
+    Labels may be missing: pairs of labels are formed among those that an instance knows, and the
+    other losses are sums over them; the threshold of an instance is the best for them.
 
     Cost: one epoch takes about as long as a plain torch loop with the cross-entropy. Bibtex (159
     labels) trains in 13 seconds and delicious (983) in 23 on two cores, 100 epochs each; the
@@ -201,6 +210,7 @@ class BPMLL(ScoringClassifier):
     0.04
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "hidden_layer_sizes": ["array-like"],
         "loss": [StrOptions(set(LAST))],
@@ -214,6 +224,7 @@ class BPMLL(ScoringClassifier):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "threshold": [StrOptions({"linear"}), None],
+        "label_weight": [StrOptions({"balanced"}), "array-like", None],
         "warm_start": ["boolean"],
         "callback": [callable, None],
         "device": [str],
@@ -224,6 +235,7 @@ class BPMLL(ScoringClassifier):
         "intercepts_": lists_of_numbers("n_layers", None),
         "label_counts_": numbers("n_labels_"),
         "n_seen_": count(),
+        "n_unknown_": numbers("n_labels_"),
     }
 
     _recent: list[tuple[Any, LabelMatrix]]  # scores and labels of the latest rows
@@ -243,6 +255,7 @@ class BPMLL(ScoringClassifier):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         threshold: str | None = "linear",
+        label_weight: ArrayLike | str | None = None,
         warm_start: bool = False,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         device: str = "auto",
@@ -260,6 +273,7 @@ class BPMLL(ScoringClassifier):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.threshold = threshold
+        self.label_weight = label_weight
         self.warm_start = warm_start
         self.callback = callback
         self.device = device
@@ -313,7 +327,8 @@ class BPMLL(ScoringClassifier):
         self._train(X, Y, 1, keep_optimizer=True)
         self.threshold_ = None
         if self.threshold is not None:
-            f, Y = map(stack_rows, zip(*self._recent, (self._outputs(X), Y)))
+            recent = [*self._recent, (self._outputs(X), Y)]
+            f, Y = stack_rows([f for f, _ in recent]), stack_labels([Y for _, Y in recent])
             self.threshold_ = LinearCut().fit(f, Y)
             last = max(1000, 5 * self.n_labels_)
             self._recent = [(f[-last:], Y[-last:])]
@@ -360,16 +375,19 @@ class BPMLL(ScoringClassifier):
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
         return kind[self.solver](groups, lr=self.learning_rate_init, fused=True)
 
-    def _loss(self, scores: Any, targets: Any) -> Any:
-        """Error of a batch, a scalar tensor."""
+    def _loss(self, scores: Any, targets: Any, weight: Any = None) -> Any:
+        """Error of a batch, a scalar tensor; labels that are not known have the weight 0."""
         from plurilabel.neural._losses import ERRORS
 
-        return ERRORS[self.loss](scores, targets)
+        return ERRORS[self.loss](scores, targets, weight)
 
-    def _step(self, network: Any, optimizer: Any, x: Any, y: Any) -> Any:
-        """One update of the weights; returns the error of the batch before it."""
+    def _step(self, network: Any, optimizer: Any, x: Any, y: Any, *weight: Any) -> Any:
+        """One update of the weights; returns the error of the batch before it.
+
+        ``weight`` (n, q) is given only if some labels are not known, or have weights.
+        """
         optimizer.zero_grad()
-        error = self._loss(network(x), y)
+        error = self._loss(network(x), y, *weight)
         error.backward()
         optimizer.step()
         return error.detach()
@@ -389,6 +407,7 @@ class BPMLL(ScoringClassifier):
         self.coefs_, self.intercepts_ = initial_weights((d, *hidden, q), self._rng)
         self.scaler_ = StandardScaler(with_mean=False)  # it computes the means all the same
         self.label_counts_, self.n_seen_ = np.zeros(q, dtype=np.int64), 0
+        self.n_unknown_ = np.zeros(q, dtype=np.int64)
         self.loss_curve_: list[float] = []
         self.validation_curve_: list[float] = []
         self.n_iter_ = 0
@@ -411,8 +430,12 @@ class BPMLL(ScoringClassifier):
                 f"feature {wrong[0]} of X cannot be standardised: its values are so large that "
                 "their variance overflows; divide it by a constant first"
             )
+        Y, unknown = known_part(Y)
         self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
         self.n_seen_ += X.shape[0]
+        if unknown is not None:
+            hidden = np.asarray(unknown.sum(axis=0, dtype=np.int64))
+            self.n_unknown_ = self.n_unknown_ + hidden
 
     def _train(
         self,
@@ -429,7 +452,8 @@ class BPMLL(ScoringClassifier):
         optimizer = self._make_optimizer(torch, network)
         if self._optimizer_state:
             load_state(torch, optimizer, self._optimizer_state)
-        batches = Batches(torch, X, Y, self.scaler_, device)
+        Y, unknown = known_part(Y)
+        batches = Batches(torch, X, Y, self.scaler_, device, self._weights(Y, unknown))
         rows = np.arange(X.shape[0])
         if held_out is not None:
             rows = np.setdiff1d(rows, held_out)
@@ -438,16 +462,20 @@ class BPMLL(ScoringClassifier):
         best, best_epoch, started = np.inf, self.n_iter_, perf_counter()
         for _ in range(epochs):
             error = torch.zeros((), device=device)
-            for x, y in batches(self._rng.permutation(rows), size):
-                error.add_(self._step(network, optimizer, x, y), alpha=len(x) / len(rows))
+            for x, y, w in batches(self._rng.permutation(rows), size):
+                weight = () if w is None else (w,)
+                step = self._step(network, optimizer, x, y, *weight)
+                error.add_(step, alpha=len(x) / len(rows))
             self.n_iter_ += 1
             self.loss_curve_.append(self._finite(error))
             record = {"epoch": self.n_iter_, "loss": self.loss_curve_[-1]}
             if held_out is not None:
                 with torch.no_grad():
                     error.zero_()
-                    for x, y in batches(held_out, size):
-                        error.add_(self._loss(network(x), y), alpha=len(x) / len(held_out))
+                    for x, y, w in batches(held_out, size):
+                        weight = () if w is None else (w,)
+                        loss = self._loss(network(x), y, *weight)
+                        error.add_(loss, alpha=len(x) / len(held_out))
                 self.validation_curve_.append(self._finite(error))
                 record["validation_loss"] = self.validation_curve_[-1]
                 if self.validation_curve_[-1] < best:
@@ -462,6 +490,17 @@ class BPMLL(ScoringClassifier):
             self.coefs_, self.intercepts_ = from_module(network)
         self.activation_, self.trained_loss_ = self.activation, self.loss
         self._optimizer_state = state_of(optimizer) if keep_optimizer else {}
+
+    def _weights(self, Y: LabelMatrix, unknown: Any) -> Any:
+        """Weights (n, q) of all labels, less 1 if they are sparse; None if all are 1."""
+        if self.label_weight is None and unknown is None:
+            return None
+        if self.label_weight is None and sparse.issparse(unknown):
+            return -unknown.astype(np.float32)
+        weight = np.ones(Y.shape, dtype=np.float32)
+        if self.label_weight is not None:
+            weight *= cell_weights(self.label_weight, Y, unknown).astype(np.float32)
+        return weight if unknown is None else weight * ~dense(unknown)
 
     def _finite(self, error: Any) -> float:
         """The error as a number; training that has diverged ends here."""
@@ -497,10 +536,15 @@ class BPMLL(ScoringClassifier):
         scores = self._outputs(X)
         if self.threshold_ is not None:
             scores -= self.threshold_.cuts(scores)[:, np.newaxis]
-        never, always = self.label_counts_ == 0, self.label_counts_ == self.n_seen_
+        never, always = self._constant()
         scores[:, never] = np.minimum(scores[:, never], -1.0)
         scores[:, always] = np.maximum(scores[:, always], 1.0)
         return scores
+
+    def _constant(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Labels that no instance had that knows them, and those that all had."""
+        never = self.label_counts_ == 0
+        return never, (self.label_counts_ == self.n_seen_ - self.n_unknown_) & ~never
 
     def _outputs(self, X: Any) -> NDArray[np.floating]:
         """c(x) for the rows of X, which are standardised first; in the precision of X."""
@@ -548,7 +592,7 @@ class BPMLL(ScoringClassifier):
         base = self._outputs(origin[np.newaxis].astype(np.float64))[0].astype(np.float64)
         names = [str(name) for name in given.names]
         found = Parts(names, values, base, (BY_GRADIENTS,) * len(base)).minus_cut(self.threshold_)
-        fixed = (self.label_counts_ == 0) | (self.label_counts_ == self.n_seen_)
+        fixed = np.logical_or(*self._constant())
         return found.fixed(fixed, self._scores(x)[0].astype(np.float64))
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:

@@ -43,10 +43,13 @@ class Batches:
 
     Dense matrices go to the device once. Sparse ones stay sparse here, and only a chunk of rows at
     a time is made dense. A chunk is gathered at once: for small networks, a gather for each batch
-    would cost as much as a layer.
+    would cost as much as a layer. ``weight`` (n, q) is that of each label in the error; a sparse
+    one has the weights less 1.
     """
 
-    def __init__(self, torch: Any, X: Any, Y: LabelMatrix, scaler: Any, device: Any):
+    def __init__(
+        self, torch: Any, X: Any, Y: LabelMatrix, scaler: Any, device: Any, weight: Any = None
+    ):
         mean, scale = scaler.mean_, scaler.scale_
         self.torch, self.device = torch, device
         if sparse.issparse(X):
@@ -58,8 +61,11 @@ class Batches:
             Z /= scale
             self.X = self._tensor(Z.astype(np.float32))
         self.Y = Y if sparse.issparse(Y) else self._tensor(Y)
+        self.weight = weight
+        if weight is not None and not sparse.issparse(weight):
+            self.weight = self._tensor(weight)
 
-    def __call__(self, order: NDArray[np.intp], size: int) -> Iterator[tuple[Any, Any]]:
+    def __call__(self, order: NDArray[np.intp], size: int) -> Iterator[tuple[Any, Any, Any]]:
         widest = max(self.X.shape[1], self.Y.shape[1])
         chunk = max(1, CHUNK // (widest * size)) * size
         for start in range(0, len(order), chunk):
@@ -68,7 +74,11 @@ class Batches:
             y = self._rows(self.Y, rows).to(self.torch.float32)
             if sparse.issparse(self.X):
                 x -= self.shift
-            yield from zip(x.split(size), y.split(size))
+            w = [None] * -(-len(rows) // size)
+            if self.weight is not None:
+                weight = self._rows(self.weight, rows)
+                w = (weight + 1 if sparse.issparse(self.weight) else weight).split(size)
+            yield from zip(x.split(size), y.split(size), w)
 
     def _rows(self, matrix: Any, rows: NDArray[np.intp]) -> Any:
         if sparse.issparse(matrix):
