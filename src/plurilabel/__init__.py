@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         explanation as explanation,
     )
     from plurilabel import (
+        export as export,
+    )
+    from plurilabel import (
         graded as graded,
     )
     from plurilabel import (
@@ -90,6 +93,7 @@ _PARTS = {
     "compare",
     "datasets",
     "explanation",
+    "export",
     "graded",
     "hierarchy",
     "io",
