@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         missing as missing,
     )
     from plurilabel import (
+        mlflow as mlflow,
+    )
+    from plurilabel import (
         model_selection as model_selection,
     )
     from plurilabel import (
@@ -100,6 +103,7 @@ _PARTS = {
     "issues",
     "metrics",
     "missing",
+    "mlflow",
     "model_selection",
     "neighbors",
     "papers",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel import __version__
+from plurilabel._compat import versions
 from plurilabel.base import CUTS
 from plurilabel.export._graph import OPSETS, Graph
 from plurilabel.export._learners import answer
@@ -64,8 +64,9 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
     Scores differ from the model's by rounding at most. Those of trees and forests are the same bit
     by bit, and so are those of neighbours: candidates found by a product of matrices are compared
-    by the exact distance, and of equal distances the lower row number wins. A graph does not check
-    its input: of NaN, where the model has an error, it makes anything.
+    by the exact distance, and of equal distances the lower row number wins, unless more than
+    k + 16 further points are equally near up to rounding. A graph does not check its input: where
+    a model has an error, because of NaN for example, a graph gives some answer.
 
     The neighbours of n rows among N training instances take n N numbers of memory at once: send
     rows in blocks.
@@ -113,7 +114,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         opset_imports=[helper.make_opsetid(*one) for one in OPSETS.items()],
         ir_version=IR_VERSION,
         producer_name="plurilabel",
-        producer_version=__version__,
+        producer_version=versions()["plurilabel"],
         doc_string=repr(model),
     )
     helper.set_model_props(
