@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         issues as issues,
     )
     from plurilabel import (
+        label_studio as label_studio,
+    )
+    from plurilabel import (
         metrics as metrics,
     )
     from plurilabel import (
@@ -101,6 +104,7 @@ _PARTS = {
     "hierarchy",
     "io",
     "issues",
+    "label_studio",
     "metrics",
     "missing",
     "mlflow",

@@ -38,7 +38,7 @@ def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any)
     path : str or path
         A folder, which must not be there yet or be empty.
     **options : dict
-        For :func:`mlflow.pyfunc.save_model`: ``metadata``, ``pip_requirements`` and so on. By
+        For ``mlflow.pyfunc.save_model``: ``metadata``, ``pip_requirements`` and so on. By
         default the signature and an example of the input come from the model, and the
         requirements are the versions with which it was saved.
 
@@ -74,7 +74,7 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
     name : str
         Name of the logged model.
     **options : dict
-        For :func:`mlflow.pyfunc.log_model`: ``registered_model_name``, ``tags`` and so on; see
+        For ``mlflow.pyfunc.log_model``: ``registered_model_name``, ``tags`` and so on; see
         :func:`save_model`.
 
     Returns
@@ -96,7 +96,7 @@ def log_model(model: Model | Any, name: str, **options: Any) -> Any:
 
 
 def load_model(uri: str | os.PathLike[str]) -> Model:
-    """Load a model that :func:`save_model` or :func:`log_model` stored.
+    """Load a model that ``save_model`` or ``log_model`` of this module has stored.
 
     The file is checked by :func:`plurilabel.persistence.load_model` before anything in it is
     built, and nothing else of what is stored is imported or run.
