@@ -112,8 +112,8 @@ def _linear(graph: Graph, models: Sequence[Any], x: Value, method: str) -> Value
             _check_logistic(model)
         row = shared.get(id(model), 0)
         shared[id(model)] = row + 1
-        W[:, j] = np.atleast_2d(model.coef_)[row]
-        b[j] = np.broadcast_to(model.intercept_, len(np.atleast_2d(model.coef_)))[row]
+        coef = np.atleast_2d(model.coef_)
+        W[:, j], b[j] = coef[row], np.broadcast_to(model.intercept_, len(coef))[row]
     scores = graph("Add", graph("MatMul", x, W), b[np.newaxis])
     if method == "predict_proba":
         scores = graph("Sigmoid", scores)

@@ -98,7 +98,8 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
     graph.nodes.append(
         helper.make_node("Cast", [found.sets], ["labels"], to=onnx.TensorProto.INT64)
     )
-    d, q = len(model.feature_names), len(model.label_names)
+    features = getattr(model.estimator, "feature_names_in_", model.feature_names)  # in its order
+    d, q = len(features), len(model.label_names)
     types = onnx.TensorProto
     proto = helper.make_model(
         helper.make_graph(
@@ -121,7 +122,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         proto,
         {
             "label_names": json.dumps(list(model.label_names), ensure_ascii=False),
-            "feature_names": json.dumps(list(model.feature_names), ensure_ascii=False),
+            "feature_names": json.dumps(list(features), ensure_ascii=False),
             "score_method": found.method,
             "cut": repr(float(np.float64(CUTS[found.method]))),
         },

@@ -99,19 +99,18 @@ def _imputed(graph: Graph, step: SimpleImputer, x: Value) -> Value:
 
 
 def _by_columns(graph: Graph, step: ColumnTransformer, x: Value) -> Value:
-    places = {name: j for j, name in enumerate(getattr(step, "feature_names_in_", ()))}
+    names = getattr(step, "feature_names_in_", np.arange(step.n_features_in_))
+    places = {name: j for j, name in enumerate(names)}
     parts = []
-    for name, part, columns in step.transformers_:
+    for _, part, columns in step.transformers_:
         chosen = _places(columns, places, step.n_features_in_)
         if not len(chosen) or (isinstance(part, str) and part == "drop"):
             continue
         try:
             parts.append(transformed(graph, part, graph.columns(x, chosen)))
         except ValueError as error:
-            which = columns if isinstance(columns, str) else f"{name!r}"
-            raise ValueError(
-                f"the columns {which} cannot be exported, since only numbers can: {error}"
-            ) from None
+            first = names.tolist()[chosen[0]]
+            raise ValueError(f"column {first!r} cannot be exported: {error}") from None
     return graph("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
