@@ -1,8 +1,9 @@
-"""Without torch, river or Dask, as on the oldest versions, their examples are left out."""
+"""Where a library is missing, as on the oldest versions, examples that need it are left out."""
 
 from importlib.util import find_spec
 
-collect_ignore_glob = []
+# MLflow itself warns, and warnings are errors: tests/test_mlflow.py runs its examples
+collect_ignore_glob = ["src/plurilabel/mlflow.py"]
 if not find_spec("torch"):
     collect_ignore_glob += ["src/plurilabel/neural/*.py", "src/plurilabel/*/_device*"]
 if not find_spec("triton"):
@@ -11,3 +12,5 @@ if not find_spec("river"):
     collect_ignore_glob += ["src/plurilabel/streams/*.py"]
 if not find_spec("dask"):
     collect_ignore_glob += ["src/plurilabel/*_dask.py", "src/plurilabel/distributed/*.py"]
+if not find_spec("onnx") or not find_spec("onnxruntime"):
+    collect_ignore_glob += ["src/plurilabel/export/*.py"]

@@ -25,7 +25,7 @@ PAGES = sorted(
 )
 HOSTS = {"scikit-learn.org", "pynndescent.readthedocs.io"}
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-CHEAP = {"describe", "fit", "predict", "evaluate", "tune", "compare", "stream"}
+CHEAP = {"describe", "fit", "predict", "evaluate", "export", "tune", "compare", "stream"}
 
 
 def blocks(page):
@@ -50,7 +50,7 @@ def test_code_runs(page, tmp_path, monkeypatch, request):
     text = page.read_text("utf-8")
     if re.search(r'load\("(?!digits")', text):
         request.getfixturevalue("data_folder")
-    for library in ("torch", "keras", "river", "dask"):
+    for library in ("torch", "keras", "river", "dask", "onnxruntime"):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
         if uses or (library == "torch" and "plurilabel.neural" in text):
             pytest.importorskip(library)

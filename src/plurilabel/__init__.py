@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         explanation as explanation,
     )
     from plurilabel import (
+        export as export,
+    )
+    from plurilabel import (
         graded as graded,
     )
     from plurilabel import (
@@ -34,10 +37,16 @@ if TYPE_CHECKING:
         issues as issues,
     )
     from plurilabel import (
+        label_studio as label_studio,
+    )
+    from plurilabel import (
         metrics as metrics,
     )
     from plurilabel import (
         missing as missing,
+    )
+    from plurilabel import (
+        mlflow as mlflow,
     )
     from plurilabel import (
         model_selection as model_selection,
@@ -92,12 +101,16 @@ _PARTS = {
     "checks",
     "compare",
     "datasets",
+    "distributed",
     "explanation",
+    "export",
     "graded",
     "hierarchy",
     "io",
     "issues",
+    "label_studio",
     "metrics",
+    "mlflow",
     "model_selection",
     "neighbors",
     "papers",

@@ -16,6 +16,10 @@ COMMANDS = {
     ),
     "predict": (f"{_HERE}._predict:predict", "Predict the labels of new rows with a model."),
     "evaluate": (f"{_HERE}._evaluate:evaluate", "Measure a model on rows with known labels."),
+    "export": (
+        f"{_HERE}._export:export",
+        "Write a model as an ONNX graph, for programs without Python.",
+    ),
     "tune": (
         f"{_HERE}._fit:tune",
         "Search for the best parameters and save the model.",

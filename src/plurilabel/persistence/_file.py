@@ -98,7 +98,7 @@ def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Load a model that :func:`save_model` saved: ``plurilabel.load``.
+    """Load a model that :func:`~plurilabel.persistence.save_model` saved: ``plurilabel.load``.
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
