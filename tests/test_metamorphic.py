@@ -78,6 +78,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "EnsembleOfChains": "orders are drawn by column number",
     "OutputCodes": "the code is drawn by column number",
     "HOMER": "labels are divided from the first column on",
+    "splits='label'": "the forest of each label is drawn by column number",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
 }

@@ -20,7 +20,8 @@ def test_forest_equals_scikit_learn(extra_trees, q, monkeypatch):
     new = rng.normal(size=(700, 4))  # three blocks of rows
     kind = ExtraTreesClassifier if extra_trees else RandomForestClassifier
     other = kind(20, criterion="entropy", random_state=0).fit(X, Y if q > 1 else Y.ravel())
-    mine = MLRandomForest(20, extra_trees=extra_trees, random_state=0).fit(X, Y)
+    mine = MLRandomForest(20, criterion="entropy", extra_trees=extra_trees, random_state=0)
+    mine.fit(X, Y)
     wanted = other.predict_proba(new)
     assert_allclose(mine.predict_proba(new), columns(wanted if q > 1 else [wanted]), rtol=1e-12)
     assert_allclose(mine.feature_importances_, other.feature_importances_)
@@ -54,7 +55,9 @@ def test_splits_of_a_label_are_a_forest_for_it(extra_trees):
     X, Y, rng = data(60, 4, 3)
     Y[:, 1] = 1
     weights = rng.random(60)
-    mine = MLRandomForest(8, splits="label", extra_trees=extra_trees, random_state=0)
+    mine = MLRandomForest(
+        8, splits="label", criterion="entropy", extra_trees=extra_trees, random_state=0
+    )
     mine.fit(X, Y, sample_weight=weights)
     kind = ExtraTreesClassifier if extra_trees else RandomForestClassifier
     scores, importances = np.ones((60, 3)), np.zeros((3, 4))
@@ -116,7 +119,7 @@ def test_scene_forest_and_tree(data_folder):
     losses = {}
     for learner in (
         MLDecisionTree(random_state=0),
-        MLRandomForest(60, criterion="gini", random_state=0),
+        MLRandomForest(60, random_state=0),
     ):
         scores = learner.fit(X, Y).predict_proba(X_test)
         found = evaluate(Y_test, scores=scores, labels=learner.predict(X_test))
