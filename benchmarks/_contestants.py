@@ -238,7 +238,7 @@ def tree_of_scikit_learn() -> Any:
 def our_forest() -> Any:
     from plurilabel import MLRandomForest
 
-    return MLRandomForest(10, random_state=0)
+    return MLRandomForest(10, criterion="entropy", random_state=0)
 
 
 def forest_of_scikit_learn() -> Any:

@@ -21,7 +21,7 @@ TREE = tuple(
     f"sklearn.tree:DecisionTreeClassifier.{method}"
     for method in ("fit", "predict", "predict_proba", "apply")
 )
-FOREST = tuple(f"sklearn.ensemble:RandomForestClassifier.{method}" for method in ("fit", "apply"))
+FOREST = tuple(f"sklearn.ensemble:RandomForestRegressor.{method}" for method in ("fit", "apply"))
 BASE = "DecisionTreeClassifier(max_depth=4)"
 """The base estimator of the transformations: cheap, and the same for all."""
 

@@ -34,10 +34,16 @@ def run(quick: bool = False) -> list[Row]:
             title = f"{name}, {X.shape[0]:,} x {X.shape[1]:,}, {Y.shape[1]} labels"
             rows += over_search(MLkNN, title, X, Y, X_test)
     X, Y = generated(500 if quick else 1_500, 100, 14)
-    for leave_out in ("entry", "instance"):
+    for leave_out, scoring in (
+        ("entry", "hamming_loss"),
+        ("instance", "hamming_loss"),
+        ("instance", "average_precision"),
+    ):
+        learner = MLkNNCV(range(1, 31), leave_out=leave_out, scoring=scoring)
         rows += beside(
-            f"MLkNNCV of 30 values of k, leave out {leave_out}, {len(X):,} x 100, 14 labels",
-            lambda leave_out=leave_out: MLkNNCV(range(1, 31), leave_out=leave_out).fit(X, Y),
+            f"MLkNNCV of 30 values of k, leave out {leave_out}, {scoring}, "
+            f"{len(X):,} x 100, 14 labels",
+            lambda learner=learner: learner.fit(X, Y),
             selves={"one fit of MLkNN": lambda: MLkNN(K).fit(X, Y)},
         )
     rows += one_more_row(2_000 if quick else 50_000)

@@ -40,8 +40,9 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# "instance" is what one separate fit per image would give. "entry", the default, only takes the
+# "instance", the default, is what one separate fit per image would give. "entry" only takes the
 # image's own entry out of the frequency arrays. That is cheaper, and a little too optimistic where
-# *k* is small. Both choose a *k* (the dot) where the curve is flat and the choice hardly matters.
+# *k* is small. Here both choose a *k* (the dot) where the curve is flat and the choice hardly
+# matters; on other data "entry" may choose a much worse one.
 
 # sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_k_sweep.png"

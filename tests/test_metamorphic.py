@@ -53,6 +53,7 @@ DEPENDS_ON_ROW_ORDER = {
     "OutputCodes": "bits that occur again are learned from samples drawn by row number",
     "StackedRelevance": "folds are filled in order",
     "MLRandomForest(n_estimators=10)": "samples are drawn by row number",
+    "MLRandomForest(n_estimators=5": "samples are drawn by row number",
     "AdaBoostMH(n_estimators=20, validation_fraction": "what is held out is drawn by row number",
     "MLGradientBoosting(n_estimators=20, loss='hinge', subsample": (
         "samples are drawn by row number"
@@ -79,6 +80,7 @@ DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "EnsembleOfChains": "orders are drawn by column number",
     "OutputCodes": "the code is drawn by column number",
     "HOMER": "labels are divided from the first column on",
+    "splits='label'": "the forest of each label is drawn by column number",
     "StreamClassifierChain": "the order of the chain is that of the columns",
     "BPMLL": "the first weights are drawn by column number",
     "MLROS": "rows are drawn label by label",

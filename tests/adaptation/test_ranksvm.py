@@ -63,14 +63,14 @@ def rows(draw):
 @given(rows())
 def test_projection_and_loss_against_all_pairs(case):
     w, Y, c = case
-    beta, group = project(w, Y, c)
+    beta, groups = project(w, Y, c)
     loss = 0.0
     for i, y in enumerate(Y):
         found = lsq_linear(signs(y), w[i], bounds=(0, c[i]), method="bvls", tol=1e-14)
         assert_allclose(beta[i], signs(y) @ found.x, atol=1e-9)
         loss += c[i] * sum(max(0.0, 1 - w[i, k] + w[i, l]) for k, l in pairs_of(y))
-        others = np.delete(group, i, axis=0)
-        assert not np.isin(group[i], others).any()
+        own = groups.row == i
+        assert not np.isin(groups.number[own], groups.number[~own]).any()
     assert_allclose(pairwise_hinge(w, Y, c), loss, rtol=1e-12)
 
 
@@ -80,13 +80,13 @@ def test_derivative_of_the_projection_takes_away_group_means():
     Y[:, 0], Y[:, 1] = True, False
     c = 1.0 / (Y.sum(axis=1) * (~Y).sum(axis=1))
     w, d = 0.1 * rng.normal(size=Y.shape), rng.normal(size=Y.shape)
-    beta, group = project(w, Y, c)
-    wanted = d.copy()
-    for number in np.unique(group):
-        wanted[group == number] -= d[group == number].mean()
+    beta, groups = project(w, Y, c)
+    entry, wanted = (groups.row, groups.column), np.zeros_like(d)
+    wanted[entry] = groups.centred(d[entry])
     step = 1e-7
     assert_allclose((project(w + step * d, Y, c)[0] - beta) / step, wanted, atol=1e-7)
-    assert 50 < len(np.unique(group)) < group.size  # some labels move together, some alone
+    assert (groups.size > 1).all()
+    assert 0 < groups.size.sum() < w.size  # some labels move together, some alone
 
 
 def test_projection_of_equal_numbers_ends():

@@ -249,6 +249,14 @@ def test_joint_loss_answers_with_the_best_seen_set():
     assert not hasattr(learner, "label_sets_")
 
 
+def test_joint_loss_of_scores_beyond_the_range_of_exp(monkeypatch):
+    X, Y = np.arange(8.0)[:, None], np.array([[1, 0], [0, 1]] * 4)
+    learner = MLGradientBoosting(2, loss="joint", random_state=0).fit(X, Y)
+    f = np.array([[-800.0, 900.0], [1e6, -5.0], [-3.0, 800.0]])
+    monkeypatch.setattr(learner, "_f", lambda _: f)
+    assert_array_equal(learner.predict(X[:3]), [[0, 1], [1, 0], [0, 1]])
+
+
 def test_a_fitted_learner_answers_for_the_loss_of_its_fit():
     X, Y = data()
     learner = MLGradientBoosting(3, loss="hinge", random_state=0).fit(X, Y)

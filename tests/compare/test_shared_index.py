@@ -76,8 +76,8 @@ LAZY = [
     MLWkNN(7),
     DMLkNN(9),
     IBLRML(4),
-    MLkNNCV((1, 2, 5), leave_out="instance"),
-    MLkNNCV((1, 15)),
+    MLkNNCV((1, 2, 5)),
+    MLkNNCV((1, 15), leave_out="entry"),
     ThresholdClassifier(MLkNN(4), strategy="mcut"),
     BinaryRelevance(MLkNN(6)),
 ]

@@ -41,9 +41,10 @@ ROSTER = {
     "MLRandomForest": Learner(
         {
             "MLRandomForest(n_estimators=10)": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
-            "MLRandomForest(n_estimators=10, criterion='gini', extra_trees=True, n_jobs=2)": (
+            "MLRandomForest(n_estimators=10, criterion='entropy', extra_trees=True, n_jobs=2)": (
                 _EXACTLY_0_OR_1
             ),
+            "MLRandomForest(n_estimators=5, splits='label')": _EXACTLY_0_OR_1 | _OTHER_BOOTSTRAPS,
         }
     ),
     "RankSVM": Learner({"RankSVM(tol=1e-4)": _WITHIN_TOLERANCE}),

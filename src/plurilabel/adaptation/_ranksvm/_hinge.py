@@ -14,6 +14,7 @@ one sort, and the projection on Z, by splitting: both take q numbers for an inst
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,28 +39,42 @@ def pairwise_hinge(z: Floats, Y: NDArray[np.bool_], c: Floats) -> float:
     return total
 
 
-def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Projection of each row of w on its set Z, and the groups that move together.
+@dataclass(frozen=True)
+class Groups:
+    """Entries of (n, q) whose projections move together, in groups of at least two.
 
-    Returns
-    -------
-    beta : ndarray of shape (n, q)
-    group : ndarray of shape (n, q)
-        Numbers from 0. The derivative of the projection takes from a change of w its mean over
-        each group.
+    The derivative of the projection, Q, takes from a change of these entries its mean over each
+    group; the change of every other entry it makes 0.
     """
-    beta, group = np.empty_like(w), np.empty(w.shape, dtype=np.intp)
-    n_groups = 0
-    for rows in row_blocks(len(w), w.shape[1], BLOCK):
-        x, block_group = _proximal(w[rows], Y[rows], c[rows])
+
+    row: NDArray[np.intp]  # of each entry
+    column: NDArray[np.intp]
+    number: NDArray[np.intp]  # the group of each entry, from 0
+    size: NDArray[np.intp]  # of each group
+
+    def centred(self, v: Floats) -> Floats:
+        """Q v, where v has the values of the entries."""
+        return v - (np.bincount(self.number, v) / self.size)[self.number]
+
+
+def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, Groups]:
+    """Projection of each row of w on its set Z, and the groups that move together."""
+    beta, q = np.empty_like(w), w.shape[1]
+    entries, numbers, n_groups = [], [], 0
+    for rows in row_blocks(len(w), q, BLOCK):
+        x, entry, number = _proximal(w[rows], Y[rows], c[rows])
         # Moreau: the projection on Z, from the proximal map of its support function
         beta[rows] = w[rows] - x
-        group[rows] = block_group + n_groups
-        n_groups += int(block_group.max()) + 1
-    return beta, group
+        entries.append(entry + rows.start * q)
+        numbers.append(number + n_groups)
+        n_groups += int(number.max(initial=-1)) + 1
+    number = np.concatenate(numbers)
+    return beta, Groups(*np.divmod(np.concatenate(entries), q), number, np.bincount(number))
 
 
-def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def _proximal(
+    w: Floats, Y: NDArray[np.bool_], c: Floats
+) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
     """argmin_x |x - w|^2 / 2 + c sum_{k in A, l in D} max(0, x_k - x_l), row by row.
 
     The decomposition algorithm for submodular functions (Groenevelt 1991), for all rows at once.
@@ -72,14 +87,22 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
     and every k of A in U is pulled by every l of D in the rest with the full force c. Equal
     forces keep the order of A, and that of D: U has the i highest of A and, given i, those of D
     above t - c i. So the search is over i alone.
+
+    Returns x, and the flat places of the entries that are equal to others with their groups.
     """
     n, q = w.shape
-    x, group = np.empty(n * q), np.empty(n * q, dtype=np.intp)
+    x = w.ravel().copy()
+    tied: list[NDArray[np.intp]] = []
+    groups: list[NDArray[np.intp]] = []
     n_groups = 0
+    # A goes down and D up: what is on the right side of all others stays, and that is most
+    highest = np.where(Y, w, -np.inf).max(axis=1, keepdims=True)  # of A
+    lowest = np.where(Y, np.inf, w).min(axis=1, keepdims=True)  # of D
+    entry = np.flatnonzero(np.where(Y, w > lowest, w < highest))
     # entries of the open segments, segment by segment; A and D each in descending order
-    entry = (np.argsort(-w, axis=1) + np.arange(n)[:, None] * q).ravel()
-    segment = np.repeat(np.arange(n), q)
-    value, in_A, force = w.ravel()[entry], Y.ravel()[entry], np.repeat(c, q)
+    entry = entry[_sorted_within(entry // q, -x[entry])]
+    segment = entry // q
+    value, in_A, force = x[entry], Y.ravel()[entry], c[segment]
 
     rounding = 1e-13 * np.abs(value).max(initial=0.0)
 
@@ -94,9 +117,7 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
         above = value - t
         rank = _running(in_A.astype(np.intp), start)  # i, for the entries of A
         key = np.where(in_A, -force * rank, above)  # t - c i beside the entries of D
-        merged = np.argsort(-key)  # equal keys of A and D may come in any order: same cost
-        by_segment = s[merged].astype(np.min_scalar_type(len(start)))  # small: sorted by radix
-        merged = merged[np.argsort(by_segment, kind="stable")]
+        merged = _sorted_within(s, -key)  # equal keys of A and D in any order: same cost
         D_above = np.empty(len(entry), dtype=np.intp)
         D_sum = np.empty(len(entry))
         D_above[merged] = _running((~in_A[merged]).astype(np.intp), start)
@@ -113,12 +134,12 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
         n_up = np.add.reduceat(upper, start, dtype=np.intp)
         pure = (n_A == 0) | (n_D == 0)
         equal = ~pure & ((best >= -rounding) | (n_up == 0) | (n_up == size))
-        for done, number in ((pure[s], np.arange(len(entry))), (equal[s], s)):
-            kept = number[done]
-            x[entry[done]] = np.where(pure[s], value, t)[done]
-            names, which = np.unique(kept, return_inverse=True)
-            group[entry[done]] = n_groups + which
-            n_groups += len(names)
+        alone, together = pure[s], equal[s]
+        x[entry[alone]] = value[alone]
+        x[entry[together]] = t[together]
+        tied.append(entry[together])
+        groups.append((np.cumsum(equal) - 1 + n_groups)[s[together]])
+        n_groups += int(equal.sum())
 
         split = ~(pure | equal)[s]
         A_up = np.add.reduceat(upper & in_A, start, dtype=np.intp)
@@ -130,7 +151,15 @@ def _proximal(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, NDArr
         keep = keep[np.argsort(new, kind="stable")]
         segment = np.sort(new, kind="stable")
         entry, value, in_A, force = entry[keep], value[keep], in_A[keep], force[keep]
-    return x.reshape(n, q), group.reshape(n, q)
+    none_yet = np.empty(0, dtype=np.intp)
+    return x.reshape(n, q), np.concatenate([none_yet, *tied]), np.concatenate([none_yet, *groups])
+
+
+def _sorted_within(segment: NDArray[np.intp], value: Floats) -> NDArray[np.intp]:
+    """The order by segment, then by value."""
+    order = np.argsort(value)
+    small = segment[order].astype(np.min_scalar_type(int(segment.max(initial=0))))
+    return order[np.argsort(small, kind="stable")]  # 16 bits are sorted by radix
 
 
 def _running(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -29,6 +31,9 @@ class Gram(Protocol):
 
     def __matmul__(self, V: Floats) -> Floats: ...
 
+    def among(self, rows: NDArray[np.intp]) -> Any:
+        """The part of some rows and columns, of which only products are needed."""
+
     def root(self) -> Floats:
         """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
 
@@ -47,6 +52,13 @@ class LinearGram:
 
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
+
+    def among(self, rows: NDArray[np.intp]) -> LinearGram:
+        if len(rows) == self.X.shape[0]:
+            return self
+        part = copy(self)
+        part.X, part.diagonal = self.X[rows], self.diagonal[rows]
+        return part
 
     def root(self) -> Floats:
         if self.X.shape[1] == self.rank:
@@ -93,8 +105,26 @@ class BlockGram:
             product[rows] = block @ V
         return product
 
+    def among(self, rows: NDArray[np.intp]) -> Any:
+        if len(self.rows) == 1:
+            return self.kept[0][np.ix_(rows, rows)]
+        return _Among(self, rows)
+
     def root(self) -> Floats:
         return _square_root(self @ np.eye(self.rank))
+
+
+@dataclass
+class _Among:
+    """Some rows and columns of a matrix that is not kept as a whole."""
+
+    K: BlockGram
+    rows: NDArray[np.intp]
+
+    def __matmul__(self, V: Floats) -> Floats:
+        wide = np.zeros((len(self.K.diagonal), V.shape[1]))
+        wide[self.rows] = V
+        return (self.K @ wide)[self.rows]
 
 
 def _square_root(K: Floats) -> Floats:

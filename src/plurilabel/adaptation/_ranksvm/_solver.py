@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from plurilabel.adaptation._ranksvm._hinge import Floats, pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._hinge import Floats, Groups, pairwise_hinge, project
 from plurilabel.adaptation._ranksvm._interior import interior_points
 from plurilabel.adaptation._ranksvm._kernel import NOT_PSD, Gram
 
@@ -218,7 +218,7 @@ class _ProximalStep:
     def solve(self, K_beta: Floats) -> tuple[Floats, Floats]:
         """The projection at the root and K times it, given K beta_t; B and K B are kept."""
         B, KB = self.beta_t, K_beta + self.tau * self.beta_t.sum(axis=0)
-        value, beta, group = self._objective(B, KB)
+        value, beta, groups = self._objective(B, KB)
         for self.n_newton in range(NEWTON_STEPS + 1):
             R = B - beta
             K_R = self._times_K(R)
@@ -226,7 +226,8 @@ class _ProximalStep:
             exact = size <= STEP_ACCURACY * moved or size <= 1e-14 * np.linalg.norm(beta)
             if exact or self.n_newton == NEWTON_STEPS:
                 break
-            y, K_y = self._newton(K_R, group)
+            y = self._newton(K_R, groups)
+            K_y = self._times_K(y)
             dB, K_dB = -R - y, -K_R - K_y
             slope, length = float(np.vdot(R, K_dB)), 1.0
             while True:
@@ -238,61 +239,65 @@ class _ProximalStep:
                 bend = rise - length * slope
                 length *= min(0.5, max(0.1, -slope * length / (2 * bend)))
             B, KB = B + length * dB, KB + length * K_dB
-            value, beta, group = new
+            value, beta, groups = new
         self.B, self.KB = B, KB - self.tau * B.sum(axis=0)
         return beta, KB - K_R - self.tau * beta.sum(axis=0)
 
     def _times_K(self, V: Floats) -> Floats:
         return self.K @ V + self.tau * V.sum(axis=0)
 
-    def _objective(self, B: Floats, KB: Floats) -> tuple[float, Floats, NDArray[np.intp]]:
+    def _objective(self, B: Floats, KB: Floats) -> tuple[float, Floats, Groups]:
         """The step's primal objective at f = (K + tau) B, with its beta in Z and the groups."""
         slack = self.Y - KB - self.b_t
-        beta, group = project(self.beta_t + self.sigma * slack, self.Y, self.c)
+        beta, groups = project(self.beta_t + self.sigma * slack, self.Y, self.c)
         moved = beta - self.beta_t
         envelope = np.vdot(beta, slack) - np.vdot(moved, moved) / (2 * self.sigma)
-        return float(np.vdot(B, KB) / 2 + envelope), beta, group
+        return float(np.vdot(B, KB) / 2 + envelope), beta, groups
 
-    def _newton(self, K_R: Floats, group: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Solve (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R; y and (K + tau) y.
+    def _newton(self, K_R: Floats, groups: Groups) -> Floats:
+        """The y with (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R.
 
-        Q, the derivative of the projection, takes away the group means. Conjugate gradients; the
-        preconditioner has the diagonal of K, which commutes with Q as a row has one entry, and
-        the q directions of the biases exactly (Woodbury).
+        Q, the derivative of the projection, leaves y zero but for the entries of the groups: few,
+        where most margins are met. Conjugate gradients in these entries; the preconditioner has
+        the diagonal of K, which commutes with Q as a row has one entry, and the q directions of
+        the biases exactly (Woodbury).
         """
-        flat = group.ravel()
-        size = np.bincount(flat)
-
-        def Q(V: Floats) -> Floats:
-            return V - (np.bincount(flat, V.ravel()) / size)[group]
-
+        q, Q, column = K_R.shape[1], groups.centred, groups.column
         scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
-        J = _sum_of_Q(group, scale) + np.eye(group.shape[1]) / self.tau
-        inverse = np.linalg.inv(J)
+        J = _sum_of_Q(groups, scale, q) + np.eye(q) / self.tau
+        inverse, scale = np.linalg.inv(J), scale[groups.row]
+        rows, place = np.unique(groups.row, return_inverse=True)
+        K = self.K.among(rows)
+
+        def times_K(v: Floats) -> Floats:
+            V = np.zeros((len(rows), q))
+            V[place, column] = v
+            return (K @ V + self.tau * V.sum(axis=0))[place, column]
 
         def precondition(r: Floats) -> Floats:
-            h = scale[:, None] * r
-            nu = inverse @ h.sum(axis=0)
-            return h - scale[:, None] * Q(np.broadcast_to(nu, h.shape))
+            h = scale * r
+            nu = inverse @ np.bincount(column, h, minlength=q)
+            return h - scale * Q(nu[column])
 
-        r = -Q(K_R)
-        y, K_y = np.zeros_like(r), np.zeros_like(r)
+        r = -Q(K_R[groups.row, column])
+        y = np.zeros_like(r)
         p = h = precondition(r)
         rh = first = float(np.vdot(r, h))
         for _ in range(CG_STEPS):
             if rh <= CG_ACCURACY**2 * first:
                 break
-            K_p = self._times_K(p)
-            A_p = p / self.sigma + Q(K_p)
+            A_p = p / self.sigma + Q(times_K(p))
             curvature = float(np.vdot(p, A_p))
             if curvature <= 0:
                 _refuse()
             a = rh / curvature
-            y, K_y, r = y + a * p, K_y + a * K_p, r - a * A_p
+            y, r = y + a * p, r - a * A_p
             h = precondition(r)
             rh, before = float(np.vdot(r, h)), rh
             p = h + rh / before * p
-        return y, K_y
+        step = np.zeros_like(K_R)
+        step[groups.row, column] = y
+        return step
 
 
 def _refuse() -> NoReturn:
@@ -308,18 +313,19 @@ def balance(beta: Floats, Y: NDArray[np.bool_], c: Floats) -> Floats:
     mu = np.zeros(Y.shape[1])
     weight = np.ones(len(Y))
     for _ in range(30):
-        point, group = project(beta - mu, Y, c)
+        point, groups = project(beta - mu, Y, c)
         excess = point.sum(axis=0)
         if np.abs(excess).max() <= 1e-13 * np.abs(point).sum():
             return point
-        mu = mu + np.linalg.lstsq(_sum_of_Q(group, weight), excess, rcond=1e-10)[0]
+        mu = mu + np.linalg.lstsq(_sum_of_Q(groups, weight, len(mu)), excess, rcond=1e-10)[0]
     return np.zeros_like(beta)
 
 
-def _sum_of_Q(group: NDArray[np.intp], weight: Floats) -> Floats:
+def _sum_of_Q(groups: Groups, weight: Floats, q: int) -> Floats:
     """Sum over the rows of weight times the derivative of the projection, (q, q)."""
-    n, q = group.shape
-    flat = group.ravel()
-    root = np.sqrt(np.repeat(weight, q) / np.bincount(flat)[flat])
-    means = sparse.csr_array((root, (flat, np.tile(np.arange(q), n))), shape=(flat.max() + 1, q))
-    return weight.sum() * np.eye(q) - (means.T @ means).toarray()
+    w = weight[groups.row]
+    root = np.sqrt(w / groups.size[groups.number])
+    shape = len(groups.size), q
+    means = sparse.csr_array((root, (groups.number, groups.column)), shape=shape)
+    diagonal = np.bincount(groups.column, w, minlength=q)
+    return np.diag(diagonal) - (means.T @ means).toarray()

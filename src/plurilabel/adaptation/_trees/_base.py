@@ -83,13 +83,7 @@ class TreeClassifier(ProbabilisticClassifier):
         return self
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
-        n, q = Y.shape
-        check_size(
-            self,
-            f"{n:,} instances and {q:,} labels",
-            memory=17.0 * n * q,  # as bytes, and twice as float64
-            instead="HOMER around it, or a lazy learner such as MLkNN",
-        )
+        self._check_memory(*Y.shape)
         if isinstance(Y, PartialLabels):
             self._fit_known(X, dense(Y.Y), dense(Y.unknown), sample_weight)
             return
@@ -98,6 +92,14 @@ class TreeClassifier(ProbabilisticClassifier):
         self.constant_ = np.where(Y.min(axis=0) == Y.max(axis=0), Y[0], np.nan)
         self.estimator_ = self._engine(self.criterion).fit(
             X, engine_labels(Y), sample_weight=sample_weight
+        )
+
+    def _check_memory(self, n: int, q: int) -> None:
+        check_size(
+            self,
+            f"{n:,} instances and {q:,} labels",
+            memory=17.0 * n * q,  # as bytes, and twice as float64
+            instead="HOMER around it, or a lazy learner such as MLkNN",
         )
 
     def _fit_known(

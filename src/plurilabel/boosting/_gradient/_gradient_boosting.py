@@ -438,9 +438,8 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             return super()._predict(X)
         f = self._f(X)
         # the loss of a set S is log(1 + sum of exp(f) over all labels but S, exp(-f) over S)
-        scale = np.exp(-np.abs(f).max(axis=1, keepdims=True))
-        with np.errstate(over="ignore", invalid="ignore"):
-            change = np.exp(-f) * scale - np.exp(f) * scale
+        most = np.abs(f).max(axis=1, keepdims=True)  # so that nothing overflows
+        change = np.exp(-f - most) - np.exp(f - most)
         best = np.empty(len(f), dtype=np.intp)
         for rows in row_blocks(len(f), len(self.label_sets_), SETS):
             best[rows] = (change[rows] @ self.label_sets_.T.astype(np.float64)).argmin(axis=1)

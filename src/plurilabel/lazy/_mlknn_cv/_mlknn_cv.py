@@ -15,13 +15,14 @@ from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, Graph, Rows
 from plurilabel.lazy._mlknn import MLkNN
 from plurilabel.lazy._mlknn_cv._leave_one_out import leave_one_out
-from plurilabel.metrics import get_measure
+from plurilabel.metrics import Measure, get_measure
 
 
 class MLkNNCV(MLkNN):
     """ML-kNN with the number of neighbours and the smoothing chosen by leave-one-out.
 
     The neighbour graph is searched once, for the largest k; all smaller k read its first columns.
+    So does leaving an instance out: those that had it as a neighbour have their next one instead.
 
     Parameters
     ----------
@@ -29,16 +30,16 @@ class MLkNNCV(MLkNN):
         Values of k to try.
     smoothing : sequence of float, default=(1.0,)
         Values of s to try.
-    scoring : str, default="hamming_loss"
-        A measure of :mod:`plurilabel.metrics`. Between equal values the smaller k wins, then the
-        smoothing that comes first.
-    leave_out : {"entry", "instance"}, default="entry"
-        What is taken out for the prediction of a training instance. "entry": its own entry in the
-        prior and in the frequency arrays. "instance": also its role as a neighbour of others, so
-        that the scores are exactly those of as many separate fits as there are instances. That
-        takes longer, and the choice may differ: on the training parts of Yeast, Scene and
-        Emotions, k from 1 to 30, "entry" and "instance" chose 11 and 11, 14 and 14, 27 and 6 by
-        Hamming loss, and 12 and 26, 14 and 14, 7 and 12 by average precision.
+    scoring : str, default=None
+        A measure of :mod:`plurilabel.metrics`. None is ``"average_precision"``, or
+        ``"hamming_loss"`` where a single label leaves nothing to rank. Between equal values the
+        smaller k wins, then the smoothing that comes first.
+    leave_out : {"instance", "entry"}, default="instance"
+        What is taken out for the prediction of a training instance. "instance": all of it, so
+        that the scores are exactly those of as many separate fits as there are instances.
+        "entry": only its own entry in the prior and in the frequency arrays; it stays a neighbour
+        of others. That is faster, but the choice may be much worse: on Emotions, by Hamming loss,
+        "entry" chose k = 27 and "instance" 6.
     metric, index, n_jobs :
         As in :class:`MLkNN`.
 
@@ -63,7 +64,7 @@ class MLkNNCV(MLkNN):
     >>> data = datasets.load("digits")
     >>> learner = MLkNNCV(n_neighbors=range(1, 11)).fit(data.X, data.Y)
     >>> learner.n_neighbors_
-    2
+    3
     """
 
     _learns_from_known = False
@@ -71,8 +72,8 @@ class MLkNNCV(MLkNN):
         **MLkNN._parameter_constraints,
         "n_neighbors": ["array-like"],
         "smoothing": ["array-like"],
-        "scoring": [str],
-        "leave_out": [StrOptions({"entry", "instance"})],
+        "scoring": [str, None],
+        "leave_out": [StrOptions({"instance", "entry"})],
     }
     _fitted: ClassVar[Declared] = {
         "smoothing_": number(),
@@ -84,8 +85,8 @@ class MLkNNCV(MLkNN):
         n_neighbors: Sequence[int] = tuple(range(1, 31)),
         *,
         smoothing: Sequence[float] = (1.0,),
-        scoring: str = "hamming_loss",
-        leave_out: str = "entry",
+        scoring: str | None = None,
+        leave_out: str = "instance",
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
@@ -108,20 +109,33 @@ class MLkNNCV(MLkNN):
         super()._fit(X, Y)
 
     def _dense_bytes(self) -> float:
-        given = self.fitted_params_
-        from_tables = given["scoring"] == "hamming_loss" and given["leave_out"] == "entry"
+        entry = self.fitted_params_["leave_out"] == "entry"
+        from_tables = self._measure().name == "hamming_loss" and entry
         return 6.0 if from_tables else 18.0  # labels and events; scores
+
+    def _check_size(self, n: int) -> None:
+        given = self.fitted_params_
+        if 2 <= n <= self._n_searched() and given["leave_out"] == "instance":
+            raise ValueError(
+                f"n_neighbors must be smaller than the {n} training instances less the one that "
+                f"is left out, got {max(given['n_neighbors'])}"
+            )
+        super()._check_size(n)
+
+    def _measure(self) -> Measure:
+        usual = "hamming_loss" if self.n_labels_ == 1 else "average_precision"
+        return get_measure(self.fitted_params_["scoring"] or usual)
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         given = self.fitted_params_
         ks, smoothings = np.array(given["n_neighbors"]), list(given["smoothing"])
-        measure, Y = get_measure(given["scoring"]), dense(self.Y_)
+        measure, Y = self._measure(), dense(self.Y_)
         cut = None if measure.kind == "scores" else self._cut
         replace = given["leave_out"] == "instance"
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
         for k, left_out in leave_one_out(neighbors, Y, set(ks.tolist()), replace=replace):
             for column, s in enumerate(smoothings):
-                if given["scoring"] == "hamming_loss":
+                if measure.name == "hamming_loss":
                     value = left_out.hamming_loss(s, self._cut)
                 else:
                     value = measure.function(Y, left_out.scores(s, cut))
