@@ -97,6 +97,7 @@ class LazyClassifier(ProbabilisticClassifier):
         "metric": [str, callable],
         "index": [None, HasMethods(["fit", "kneighbors"])],
         "n_jobs": [None, Integral],
+        "device": [str],
     }
     _fitted: ClassVar[Declared] = {
         "fitted_params_": parameters(),
@@ -115,6 +116,7 @@ class LazyClassifier(ProbabilisticClassifier):
     metric: Any
     index: Any
     n_jobs: int | None
+    device: str = "auto"  # of learners that do not have the parameter
 
     unknown_: Any
     _learn: Any = None  # a hook that subclasses may define
@@ -131,7 +133,7 @@ class LazyClassifier(ProbabilisticClassifier):
         return self.fitted_params_["n_neighbors"]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        search = ("metric", "index", "n_jobs")  # index_ has those
+        search = ("metric", "index", "n_jobs", "device")  # index_ has those
         params = self.get_params(deep=False).items()
         self.fitted_params_ = {name: value for name, value in params if name not in search}
         self.unknown_ = None
@@ -141,7 +143,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
         self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
-        usual = ExactIndex(self.metric, n_jobs=self.n_jobs)
+        usual = ExactIndex(self.metric, n_jobs=self.n_jobs, device=self.device)
         self.index_ = usual if self.index is None else clone(self.index)
         if type(self.index_) is ExactIndex:  # it keeps a copy of the points: one is enough
             self.X_ = X = self.index_.fit(X).points_

@@ -34,7 +34,7 @@ class BRkNN(CountingClassifier):
     smoothing : float, default=0.5
         Votes for and against that are added to each label (s); 0 gives the plain share. It
         does not change predictions.
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
     Attributes
@@ -78,6 +78,7 @@ class BRkNN(CountingClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.variant = variant
@@ -85,6 +86,7 @@ class BRkNN(CountingClassifier):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         super()._fit(X, Y)

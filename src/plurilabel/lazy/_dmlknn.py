@@ -32,7 +32,7 @@ class DMLkNN(LazyClassifier):
         How far the counts of other labels may be from those of the instance (delta).
     smoothing : float, default=1.0
         Strength of the uniform prior (s).
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
     Attributes
@@ -97,6 +97,7 @@ class DMLkNN(LazyClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.width = width
@@ -104,6 +105,7 @@ class DMLkNN(LazyClassifier):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _dense_bytes(self) -> float:
         return 4.0  # counts_

@@ -49,7 +49,7 @@ class DWMLkNN(CountingClassifier):
         the paper has ``w``, which does not give the published results: mean recall over
         K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them on
         Yeast, Scene and Emotions; "figure" follows the figure literally.
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
     Attributes
@@ -98,6 +98,7 @@ class DWMLkNN(CountingClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -106,6 +107,7 @@ class DWMLkNN(CountingClassifier):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         blend, reading = self.fitted_params_["blend"], self.fitted_params_["reading"]

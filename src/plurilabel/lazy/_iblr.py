@@ -40,7 +40,7 @@ class IBLRML(LazyClassifier):
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
         Maximum number of Newton steps; some ten are enough.
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
     Attributes
@@ -97,6 +97,7 @@ class IBLRML(LazyClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.own_features = own_features
@@ -105,6 +106,7 @@ class IBLRML(LazyClassifier):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         del distances

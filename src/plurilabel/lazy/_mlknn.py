@@ -42,6 +42,10 @@ class MLkNN(CountingClassifier):
         are checked. See :class:`~plurilabel.neighbors.NeighborsIndex`.
     n_jobs : int, default=None
         Threads of the search. The result does not depend on it.
+    device : str, default="auto"
+        Where an exact search runs: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one
+        and it gains, as in :class:`~plurilabel.neighbors.ExactIndex`; an ``index`` has its own.
+        The result does not depend on it.
 
     Attributes
     ----------
@@ -99,12 +103,14 @@ class MLkNN(CountingClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         self.counts_ = self._count(distances, neighbors, self.Y_)

@@ -31,7 +31,7 @@ class MLWkNN(MLkNN):
 
     Parameters
     ----------
-    n_neighbors, smoothing, metric, index, n_jobs :
+    n_neighbors, smoothing, metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
     Attributes

@@ -41,7 +41,7 @@ class MrkNN(LazyClassifier):
         Most steps of the relevances.
     tol : float, default=1e-4
         They stop when no membership changes by more.
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`. The metric is that of the neighbours; centers are means, and the
         distances from them are Euclidean.
 
@@ -110,6 +110,7 @@ class MrkNN(LazyClassifier):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.fuzziness = fuzziness
@@ -119,6 +120,7 @@ class MrkNN(LazyClassifier):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         super()._fit(X, Y)

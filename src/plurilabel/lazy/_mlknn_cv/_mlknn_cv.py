@@ -40,7 +40,7 @@ class MLkNNCV(MLkNN):
         "entry": only its own entry in the prior and in the frequency arrays; it stays a neighbour
         of others. That is faster, but the choice may be much worse: on Emotions, by Hamming loss,
         "entry" chose k = 27 and "instance" 6.
-    metric, index, n_jobs :
+    metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
     Attributes
@@ -90,6 +90,7 @@ class MLkNNCV(MLkNN):
         metric: Any = "euclidean",
         index: Any = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ):
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
@@ -98,6 +99,7 @@ class MLkNNCV(MLkNN):
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
+        self.device = device
 
     def _n_searched(self) -> int:
         given = self.fitted_params_
