@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,9 @@ class Hierarchy:
     label_names : sequence of str
         The labels, in the order of the columns of Y.
     parents : mapping, or pairs (child, parent), or data frame of two columns; default=None
-        The parent of a label, or a list of several. Names that are no labels may stand between
-        labels: a label's parents are then the nearest labels above it. None: the names say it,
-        ``sports/football`` is below ``sports``.
+        The parent of a label, or a list of several, by name or by the number of its column. Names
+        that are no labels may stand between labels: a label's parents are then the nearest labels
+        above it. None: the names say it, ``sports/football`` is below ``sports``.
     sep : str, default="/"
         What separates the parts of a name, if ``parents`` is None.
 
@@ -65,7 +66,10 @@ class Hierarchy:
         if (twice := first_repeated(self.label_names)) is not None:
             raise ValueError(f"label_names must differ, but {twice!r} occurs more than once")
         number = {name: l for l, name in enumerate(self.label_names)}
-        above = _by_names(self.label_names, sep) if parents is None else _as_lists(parents)
+        if parents is None:
+            above = _by_names(self.label_names, sep)
+        else:
+            above = _as_lists(parents, self.label_names)
         self._refuse_cycles(above)
         edges = [
             (l, number[parent])
@@ -254,12 +258,21 @@ def _by_names(names: Sequence[str], sep: str) -> dict[str, list[str]]:
     return above
 
 
-def _as_lists(parents: Any) -> dict[str, list[str]]:
+def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
+    known = set(names)
+
+    def name_of(label: Any) -> str:
+        """A name; a number that is none names a column."""
+        numbered = isinstance(label, Integral) and str(label) not in known
+        return names[int(label)] if numbered and 0 <= label < len(names) else str(label)
+
     if isinstance(parents, Mapping):
         pairs: Any = [
             (child, parent)
             for child, given in parents.items()
-            for parent in ([given] if isinstance(given, str) or given is None else given)
+            for parent in (
+                [given] if isinstance(given, str | Integral) or given is None else given
+            )
         ]
     elif hasattr(parents, "columns"):
         if len(parents.columns) != 2:
@@ -276,7 +289,7 @@ def _as_lists(parents: Any) -> dict[str, list[str]]:
         child, parent = pair
         if parent is None or parent == "" or parent != parent:  # a root, in many tables
             continue
-        above.setdefault(str(child), []).append(str(parent))
+        above.setdefault(name_of(child), []).append(name_of(parent))
     return above
 
 
@@ -299,6 +312,13 @@ def _nearest_labels(
 
 
 def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> str:
+    if by_names and above:
+        name, (parent,) = next(iter(above.items()))
+        return (
+            f"no label has a parent among the labels: {parent!r}, which is above {name!r}, is no "
+            "label itself; add it as a column of zeros, which HierarchicalClassifier fills, or "
+            "pass parents"
+        )
     if by_names:
         return (
             f"no label has a parent among the labels: none of the names has a part before "

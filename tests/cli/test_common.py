@@ -41,7 +41,7 @@ def failing(error):
     [
         (ValueError("no\n  such\nthing"), 1, "Error: no such thing\n"),
         (FileNotFoundError(2, "No such file or directory", "a.csv"), 1,
-         "Error: a.csv: No such file or directory\n"),
+         "Error: there is no file a.csv\n"),
         (ImportError("needs x"), 1, "Error: needs x\n"),
         (MemoryError(), 1, "Error: not enough memory; try fewer rows or labels\n"),
         (MemoryError("Unable to allocate 9 TiB"), 1,

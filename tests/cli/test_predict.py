@@ -168,7 +168,8 @@ def test_a_standard_dataset(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["none.skops", "mails.csv"], 1, "none.skops: No such file or directory"),
+        (["none.skops", "mails.csv"], 1, "there is no file none.skops"),
+        (["m.skop", "mails.csv"], 1, "there is no file m.skop; did you mean m.skops?"),
         (["mails.csv", "mails.csv"], 1, "mails.csv is not a model file, or is broken"),
         (["m.skops", "none.csv"], 1, "there is no file none.csv"),
         (["m.skops", "mails.csv", "-o", "mails.csv"], 2, "-o mails.csv would overwrite the input"),

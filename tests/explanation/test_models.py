@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import expit
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -25,6 +26,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, Multinomi
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -161,3 +163,15 @@ def test_a_set_against_another():
     for l in range(3):
         assert_allclose(why.total[l], z[has[:, l]].max() - z[~has[:, l]].max())
     assert not why.exact.any() and "best label set" in str(why)
+
+
+def test_a_reference_goes_through_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"size": rng.normal(size=30), "kind": ["u", "v"] * 15})
+    Y = np.column_stack([X["size"] > 0, X["kind"] == "u"]).astype(int)
+    parts = [("n", StandardScaler(), ["size"]), ("k", OneHotEncoder(), ["kind"])]
+    encoder = ColumnTransformer(parts)
+    model = make_pipeline(encoder, MLDecisionTree()).fit(X, Y)
+    (why,) = explain(model, X[:1], reference=[0.0, "u"])
+    assert len(why.scores) == 2

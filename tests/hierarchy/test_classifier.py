@@ -96,3 +96,17 @@ def test_a_cut_inside_a_pipeline_decides():
     ).fit(X, Y)
     sets = learner.estimator_.predict(X)
     np.testing.assert_array_equal(learner.predict(X), learner.hierarchy_.close(sets))
+
+
+def test_sparse_frames_and_tags_and_the_names_in_explanations():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), sparse.csr_array((rng.random((40, 3)) < 0.4).astype(int))
+    names = ["a", "a/b", "c"]
+    frame = pd.DataFrame.sparse.from_spmatrix(Y, columns=names)
+    learner = HierarchicalClassifier(BinaryRelevance(LogisticRegression()))
+    wanted = learner.fit(X, pd.DataFrame(Y.toarray(), columns=names)).predict_proba(X)
+    np.testing.assert_allclose(learner.fit(X, frame).predict_proba(X), wanted)
+    tags = [[names[j] for j in np.flatnonzero(row)] for row in Y.toarray()]
+    for inner in (BinaryRelevance(LogisticRegression()), MLkNN(3)):
+        (why,) = HierarchicalClassifier(inner).fit(X, tags).explain(X[:1])
+        assert list(why.label_names) == names

@@ -133,3 +133,15 @@ def test_bad_answers():
         tree.consistent(np.zeros((1, 6)), "mean")
     with pytest.raises(KeyError, match="did you mean 'a/b'"):
         tree.ancestors("a/bb")
+
+
+def test_parents_by_number():
+    assert Hierarchy(["a", "b", "c"], {1: 0, 2: [0, 1]}).edges.tolist() == [[1, 0], [2, 0], [2, 1]]
+    assert Hierarchy(["1", "0"], {1: 0}).edges.tolist() == [[0, 1]]  # names come first
+    with pytest.raises(ValueError, match="'7' is no label"):
+        Hierarchy(["a", "b"], {7: 0})
+
+
+def test_a_parent_that_is_no_label_is_named():
+    with pytest.raises(ValueError, match="'topic', which is above 'topic/login', is no label its"):
+        Hierarchy(["topic/login", "topic/bill"])

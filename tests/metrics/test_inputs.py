@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from plurilabel import metrics
+from plurilabel.hierarchy import Hierarchy
 from plurilabel.metrics import evaluate, per_label
 from tests.metrics.cases import random_problem
 
@@ -119,3 +120,17 @@ def test_inputs_are_not_changed():
     metrics.evaluate(Y, S, Z)
     for a, b in zip((Y, F, Z, S.data, S.indices), before):
         np.testing.assert_array_equal(a, b)
+
+
+def test_tags_are_compared_as_they_are():
+    """As ``Model.predict`` gives them; labels are all that occur in either."""
+    true, found = [["a", "b"], ["b"], []], [("a",), ("b", "c"), ()]
+    Y, Z = [[1, 1, 0], [0, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 1, 1], [0, 0, 0]]
+    for name in ("f1", "macro_f1", "hamming_loss", "subset_accuracy"):
+        measure = getattr(metrics, name)
+        assert measure(true, found) == measure(Y, Z)
+    assert metrics.hamming_loss([["a"], []], [(), ()]) == 0.5
+    tree = Hierarchy(["a", "a/b"])
+    assert metrics.hierarchical_f_beta([["a/b"]], [["a"]], tree) == 2 / 3
+    with pytest.raises(ValueError, match="Y_true must be a 0/1 matrix .* got tags; plurilabel.la"):
+        metrics.f1(true, Z)

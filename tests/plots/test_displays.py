@@ -7,6 +7,8 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from plurilabel import BinaryRelevance, MLkNN, ThresholdClassifier, metrics
+from plurilabel.explanation import explain
+from plurilabel.persistence import Model
 from plurilabel.plots import (
     CooccurrenceDisplay,
     InstanceScoresDisplay,
@@ -163,6 +165,46 @@ def test_it_works_for_scikit_learns_own_and_for_decision_values():
     assert PrecisionRecallCutDisplay.from_estimator(ridge, X, Y).default_cut == 0
     with pytest.raises(ValueError, match="must have predict_proba, which BinaryRelevance has not"):
         ReliabilityDisplay.from_estimator(ridge, X, Y)
+
+
+def test_labels_are_compared_by_name():
+    pd = pytest.importorskip("pandas")
+    right, other = pd.DataFrame(Y, columns=NAMES), list(NAMES[::-1])
+    found = pd.DataFrame(Z, columns=NAMES)[other]
+    shown = LabelConfusionDisplay.from_predictions(right, found)
+    np.testing.assert_array_equal(
+        shown.counts, LabelConfusionDisplay.from_predictions(Y, Z).counts
+    )
+    scores = pd.DataFrame(P, columns=NAMES)[other]
+    for display in (ReliabilityDisplay, PrecisionRecallCutDisplay):
+        wanted = vars(display.from_predictions(Y, P, label=0))
+        got = vars(display.from_predictions(right, scores, label="sea"))
+        arrays = [name for name, value in wanted.items() if isinstance(value, np.ndarray)]
+        assert arrays
+        for name in arrays:
+            np.testing.assert_array_equal(got[name], wanted[name])
+    one = InstanceScoresDisplay.from_predictions(scores[:1], right[:1], found[:1])
+    assert list(one.label_names) == other
+    np.testing.assert_array_equal(one.true, Y[0, ::-1])
+
+
+def test_models_from_files_are_shown_like_what_is_in_them():
+    pd = pytest.importorskip("pandas")
+    right = pd.DataFrame(Y, columns=NAMES)
+    learner = MLkNN(5).fit(X, right)
+    model, turned = Model.of(learner), right[list(NAMES[::-1])]
+    wanted = LabelConfusionDisplay.from_predictions(Y, learner.predict(X))
+    for estimator in (learner, model):
+        shown = LabelConfusionDisplay.from_estimator(estimator, X, turned)
+        assert tuple(shown.label_names) == NAMES
+        np.testing.assert_array_equal(shown.counts, wanted.counts)
+    for display in (LabelScoresDisplay, ReliabilityDisplay, PrecisionRecallCutDisplay):
+        display.from_estimator(model, X, right)
+    assert CooccurrenceDisplay.from_estimator(model, X).label_names == NAMES
+    assert InstanceScoresDisplay.from_estimator(model, X[:1], right[:1]).label_names == NAMES
+    assert [str(one) for one in explain(model, X[:2])] == [
+        str(one) for one in model.explain(X[:2])
+    ]
 
 
 def test_given_axes_are_used_and_new_ones_belong_to_pyplot():

@@ -138,3 +138,10 @@ def test_a_renewed_member_keeps_its_last_rows(river):
     expected = ((core.points - point) ** 2 * core.masks[1]).sum(axis=1)
     found = core._dissimilarities(point)[1]
     np.testing.assert_allclose(found[core.alive[1]], expected[core.alive[1]], atol=1e-9)
+
+
+def test_values_too_large_for_the_classifier_are_an_error():
+    X = np.abs(np.random.default_rng(0).normal(size=(20, 2))) * 1e300
+    Y = np.tile([[1, 0], [0, 1]], (10, 1))
+    with pytest.raises(ValueError, match=r"too large for LogisticRegression, got up to"):
+        StreamBinaryRelevance().fit(X, Y)

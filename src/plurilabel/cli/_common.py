@@ -159,6 +159,8 @@ _COLUMNS = re.compile(r"\b(drop|text)=(\[[^]]+\])")
 
 
 def _one_line(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
+        return _no_file(Path(error.filename))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror:
@@ -379,15 +381,20 @@ def is_standard(data: str) -> bool:
     if path.is_dir():
         raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
     if path.suffix or len(path.parts) > 1:
-        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = similar(path.name, sorted(there))
-        hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
-        raise FileNotFoundError(f"there is no file {data}{hint}")
+        raise FileNotFoundError(_no_file(path))
     close = similar(data, datasets.dataset_names())
     hint = (
         f"did you mean {close}?" if close else f"there are {', '.join(datasets.dataset_names())}"
     )
     raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
+
+
+def _no_file(path: Path) -> str:
+    """What to say of a file that is not there."""
+    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = similar(path.name, sorted(there))
+    hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
+    return f"there is no file {path}{hint}"
 
 
 def names_in(given: Names) -> list[str] | None:

@@ -32,8 +32,8 @@ def explain(
     Parameters
     ----------
     estimator : fitted classifier
-        A learner of this library, a pipeline that ends in one, or a multi-label classifier of
-        scikit-learn's.
+        A learner of this library, a pipeline that ends in one, a multi-label classifier of
+        scikit-learn's, or a :class:`plurilabel.persistence.Model`.
     X : n rows of whatever ``estimator`` takes
         Explaining takes longer than predicting: pass the rows in question.
     feature_names : sequence of str, default=None
@@ -72,7 +72,7 @@ def explain(
         steps = estimator[:-1]
         seen = steps.transform(X) if len(steps) else X
         if reference is not None and len(steps):
-            origin = steps.transform(np.atleast_2d(np.asarray(reference)))
+            origin = steps.transform(_as_row(reference, X))
             reference = np.asarray(origin.toarray() if sparse.issparse(origin) else origin)[0]
         if feature_names is None and len(steps) and hasattr(seen, "shape"):
             feature_names = column_names(seen) or names_after(steps, seen.shape[1], seen_names)
@@ -100,3 +100,10 @@ def explain(
             parts = output_parts(estimator, x, method, given)
         found.append(parts.said_of(scores[i], labels))
     return found
+
+
+def _as_row(reference: Any, X: Any) -> Any:
+    """The reference as the one row of a matrix; of a data frame if X is one."""
+    if hasattr(reference, "columns") or not hasattr(X, "columns"):
+        return reference if hasattr(reference, "columns") else np.atleast_2d(np.asarray(reference))
+    return type(X)(dict(zip(X.columns, ([value] for value in np.asarray(reference).ravel()))))

@@ -6,6 +6,7 @@ answers for the row; a model that none of them fits is explained by occlusion.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -130,7 +131,8 @@ def names_after(steps: Any, d: int, names: Sequence[str] | None) -> Sequence[str
         except (AttributeError, ValueError, TypeError):
             continue  # other names were seen in fit, or a step cannot tell
         if found is not None and len(found) == d:
-            return [str(name) for name in found]
+            # a word of one of several columns of text, as plurilabel.io.table_encoder names it
+            return [re.sub(r"^text (.+?)__", r"\1: ", str(name)) for name in found]
     if names is not None and len(names) == d:  # one for one, as far as can be seen
         return names
     return default_feature_names(d)

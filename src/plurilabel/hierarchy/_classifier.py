@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -49,8 +50,9 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     estimator : classifier
         With ``predict_proba`` or ``decision_function``, for label matrices.
     parents : mapping, pairs or data frame, default=None
-        The parent of each label, or a list of several, by name; see :class:`Hierarchy`. None: the
-        names of the labels say it, ``sports/football`` is below ``sports``.
+        The parent of each label, or a list of several, by name or number; see
+        :class:`Hierarchy`. None: the names of the labels say it, ``sports/football`` is below
+        ``sports``.
     sep : str, default="/"
         What separates the parts of a name, if ``parents`` is None.
     method : {"isotonic", "max", "min"}, default="isotonic"
@@ -176,7 +178,11 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         if column_names(y) is not None:
             import pandas as pd
 
-            target = pd.DataFrame(closed, columns=list(self.label_names_))
+            names = list(self.label_names_)
+            if sparse.issparse(closed):
+                target = pd.DataFrame.sparse.from_spmatrix(closed, columns=names)
+            else:
+                target = pd.DataFrame(closed, columns=names)
         self.estimator_ = clone(self.estimator).fit(X, target, **(routed or {}))
 
     @property
@@ -240,7 +246,8 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         list of explanations, one for each row of X
         """
         check_is_fitted(self)
-        return explain(self.estimator_, X, feature_names=feature_names, reference=reference)
+        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
+        return [replace(one, label_names=tuple(self.label_names_)) for one in found]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Where ``fit`` sends metadata: to ``estimator.fit``."""

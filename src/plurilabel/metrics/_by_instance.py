@@ -26,7 +26,7 @@ def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -48,7 +48,7 @@ def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -71,7 +71,7 @@ def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -96,7 +96,7 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -122,7 +122,7 @@ def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -149,7 +149,7 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
     beta : float, default=1.0
         Above 1 recall has more weight, below 1 precision.
 
@@ -172,7 +172,7 @@ def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------

@@ -44,7 +44,7 @@ def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -67,7 +67,7 @@ def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -90,7 +90,7 @@ def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -113,7 +113,7 @@ def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
     beta : float, default=1.0
         Above 1 recall has more weight, below 1 precision.
 
@@ -138,7 +138,7 @@ def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -160,7 +160,7 @@ def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -183,7 +183,7 @@ def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -206,7 +206,7 @@ def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------
@@ -229,7 +229,7 @@ def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
     beta : float, default=1.0
         Above 1 recall has more weight, below 1 precision.
 
@@ -254,7 +254,7 @@ def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+    Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
 
     Returns
     -------

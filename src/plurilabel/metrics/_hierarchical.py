@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from plurilabel._hierarchy import Hierarchy
+from plurilabel._labels import is_tags, tag_matrix
 from plurilabel.base import column_names
 from plurilabel.metrics._by_instance import f_beta, precision, recall
 from plurilabel.metrics._by_label import micro_f_beta, micro_precision, micro_recall
@@ -121,5 +122,8 @@ def _closed(Y_true: Any, Y_pred: Any, hierarchy: Any, average: str) -> tuple[Any
         raise ValueError(
             f"hierarchy must be a Hierarchy(label_names, parents), got {type(hierarchy).__name__}"
         )
+    if is_tags(Y_true):
+        names = hierarchy.label_names
+        Y_true, Y_pred = tag_matrix(Y_true, names)[0], tag_matrix(Y_pred, names)[0]
     Y, Z = check_predicted(Y_true, Y_pred)
     return hierarchy.close(Y), hierarchy.close(Z)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import dense, row_blocks
+from plurilabel._labels import is_tags, tag_matrix
 from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import LabelMatrix, check_labels, check_scores, column_names
 
@@ -41,12 +42,25 @@ def check_true(Y_true: Any) -> LabelMatrix:
 def check_predicted(
     Y_true: Any, Y_pred: Any, *, name: str = "Y_pred"
 ) -> tuple[LabelMatrix, LabelMatrix]:
-    """True and predicted labels, both as int8, of the same shape."""
+    """True and predicted labels, both as int8, of the same shape.
+
+    Both may be lists of tags, one for each instance: the labels are then those that occur in
+    either, in the order of their names.
+    """
+    if is_tags(Y_true) and _may_be_tags(Y_pred):
+        known = sorted({*tag_matrix(Y_true)[1], *tag_matrix(Y_pred)[1]})
+        Y_true, Y_pred = tag_matrix(Y_true, known)[0], tag_matrix(Y_pred, known)[0]
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     Z = check_labels(Y_pred, name=name)
     _check_same(Y_true, Y, Y_pred, Z, name)
     return (Y, Z) if unknown is None else (PartialLabels(Y, unknown), Z)
+
+
+def _may_be_tags(labels: Any) -> bool:
+    """Whether labels are tags, or empty lists of them, as of a model that predicts none."""
+    empty = isinstance(labels, list) and not any(len(cell) for cell in labels if np.ndim(cell))
+    return is_tags(labels) or (empty and all(np.ndim(cell) == 1 for cell in labels))
 
 
 def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:

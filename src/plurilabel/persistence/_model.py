@@ -252,12 +252,20 @@ class Model:
         """
         return self._scores_frame(rows)
 
-    def explain(self, rows: Any) -> list[Any]:
+    def explain(
+        self,
+        rows: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: Any = None,
+    ) -> list[Any]:
         """What speaks for and against the labels of each row.
 
         Parameters
         ----------
         rows : data frame, list of records, array, path or Dataset
+        feature_names, reference
+            As those of :func:`plurilabel.explanation.explain`.
 
         Returns
         -------
@@ -266,7 +274,12 @@ class Model:
             ``print`` shows an entry.
         """
         named = _renamed(self.estimator, self.label_names)
-        found = explain(getattr(named, "best_estimator_", named), self._read(rows).X)
+        found = explain(
+            getattr(named, "best_estimator_", named),
+            self._read(rows).X,
+            feature_names=feature_names,
+            reference=reference,
+        )
         return [
             replace(one, label_names=self.label_names) if isinstance(one, Contributions) else one
             for one in found

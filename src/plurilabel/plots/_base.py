@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from plurilabel._blocks import dense
+from plurilabel._compat import safe_indexing
 from plurilabel._text import display_width, printable, shortened
 from plurilabel.base import check_labels, column_names, names_or_default
 
@@ -64,8 +66,32 @@ def names_of(
     return tuple(names_or_default(names, q))
 
 
+def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Any, Any]:
+    """An estimator, rows as it takes them, their labels in its order, and the names of labels.
+
+    A model from a file is taken out of its cover, and reads the rows.
+    """
+    if hasattr(estimator, "label_sets"):
+        known = estimator.label_names
+        estimator, X = estimator.estimator, estimator.read(X).X
+        label_names = known if label_names is None else label_names
+    else:
+        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        known = getattr(last, "label_names_", None)
+    return estimator, X, in_order(Y, known), label_names
+
+
+def in_order(given: Any, names: Any) -> Any:
+    """A data frame with its columns in the order of these names, if it has the same ones."""
+    own, wanted = column_names(given), None if names is None else [str(name) for name in names]
+    if own is None or wanted is None or own == wanted or sorted(own) != sorted(wanted):
+        return given
+    return safe_indexing(given, [own.index(name) for name in wanted], axis=1)
+
+
 def label_arrays(Y_true: Any, Y_pred: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """True and predicted labels (n, q), of the same shape."""
+    Y_pred = in_order(Y_pred, column_names(Y_true))
     Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
     Z = dense(check_labels(Y_pred, name="Y_pred")).astype(bool)
     if Y.shape != Z.shape:

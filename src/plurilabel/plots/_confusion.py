@@ -16,6 +16,7 @@ from plurilabel.plots._base import (
     label_arrays,
     most_frequent,
     names_of,
+    opened,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class LabelConfusionDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier
+        estimator : fitted classifier, or a Model from a file
         X : rows that it takes
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
         label_names : sequence of str, default=None
@@ -93,6 +94,7 @@ class LabelConfusionDisplay(Display):
         -------
         LabelConfusionDisplay
         """
+        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
         Z = estimator.predict(X)
         names = names_of(label_names, Y, Z.shape[1], estimator)
         return cls.from_predictions(Y, Z, label_names=names, max_labels=max_labels, ax=ax)

@@ -16,6 +16,7 @@ from plurilabel.plots._base import (
     how_many,
     most_frequent,
     names_of,
+    opened,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class CooccurrenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier
+        estimator : fitted classifier, or a Model from a file
         X : rows that it takes
         label_names : sequence of str, default=None
             By default what the learner knows.
@@ -80,6 +81,7 @@ class CooccurrenceDisplay(Display):
         -------
         CooccurrenceDisplay
         """
+        estimator, X, _, label_names = opened(estimator, X, None, label_names)
         Z = estimator.predict(X)
         names = names_of(label_names, Z, Z.shape[1], estimator)
         return cls.from_predictions(Z, label_names=names, max_labels=max_labels, ax=ax)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel._blocks import dense
-from plurilabel.base import CUTS, check_labels, check_scores
+from plurilabel.base import CUTS, check_labels, check_scores, column_names
 from plurilabel.metrics import label_scores, score_method
 from plurilabel.plots._base import (
     BLUE,
@@ -17,8 +17,10 @@ from plurilabel.plots._base import (
     ORANGE,
     Array,
     Display,
+    in_order,
     names_of,
     one_label,
+    opened,
     shown_names,
 )
 
@@ -110,6 +112,7 @@ class PrecisionRecallCutDisplay(Display):
         -------
         PrecisionRecallCutDisplay
         """
+        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
         q = check_labels(Y, name="Y").shape[1]
         names = names_of(label_names, Y, q, estimator)
         return cls.from_predictions(
@@ -150,7 +153,7 @@ class PrecisionRecallCutDisplay(Display):
         PrecisionRecallCutDisplay
         """
         Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
-        S = dense(check_scores(scores)).astype(np.float64)
+        S = dense(check_scores(in_order(scores, column_names(Y_true)))).astype(np.float64)
         if Y.shape != S.shape:
             raise ValueError(f"Y_true has the shape {Y.shape}, but scores has {S.shape}")
         if average not in ("micro", "macro"):

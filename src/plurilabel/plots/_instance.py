@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel._blocks import dense
-from plurilabel.base import CUTS, check_labels
+from plurilabel.base import CUTS, check_labels, column_names
 from plurilabel.metrics import label_scores, score_method
 from plurilabel.plots._base import (
     BLUE,
@@ -16,9 +16,11 @@ from plurilabel.plots._base import (
     ORANGE,
     Array,
     Display,
+    in_order,
     name_inches,
     name_ticks,
     names_of,
+    opened,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class InstanceScoresDisplay(Display):
         -------
         InstanceScoresDisplay
         """
+        estimator, x, y, label_names = opened(estimator, x, y, label_names)
         Z = np.atleast_2d(dense(estimator.predict(x)))
         if Z.shape[0] != 1:
             raise ValueError(f"x must be one row, got {Z.shape[0]}")
@@ -135,6 +138,8 @@ class InstanceScoresDisplay(Display):
         -------
         InstanceScoresDisplay
         """
+        names = column_names(scores)
+        y_true, y_pred = in_order(y_true, names), in_order(y_pred, names)
         row = np.asarray(scores, dtype=np.float64)
         if row.size == 0 or row.ndim > 2 or (row.ndim == 2 and row.shape[0] != 1):
             raise ValueError(f"scores must be those of one instance, got the shape {row.shape}")
@@ -145,8 +150,8 @@ class InstanceScoresDisplay(Display):
         predicted = given["y_pred"]
         if predicted is None:
             predicted = np.zeros(len(row), dtype=bool) if cut is None else row > cut
-        names = names_of(label_names, y_true, len(row))
-        display = cls(row, predicted, given["y_true"], names, cut)
+        shown = names_of(label_names, scores if names else y_true, len(row))
+        display = cls(row, predicted, given["y_true"], shown, cut)
         return display.plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 20, ax: Axes | None = None) -> Self:

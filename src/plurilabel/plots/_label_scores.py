@@ -20,6 +20,7 @@ from plurilabel.plots._base import (
     name_inches,
     name_ticks,
     names_of,
+    opened,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class LabelScoresDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier
+        estimator : fitted classifier, or a Model from a file
         X : rows that it takes
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
         measures : sequence of str, default=("precision", "recall", "f1")
@@ -95,6 +96,7 @@ class LabelScoresDisplay(Display):
         -------
         LabelScoresDisplay
         """
+        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
         Z = estimator.predict(X)
         names = names_of(label_names, Y, Z.shape[1], estimator)
         return cls.from_predictions(

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel._blocks import dense
-from plurilabel.base import check_labels, check_scores
+from plurilabel.base import check_labels, check_scores, column_names
 from plurilabel.metrics import label_scores
-from plurilabel.plots._base import BLUE, GRAY, Array, Display, names_of, one_label, shown_names
+from plurilabel.plots._base import (
+    BLUE,
+    GRAY,
+    Array,
+    Display,
+    in_order,
+    names_of,
+    one_label,
+    opened,
+    shown_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,6 +106,7 @@ class ReliabilityDisplay(Display):
             raise ValueError(
                 f"estimator must have predict_proba, which {type(estimator).__name__} has not"
             )
+        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
         q = check_labels(Y, name="Y").shape[1]
         names = names_of(label_names, Y, q, estimator)
         proba = label_scores(estimator, X, n_labels=q)
@@ -127,7 +138,7 @@ class ReliabilityDisplay(Display):
         ReliabilityDisplay
         """
         Y = dense(check_labels(Y_true, name="Y_true"))
-        P = dense(check_scores(proba, name="proba"))
+        P = dense(check_scores(in_order(proba, column_names(Y_true)), name="proba"))
         if Y.shape != P.shape:
             raise ValueError(f"Y_true has the shape {Y.shape}, but proba has {P.shape}")
         if P.min() < 0 or P.max() > 1:

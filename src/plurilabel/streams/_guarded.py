@@ -47,7 +47,14 @@ class Guarded:
             self.model, self.watch = self.classifier.clone(), self.detector.clone()
             self.classes, self.n_drifts = set(), self.n_drifts + 1
         self.classes.add(y)
-        self.model.learn_one(x, y)
+        try:
+            self.model.learn_one(x, y)
+        except OverflowError:  # of a power of a plain float
+            name = type(self.model).__name__
+            raise ValueError(
+                f"the values of a row are too large for {name}, got up to "
+                f"{max(abs(value) for value in x.values()):g}: scale the features first"
+            ) from None
 
 
 def parts(classifier: Any, detector: Any, user: str, *, multiclass: bool) -> tuple[Any, Any]:
