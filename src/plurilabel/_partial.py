@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import is_missing, stack_rows
+from plurilabel._blocks import is_missing, on_host, stack_rows
 
 
 class PartialLabels:
@@ -163,6 +163,7 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     """
     if isinstance(Y, PartialLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
+    Y = on_host(Y)
     if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
         return Y, None
     if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
