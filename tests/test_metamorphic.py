@@ -70,6 +70,7 @@ DEPENDS_ON_ROW_ORDER = {
     "StreamBinaryRelevance": "rows are learned in their order",
     "StreamClassifierChain": "rows are learned in their order",
     "StreamPrunedSets": "rows are learned in their order",
+    "MLHoeffdingTree": "rows are learned in their order",
     "CalibratedClassifier": "folds are filled in order",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels

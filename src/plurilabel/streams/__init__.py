@@ -17,6 +17,7 @@ from plurilabel.streams._generators import (
     MovingCentreStream,
     RandomTreeStream,
 )
+from plurilabel.streams._ml_hoeffding_tree import MLHoeffdingTree
 from plurilabel.streams._mlsampknn import MLSAMPkNN
 from plurilabel.streams._prequential import prequential
 from plurilabel.streams._pruned_sets import StreamPrunedSets
@@ -39,6 +40,7 @@ __all__ = [
     "LabelDependenceStream",
     "LabelShares",
     "LivePlot",
+    "MLHoeffdingTree",
     "MLSAMPkNN",
     "MovingCentreStream",
     "NeighborSubspaceEnsemble",
@@ -85,6 +87,14 @@ ROSTER = {
         {"StreamClassifierChain()": _ORDERED}, needs="river", unsaved=_RIVER
     ),
     "StreamPrunedSets": Learner({"StreamPrunedSets()": _ORDERED}, needs="river", unsaved=_RIVER),
+    "MLHoeffdingTree": Learner(
+        {
+            "MLHoeffdingTree()": _ORDERED,
+            "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
+        },
+        needs="river",
+        unsaved=_RIVER,
+    ),
 }
 
 publish(globals())
