@@ -21,6 +21,7 @@ from plurilabel.streams._ml_hoeffding_tree import MLHoeffdingTree
 from plurilabel.streams._mlsampknn import MLSAMPkNN
 from plurilabel.streams._prequential import prequential
 from plurilabel.streams._pruned_sets import StreamPrunedSets
+from plurilabel.streams._regressors import RegressorLearner
 from plurilabel.streams._relevance import StreamBinaryRelevance
 from plurilabel.streams._results import LivePlot, StreamResults
 from plurilabel.streams._river import HAS_RIVER
@@ -46,6 +47,7 @@ __all__ = [
     "NeighborSubspaceEnsemble",
     "NoChange",
     "RandomTreeStream",
+    "RegressorLearner",
     "SelfAdjusting",
     "Stream",
     "StreamBinaryRelevance",
