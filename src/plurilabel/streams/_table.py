@@ -144,6 +144,7 @@ class TableStream(Stream):
 
     @property
     def identifiers(self) -> list[str]:
+        """Columns that have numbered the rows so far, or have had very many different texts."""
         return self._reader.identifiers
 
     def __iter__(self) -> Iterator[Row]:

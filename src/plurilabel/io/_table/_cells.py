@@ -119,6 +119,7 @@ class CellReader:
 
     @property
     def identifiers(self) -> list[str]:
+        """Columns that have numbered the rows so far, or have had very many different texts."""
         many = [name for name, texts in self._texts.items() if len(texts) > MOST_CATEGORIES]
         counting = [name for name, (_, rows) in self._counting.items() if rows >= FEWEST_ROWS]
         return [*counting, *many]
