@@ -1,8 +1,12 @@
-"""Measures of a stream, row by row, beside river's.
+"""Streams, row by row: our measures beside river's, and what a row costs a learner.
 
-Four measures of label sets over a window of 1,000 rows, read every 100 rows: subset accuracy, F1
+Measures: four of label sets over a window of 1,000 rows, read every 100 rows: subset accuracy, F1
 by instance, micro F1 and macro F1. The same values come out of both, but for F1 by instance where
 both sets are empty: river counts 0, we leave the row out.
+
+Learners: WindowMLkNN with a full window of 1,000 rows, 100 features and 20 labels predicts and
+learns further rows; so does river's chain of logistic regressions. A fit of MLkNN for each row
+gives the same answers; it is measured on fewer rows.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Row, Task, beside, left_out
+from plurilabel import MLkNN
 from plurilabel.metrics import RunningMeasures
+from plurilabel.streams import WindowMLkNN
 
 MEASURES = ["subset_accuracy", "f1", "micro_f1", "macro_f1"]
 WINDOW, EVERY = 1_000, 100
@@ -31,8 +37,49 @@ def run(quick: bool = False) -> list[Row]:
     if importlib.util.find_spec("river"):
         peers["river"] = lambda: by_river(rows)
     if not peers:
-        return [left_out(what, "river", "not installed")]
-    return beside(what, lambda: running(rows), peers)
+        return [left_out(what, "river", "not installed"), *learners(quick)]
+    return [*beside(what, lambda: running(rows), peers), *learners(quick)]
+
+
+def learners(quick: bool) -> list[Row]:
+    """WindowMLkNN beside river's chain, and beside a fit for each row."""
+    window, n, d, q = (60, 20, 5, 3) if quick else (1_000, 500, 100, 20)
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(window + n, d)), rng.random((window + n, q)) < 0.15
+    rows = [(dict(enumerate(x)), dict(enumerate(y))) for x, y in zip(X.tolist(), Y.tolist())]
+    what = f"predict and learn {n:,} rows, window of {window:,} x {d} x {q}"
+    kept = WindowMLkNN(window_size=window).fit(X[:window], Y[:window].astype(np.int8))
+    peers: dict[str, Task] = {}
+    if importlib.util.find_spec("river"):
+        from river import linear_model, multioutput
+
+        chain = multioutput.ClassifierChain(linear_model.LogisticRegression())
+        for x, y in rows[:window]:
+            chain.learn_one(x, y)
+        peers["river's ClassifierChain"] = lambda: one_by_one(chain, rows[window:])
+    found = beside(what, lambda: one_by_one(kept, rows[window:]), peers)
+
+    few = max(n // 100, 1)
+    return [
+        *found,
+        *beside(
+            f"predict and learn {few} rows, window of {window:,} x {d} x {q}",
+            lambda: one_by_one(kept, rows[window : window + few]),
+            selves={"MLkNN, a fit for each row": lambda: fitted_anew(X, Y, window, few)},
+        ),
+    ]
+
+
+def one_by_one(learner: Any, rows: list[Any]) -> None:
+    for x, y in rows:
+        learner.predict_one(x)
+        learner.learn_one(x, y)
+
+
+def fitted_anew(X: Any, Y: Any, window: int, n: int) -> None:
+    for i in range(n):
+        learner = MLkNN().fit(X[i : i + window], Y[i : i + window].astype(np.int8))
+        learner.predict(X[i + window : i + window + 1])
 
 
 def running(rows: list[Any]) -> list[float]:

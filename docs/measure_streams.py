@@ -42,7 +42,13 @@ def river_learners() -> dict[str, Callable[[], Any]]:
         "river: chain of Hoeffding trees": lambda: multioutput.ClassifierChain(
             tree.HoeffdingTreeClassifier()
         ),
-        "river: ISOUPTreeRegressor": lambda: Rounded(tree.ISOUPTreeRegressor()),
+        "river: PerOutputClassifier": lambda: multioutput.PerOutputClassifier(
+            linear_model.LogisticRegression()
+        ),
+        "river: MultiClassEncoder": lambda: multioutput.MultiClassEncoder(
+            linear_model.SoftmaxRegression()
+        ),
+        "river: ISOUPTreeRegressor": lambda: streams.RegressorLearner(tree.ISOUPTreeRegressor()),
     }
 
 
@@ -54,20 +60,9 @@ OURS: dict[str, Callable[[], Any]] = {
     "StreamBinaryRelevance": streams.StreamBinaryRelevance,
     "StreamClassifierChain": streams.StreamClassifierChain,
     "StreamPrunedSets": streams.StreamPrunedSets,
+    "MLHoeffdingTree": streams.MLHoeffdingTree,
+    "MLHoeffdingTree, ML-kNN": lambda: streams.MLHoeffdingTree("mlknn"),
 }
-
-
-class Rounded:
-    """A regressor of several targets as a classifier: a label is predicted above one half."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def learn_one(self, x: dict[Any, float], y: dict[Any, bool]) -> None:
-        self.model.learn_one(x, {label: float(value) for label, value in y.items()})
-
-    def predict_one(self, x: dict[Any, float]) -> dict[Any, bool]:
-        return {label: value > 0.5 for label, value in self.model.predict_one(x).items()}
 
 
 def measure(learner: Any, X: Any, Y: Any, seconds: float) -> dict[str, float] | None:
@@ -107,7 +102,7 @@ def tables() -> str:
             cells = []
             for name in DATASETS:
                 column = [row.get(measure, -1.0) for key, row in found.items() if key[0] == name]
-                value = found[name, learner].get(measure)
+                value = found.get((name, learner), {}).get(measure)
                 text = "-" if value is None else f"{value:.3f}".removeprefix("0")
                 cells.append(f"**{text}**" if value == max(column) else text)
             lines.append(f"| {learner} | {' | '.join(cells)} |")
@@ -128,16 +123,14 @@ def speed(n: int, window: int = 1000, d: int = 100, q: int = 20) -> None:
             learner.predict_one(x)
             learner.learn_one(x, y)
         rates.append(500 / (time.process_time() - begin))
-        if start % 10_000 == 0:
+        if (start + 500) % 10_000 == 0:
             kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            print(
-                start + 500,
-                f"{learner._raw_memory_usage:,} bytes",
-                f"{kilobytes:,} kB",
-                flush=True,
-            )
+            memory = f"{learner._raw_memory_usage:,} bytes, {kilobytes:,} kB in all"
+            rate = np.median(rates[-20:])
+            print(f"{start + 500:,} rows: {memory}, {rate:,.0f} rows per second", flush=True)
     steady = rates[2 * window // 500 :]
-    print(f"rows per second: median {np.median(steady):,.0f}, least {min(steady):,.0f}")
+    median, least, most = np.median(steady), min(steady), max(steady)
+    print(f"rows per second: median {median:,.0f}, least {least:,.0f}, most {most:,.0f}")
 
 
 def main() -> None:

@@ -71,6 +71,7 @@ DEPENDS_ON_ROW_ORDER = {
     "StreamBinaryRelevance": "rows are learned in their order",
     "StreamClassifierChain": "rows are learned in their order",
     "StreamPrunedSets": "rows are learned in their order",
+    "MLHoeffdingTree": "rows are learned in their order",
     "CalibratedClassifier": "folds are filled in order",
     "PositiveUnlabeled": "folds are filled in order",
     "MLROS": "rows are drawn by their numbers",

@@ -75,7 +75,7 @@ TAKES_NONE = {
         "a window counts rows, and so do the neighbours in it",
     ),
     **dict.fromkeys(
-        ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets"),
+        ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets", "MLHoeffdingTree"),
         "river's multi-label protocol has no weights",
     ),
     "CalibratedClassifier": "by metadata routing only",

@@ -32,6 +32,42 @@ def test_a_table(run, table, tmp_path):
     assert again.out == ran.out  # read back, times and all
 
 
+def test_text_dates_and_decimal_commas(run, tmp_path):
+    """As ``fit`` reads them; list options repeat and take commas, identifiers are noted."""
+    path, out = tmp_path / "mails.csv", tmp_path / "out"
+    words = "red ball", "blue sea"
+    path.write_text(
+        "id;code;subject;body;sent;price;tags\n"
+        + "".join(
+            f"{i};c{i};{words[i % 2]};Dear;{1 + i % 28:02}/04/2021;{i % 5},5;{'xy'[i % 2]}\n"
+            for i in range(12, 72)
+        )
+    )
+    options = ["--labels", "tags", "--text", "subject", "--text", "body", "--month-first"]
+    ran = run(
+        "stream", path, *options, "--features", "sent,price", "--features", "id",
+        "--out", tmp_path / "first", "--learners", "WindowMLkNN",
+    )  # fmt: skip
+    assert ran.status == 1 and "must have dates, the month first" in ran.err
+    options[-1] = "--day-first"
+    ran = run(
+        "stream", path, *options, "--features", "sent,price", "--features", "id",
+        "--out", out, "--learners", "WindowMLkNN", "--json", "--measures", "micro_f1",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert json.loads(ran.out)["rows"] == 60
+    assert "Note: 'id' is like identifiers" in ran.err and "--drop 'id'" in ran.err
+    plan = StreamResults.open(out).plan
+    assert "--text subject --text body" in plan["command"] and "--day-first" in plan["command"]
+    assert plan["stream"]["features"] == ["sent", "price", "id"]
+    ran = run(
+        "stream", path, "--labels", "tags", "--drop", "id,code", "--drop", "subject,body",
+        "--out", tmp_path / "o", "--learners", "NoChange", "--no-report",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    assert "Note" not in ran.out + ran.err
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_standard_input(run, table, tmp_path, packed):
     content = gzip.compress(CSV.encode()) if packed else CSV.encode()
@@ -96,6 +132,9 @@ def test_a_learner_that_fails(run, table, tmp_path):
         (["log.csv", "--labels", "tag"], "no column 'tag' (labels); did you mean 'tags'?", 1),
         (["none.csv", "--labels", "tags"], "there is no file none.csv", 1),
         (["nothing"], "neither a file nor a standard dataset", 1),
+        (["log.csv", "--labels", "tags", "--min-count", "2"], "--min-count needs all rows", 2),
+        (["log.csv", "--labels", "tags", "--ngrams", "2"], "--ngrams is for columns of text", 2),
+        (["log.csv", "--labels", "tags", "--text", "b"], "there is no column 'b' (text)", 1),
         (["log.csv", "--labels", "tags", "--learners", "NoChang"], "--learners: unknown", 2),
         (["log.csv", "--labels", "tags", "--learners", "RAkEL"], "must have learn_one", 2),
         (["log.csv", "--labels", "tags", "--measures", "f3"], "--measures: name must be", 2),

@@ -15,6 +15,7 @@ NAMES = [name for name, entry in learners().items() if entry.package == "streams
 FORMS = {
     "WindowMLkNN": {"n_neighbors": 3, "window_size": 60},
     "NeighborSubspaceEnsemble": {"n_estimators": 3, "random_state": 0},
+    "MLHoeffdingTree": {"grace_period": 20, "delta": 0.05},
 }
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plurilabel.streams import (
+    MLHoeffdingTree,
     MLSAMPkNN,
     NeighborSubspaceEnsemble,
     StreamBinaryRelevance,
@@ -22,6 +23,8 @@ if find_spec("river"):
         StreamBinaryRelevance(),
         StreamClassifierChain(),
         StreamPrunedSets(),
+        MLHoeffdingTree(),
+        MLHoeffdingTree("mlknn"),
     ]
 
 

@@ -150,6 +150,7 @@ _OPTIONS = {
     r"\bfeatures=\[\.\.\.\]": "--features",
     r"\btext='([^']*)'": r"--text '\1'",
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
+    r"\bdecimal='": "--decimal '",
     r"\btag_sep=": "--tag-sep",
     r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
     r"\bsep=": "--sep",
@@ -326,11 +327,7 @@ def find(
     columns = label_option(labels)
     if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl", "json"):
         given["encode"] = encode
-        if columns is None or isinstance(columns, int):
-            got = "" if columns is None else f"; got the number {columns}"
-            raise UsageError(
-                f"--labels must name the label columns of {data}, or its one column of tags{got}"
-            )
+        columns = table_labels(data, labels)
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
@@ -421,6 +418,17 @@ def label_option(labels: Names) -> str | int | list[str] | None:
         return int(text)
     names = names_in(text) or [""]
     return names if len(names) > 1 or text.rstrip().endswith(",") else names[0]
+
+
+def table_labels(data: str, labels: Names) -> str | list[str]:
+    """``--labels`` of a table, which must be names."""
+    columns = label_option(labels)
+    if columns is None or isinstance(columns, int):
+        got = "" if columns is None else f"; got the number {columns}"
+        raise UsageError(
+            f"--labels must name the label columns of {data}, or its one column of tags{got}"
+        )
+    return columns
 
 
 def read_rows(

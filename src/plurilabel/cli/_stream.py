@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from plurilabel._text import file_size
+from plurilabel._text import file_size, listed
 from plurilabel.cli._common import (
     UsageError,
+    data_options,
     echo,
     find,
-    label_option,
     names_in,
     print_json,
     print_table,
     say,
+    table_labels,
+    word_features,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ SHOWN = {
     "macro_f1": "macro F1",
     "average_precision": "avg.pr",
 }
+NEEDS_ALL_ROWS = ("min_count", "embeddings")
 TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out", "fresh")
 """Options that are passed on as they are."""
 
@@ -79,15 +82,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @flag("--fresh", help="Start again, and replace what is there.")
 @option("--report/--no-report", default=True, help="Write the report.")
 @flag("--json", "as_json", help="Print the results as JSON.")
-@click.option(
-    "--labels",
-    metavar="COLUMNS",
-    help="Label columns of a table, with commas between them, or its one column of tags.",
-)
-@click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell; else ;")
-@click.option("--features", metavar="COLUMNS", help="Columns to learn from; else all others.")
-@click.option("--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers.")
-@click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
+@data_options
 @click.option(
     "--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input; else CSV."
 )
@@ -110,10 +105,14 @@ def stream(
     generated, with drifts at known rows. The same command continues where it was stopped; standard
     input has to begin with the same rows then. The exit status is 1 if any learner failed.
 
+    Numbers and dates in a table are written as for fit. Columns of text are named with --text; any
+    other text is a category.
+
     \b
     plurilabel stream scene --learners "NoChange, LabelShares"
     plurilabel stream trees --drift gradual --rows 5000
     zcat log.csv.gz | plurilabel stream - --labels tags --delay 100
+    plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
     from plurilabel.compare import check_measures
     from plurilabel.report import write_stream_report
@@ -141,6 +140,7 @@ def stream(
         raise UsageError(f"--learners: {error}") from None
     if not as_json:
         _show(results)
+    say(*_notes(source), as_json=as_json)
     for name, why in results.errors.items():
         echo(f"{name} failed at {why}", err=True)
     files = write_stream_report(results) if report else {}
@@ -155,14 +155,10 @@ def _source(
     data: str,
     max_rows: int | None,
     *,
-    labels: str | None,
-    tag_sep: str | None,
-    features: str | None,
-    drop: str | None,
-    sep: str | None,
     kind: Any,
     drift: str | None,
     seed: int,
+    **reading: Any,
 ) -> Stream:
     """The stream that was meant."""
     from plurilabel import io, streams
@@ -176,25 +172,49 @@ def _source(
         raise UsageError(f"--drift is for {', '.join(GENERATORS)}, got {data}")
     is_table = data == "-" or io.file_format(data) in ("csv", "tsv", "jsonl")
     if not is_table:
-        found = find(data, labels=labels, features=features, drop=drop, sep=sep, tag_sep=tag_sep)
-        return streams.DatasetStream(found)
-    columns = label_option(labels)
-    if columns is None or isinstance(columns, int):
-        got = "" if columns is None else f"; got the number {columns}"
-        raise UsageError(
-            f"--labels must name the label columns of {data}, or its one column of tags{got}"
-        )
+        return streams.DatasetStream(find(data, **reading))
+    columns = table_labels(data, reading["labels"])
     if data != "-" and not Path(data).is_file():
         raise FileNotFoundError(f"there is no file {data}")
+    for name in NEEDS_ALL_ROWS:
+        if reading[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(f"{option} needs all rows at once, but {data} is read row by row")
     return streams.TableStream(
         data,
         columns,
-        tag_sep=tag_sep or ";",
-        features=names_in(features),
-        drop=names_in(drop) or (),
-        sep=sep,
+        tag_sep=reading["tag_sep"] or ";",
+        text=names_in(reading["text"]) or (),
+        features=names_in(reading["features"]),
+        drop=names_in(reading["drop"]) or (),
+        sep=reading["sep"],
+        decimal=reading["decimal"],
+        day_first=reading["day_first"],
+        words=_words(reading),
         format=kind,
     )
+
+
+def _words(reading: dict[str, Any]) -> list[Any] | None:
+    """What finds the words of a text, as the options say; None if they say nothing."""
+    options = [reading[name] for name in ("ngrams", "stop_words", "min_count", "subwords")]
+    found = word_features(*options, text=reading["text"])
+    if found is None:
+        return None
+    several = [part for _, part in getattr(found, "transformer_list", [("", found)])]
+    return [part.build_analyzer() for part in several]
+
+
+def _notes(source: Any) -> list[str]:
+    """What a user should know about the columns that were read."""
+    names = getattr(source, "identifiers", [])
+    if not names:
+        return []
+    named, are = listed([repr(name) for name in names], 5), "is" if len(names) == 1 else "are"
+    return [
+        f"Note: {named} {are} like identifiers, different in each row; leave out with "
+        f"--drop {','.join(names)!r}"
+    ]
 
 
 class _Progress:
@@ -265,5 +285,10 @@ def _command(ctx: click.Context) -> str:
         name = str(parameter.name)
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in ("data", "fresh", "as_json", "report"):
-            words += [parameter.opts[0], str(ctx.params[name])]
+            values = ctx.params[name]
+            if isinstance(values, bool):  # a pair of flags
+                words += [(parameter.opts if values else parameter.secondary_opts)[0]]
+                continue
+            for value in values if isinstance(values, list) else [values]:
+                words += [parameter.opts[0], str(value)]
     return shlex.join(words)

@@ -9,6 +9,7 @@ from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
 from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
+from plurilabel.io._table._cells import CellReader
 from plurilabel.io._table._date_encoder import DateEncoder
 from plurilabel.io._table._encoder import (
     column_kinds,
@@ -21,6 +22,7 @@ from plurilabel.io._table._tags import label_matrix
 from plurilabel.io._table._write import frame_writer, write_table
 
 __all__ = [
+    "CellReader",
     "DateEncoder",
     "FileFormatError",
     "FurtherRows",

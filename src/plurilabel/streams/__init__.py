@@ -17,9 +17,11 @@ from plurilabel.streams._generators import (
     MovingCentreStream,
     RandomTreeStream,
 )
+from plurilabel.streams._ml_hoeffding_tree import MLHoeffdingTree
 from plurilabel.streams._mlsampknn import MLSAMPkNN
 from plurilabel.streams._prequential import prequential
 from plurilabel.streams._pruned_sets import StreamPrunedSets
+from plurilabel.streams._regressors import RegressorLearner
 from plurilabel.streams._relevance import StreamBinaryRelevance
 from plurilabel.streams._results import LivePlot, StreamResults
 from plurilabel.streams._river import HAS_RIVER
@@ -39,11 +41,13 @@ __all__ = [
     "LabelDependenceStream",
     "LabelShares",
     "LivePlot",
+    "MLHoeffdingTree",
     "MLSAMPkNN",
     "MovingCentreStream",
     "NeighborSubspaceEnsemble",
     "NoChange",
     "RandomTreeStream",
+    "RegressorLearner",
     "SelfAdjusting",
     "Stream",
     "StreamBinaryRelevance",
@@ -85,6 +89,14 @@ ROSTER = {
         {"StreamClassifierChain()": _ORDERED}, needs="river", unsaved=_RIVER
     ),
     "StreamPrunedSets": Learner({"StreamPrunedSets()": _ORDERED}, needs="river", unsaved=_RIVER),
+    "MLHoeffdingTree": Learner(
+        {
+            "MLHoeffdingTree()": _ORDERED,
+            "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
+        },
+        needs="river",
+        unsaved=_RIVER,
+    ),
 }
 
 publish(globals())

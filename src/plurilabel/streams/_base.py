@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d
 
-from plurilabel._blocks import dense, is_missing, row_blocks
+from plurilabel._blocks import dense, is_missing, refuse_masked, row_blocks
 from plurilabel._compat import validate_parameter_constraints
 from plurilabel._fitted import Declared, values
 from plurilabel._partial import PartialLabels, known_part
@@ -34,7 +35,7 @@ class Core(Protocol):
     """What learns. A later row may have more features and more labels than those before it."""
 
     def learn(self, x: Any, y: Labels) -> None:
-        """Learn from one row."""
+        """Learn from one row, or raise and be as before."""
 
     def score(self, x: Any) -> Floats:
         """The probability of each label seen so far."""
@@ -49,7 +50,11 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     Labels may be unknown: a key that is not there, None or NaN in a dict, NaN in an array. They
     are not learned from. Labels that were never seen before may appear in any dict; so may
-    features, which were 0 in the rows before.
+    features, which were 0 in the rows before. A learner of one class per row (a 1-D y) has the
+    classes as labels, and a new label of a dict is a further class.
+
+    A ``learn_one`` that fails leaves the learner as it was. The one exception is a classifier of
+    river that fails inside: the classifiers of the labels before it have learned the row then.
 
     Attributes
     ----------
@@ -84,9 +89,17 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             True or False by the name of the label; None or NaN, or no key, for what is not known.
             A row without a known label is not learned from.
         """
+        truth = {name: _truth(name, value) for name, value in y.items()}
         if not hasattr(self, "core_"):
             self._start()
-        truth = {name: _truth(name, value) for name, value in y.items()}
+        d, q = len(self.columns_), len(self._labels)
+        try:
+            self._learn_dict(x, truth)
+        except BaseException:
+            self._remove_names(d, q)
+            raise
+
+    def _learn_dict(self, x: Mapping[Hashable, Any], truth: Mapping[Hashable, int]) -> None:
         row = self._row(x, grow=True)
         if all(value == UNKNOWN for value in truth.values()):
             return
@@ -148,9 +161,27 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _add_labels(self, names: Iterable[Hashable]) -> None:
         for name in names:
             self._labels[name] = len(self._labels)
+        self._count_labels()
+
+    def _count_labels(self) -> None:
         q = self.n_labels_ = len(self._labels)
-        self.label_names_ = np.fromiter(self._labels, dtype=object, count=q)
-        self.classes_ = np.arange(max(2, q))
+        if self.single_output_:  # one class for each row: a new label is a further class
+            self.classes_ = _as_classes(list(self._labels))
+            self.label_names_ = np.array([str(name) for name in self._labels], dtype=object)
+        else:
+            self.classes_ = np.arange(max(2, q))
+            self.label_names_ = np.fromiter(self._labels, dtype=object, count=q)
+
+    def _remove_names(self, d: int, q: int) -> None:
+        """Undo what a row added that could not be learned: all columns but d, all labels but q."""
+        for name in self.columns_[d:]:
+            del self._columns[name]
+        del self.columns_[d:]
+        self.n_features_in_ = d
+        if len(self._labels) > q:
+            for name in list(self._labels)[q:]:
+                del self._labels[name]
+            self._count_labels()
 
     def _row(self, x: Mapping[Hashable, Any], *, grow: bool) -> Any:
         """A dict as the core needs it; new features are added to the columns, or left out."""
@@ -210,7 +241,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             Y = np.where(dense(Y.unknown), np.int8(UNKNOWN), dense(Y.Y))
         self.columns_ = list(getattr(self, "feature_names_in_", range(X.shape[1])))
         self._columns = {name: j for j, name in enumerate(self.columns_)}
-        self._labels = {name: l for l, name in enumerate(self.label_names_)}
+        names = self.classes_ if self.single_output_ else self.label_names_
+        self._labels = {name: l for l, name in enumerate(names.tolist())}
         self._learn_rows(core, X, Y)
         self.core_ = core
 
@@ -244,9 +276,35 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
                 yield dict(zip(names, row.astype(np.float64).tolist()))
 
     def _encode_more(self, y: Any) -> LabelMatrix:
+        if self.single_output_:
+            return self._encode_classes(y)
         filled, missing = known_part(y)
         Y = super()._encode_more(filled)
         return Y if missing is None else np.where(dense(missing), np.int8(UNKNOWN), dense(Y))
+
+    def _encode_classes(self, y: Any) -> LabelMatrix:
+        """Further classes; those that came by dicts are at the end, whatever their order."""
+        refuse_masked(y, "y")
+        flat = column_or_1d(y).tolist()
+        if strange := [value for value in flat if value not in self._labels]:
+            raise ValueError(
+                f"y has the class {strange[0]!r}, which is not among {self.classes_.tolist()}"
+            )
+        Y = np.zeros((len(flat), self.n_labels_), dtype=np.int8)
+        Y[np.arange(len(flat)), [self._labels[value] for value in flat]] = 1
+        return Y
+
+
+def _as_classes(names: list[Any]) -> NDArray[Any]:
+    """Values of any kinds as an array in which they stay what they are.
+
+    Examples
+    --------
+    >>> _as_classes([1, 2]), _as_classes([1, "new"])
+    (array([1, 2]), array([1, 'new'], dtype=object))
+    """
+    array = np.array(names)
+    return array if array.tolist() == names else np.fromiter(names, object, len(names))
 
 
 def _truth(name: Hashable, value: Any) -> int:

@@ -31,6 +31,7 @@ from plurilabel.compare import (
 from plurilabel.io import write_atomic
 from plurilabel.metrics import RunningMeasures, get_measure
 from plurilabel.streams._arrays import ArrayLearner
+from plurilabel.streams._regressors import RegressorLearner
 from plurilabel.streams._results import (
     FORMAT,
     KINDS,
@@ -88,7 +89,8 @@ def prequential(
         ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. One
         whose labels follow from its probabilities may have ``labels_of(probabilities)``, which
         saves asking it twice for each row. A classifier of scikit-learn with ``partial_fit`` is
-        wrapped in :class:`ArrayLearner`.
+        wrapped in :class:`ArrayLearner`, one of river's multi-target regressors (iSOUP trees,
+        regressor chains) in :class:`RegressorLearner`.
         Learners are copied: those that are given stay as they are.
     measures : sequence of str, optional
         Names of measures; by default all that need no setting, and those at 1, 3 and 5.
@@ -198,10 +200,14 @@ def _short_name(learner: Any) -> str:
     steps = getattr(learner, "steps", None)
     if isinstance(steps, dict):  # a pipeline of river
         return " | ".join(map(str, steps))
-    return type(learner.estimator if isinstance(learner, ArrayLearner) else learner).__name__
+    if isinstance(learner, ArrayLearner):
+        learner = learner.estimator
+    return type(learner.regressor if isinstance(learner, RegressorLearner) else learner).__name__
 
 
 def _with_door(name: str, learner: Any) -> Any:
+    if _predicts_numbers(learner):
+        return RegressorLearner(learner)
     if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
         return learner
     if hasattr(learner, "partial_fit") and hasattr(learner, "predict"):
@@ -210,6 +216,14 @@ def _with_door(name: str, learner: Any) -> Any:
         f"learners[{name!r}] must have learn_one and predict_one, or partial_fit and predict; "
         f"got {type(learner).__name__}"
     )
+
+
+def _predicts_numbers(learner: Any) -> bool:
+    """Whether this is one of river's regressors of several targets, or a pipeline to one."""
+    river = sys.modules.get("river.base")
+    steps = getattr(learner, "steps", None)
+    last = [*steps.values()][-1] if isinstance(steps, dict) and steps else learner
+    return river is not None and isinstance(last, river.MultiTargetRegressor)
 
 
 def _plan(

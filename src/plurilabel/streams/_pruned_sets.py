@@ -27,6 +27,12 @@ class SetCounts:
         self.counts: dict[LabelSet, int] = {}
         self.classes: set[LabelSet] = set()
 
+    def copy(self) -> SetCounts:
+        """The same counts in another object."""
+        other = SetCounts(self.min_count, self.max_sets)
+        other.counts, other.classes = self.counts.copy(), self.classes.copy()
+        return other
+
     def add(self, labels: LabelSet) -> list[LabelSet]:
         """Count a set; the classes to learn it as: itself, or the largest classes inside it."""
         if labels not in self.counts and len(self.counts) >= SPARE * self.max_sets:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plurilabel._fitted import Declared, numbers
 from plurilabel.streams._base import UNKNOWN, Floats, Labels
-from plurilabel.streams._window import Slots, Window
+from plurilabel.streams._window import Before, Slots, Window
 
 PULL = 5.0
 """How many rows of evidence a label's own figures must outweigh: rare labels follow the others."""
@@ -162,6 +162,15 @@ class SelfAdjusting(Window):
 
     def learn(self, x: Floats, y: Labels) -> None:
         """Judge what would have been said of the row, punish, and remember it."""
+        before, drawn = Before(self, SelfAdjusting._fitted), self.rng.bit_generator.state
+        try:
+            self._learn(x, y, before)
+        except BaseException:
+            before.restore()
+            self.rng.bit_generator.state = drawn
+            raise
+
+    def _learn(self, x: Floats, y: Labels, before: Before) -> None:
         self.widen(x, y)
         point = self.prepared(x)
         if self.n:
@@ -171,6 +180,7 @@ class SelfAdjusting(Window):
             slot = self.n
         else:
             slot = int(free[0]) if len(free) else int(self.born.argmin())
+        before.note(slot)
         self.put(slot, point, y)
         members = len(self.masks)
         self.alive[:, slot] = members == 1 or self.rng.poisson(1.0, members) > 0

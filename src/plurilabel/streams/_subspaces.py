@@ -34,7 +34,7 @@ class Watched(SelfAdjusting):
     def _renew(self, m: int) -> None:
         """Give a member another subspace, and forget all but its last rows."""
         self.n_drifts += 1
-        self.watches[m] = self.detector.clone()
+        self.watches = [*self.watches[:m], self.detector.clone(), *self.watches[m + 1 :]]
         self.shares[m] = self.rng.uniform(0.5, 1.0)
         d = self.masks.shape[1]
         self.masks[m] = (self.rng.random(d) < self.shares[m]) | (d < FEW)

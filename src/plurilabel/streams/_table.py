@@ -6,16 +6,20 @@ import csv
 import gzip
 import io
 import json
-import math
 import os
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, BinaryIO, Literal, cast
 
+from sklearn.feature_extraction.text import CountVectorizer
+
 from plurilabel._text import NO_YES, first_repeated, shortened, similar
-from plurilabel.io import FileFormatError, file_format, opened
+from plurilabel.io import CellReader, FileFormatError, file_format, opened
 from plurilabel.streams._sources import Row, Stream
+
+SEPARATORS = ",;\t|"
 
 LONGEST = 1 << 24
 """Bytes of a line; beyond that, the file is not what it seems."""
@@ -26,9 +30,10 @@ _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 class TableStream(Stream):
     """A CSV file or JSON lines, read row by row; gzipped or not, or from standard input.
 
-    Nothing is known of the rows to come, so columns have no types: a cell that is a number is a
-    feature with that value, and any other text is a feature of its own, ``column=text``, with the
-    value 1. Empty cells and ``null`` are left out.
+    Nothing is known of the rows to come, so columns have no types: a number is a feature with its
+    value, a date several numbers, and any other text a feature of its own, ``column=text``, with
+    the value 1. Empty cells and ``null`` are left out. Numbers and dates are written as in
+    :func:`~plurilabel.io.read_table`; see :class:`~plurilabel.io.CellReader`.
 
     Parameters
     ----------
@@ -40,12 +45,28 @@ class TableStream(Stream):
         has it.
     tag_sep : str, default=";"
         What separates tags in one cell. JSON lines may hold lists instead.
+    text : list of str, optional
+        Columns of text: each of their words is a feature.
     features, drop : list of str, optional
-        The columns to learn from, by default all that are left; those to leave out.
+        The columns to learn from, by default all that are left, or with ``text`` none; those to
+        leave out.
     sep : str, optional
-        What separates the columns of a CSV file; by default a comma, or a tab for ``.tsv``.
+        What separates the columns of a CSV file; by default what makes columns of the first line,
+        of comma, semicolon, tab and bar.
+    decimal : {".", ","}, optional
+        The decimal mark; by default each column shows it.
+    day_first : bool, optional
+        Whether 03/04/2021 is 3 April; by default each column shows it.
+    words : list of callable, optional
+        What finds the words of a text; by default those of scikit-learn's ``CountVectorizer``.
     format : {"csv", "jsonl"}, optional
         By default by the name of the file, and CSV for standard input.
+
+    Attributes
+    ----------
+    identifiers : list of str
+        Columns that have numbered the rows read so far, or have had very many different texts: a
+        learner has little use for them.
 
     Examples
     --------
@@ -65,15 +86,25 @@ class TableStream(Stream):
         labels: Sequence[str] | str,
         *,
         tag_sep: str = ";",
+        text: Sequence[str] = (),
         features: Sequence[str] | None = None,
         drop: Sequence[str] = (),
         sep: str | None = None,
+        decimal: str | None = None,
+        day_first: bool | None = None,
+        words: Sequence[Callable[[str], list[str]]] | None = None,
         format: Literal["csv", "jsonl"] | None = None,
     ) -> None:
         self.source, self.tag_sep = source, tag_sep
         self.labels = labels if isinstance(labels, str) else list(labels)
-        self.features = None if features is None else list(features)
-        self.drop = list(drop)
+        self.text, self.drop = list(text), list(drop)
+        if features is None and self.text:
+            features = ()
+        self.features: list[str] | None = None if features is None else list(features)
+        if words is None and text:
+            words = [CountVectorizer().build_analyzer()]
+        self._reading = {"decimal": decimal, "day_first": day_first, "words": words or ()}
+        self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
         is_path = isinstance(source, str | os.PathLike) and source != "-"
         self.path = os.fspath(source) if is_path else "standard input"  # type: ignore[arg-type]
         self.name = os.path.basename(self.path)
@@ -85,8 +116,8 @@ class TableStream(Stream):
                 f"format must be 'csv' or 'jsonl' to be read row by row, got {found!r} for "
                 f"{self.path}"
             )
-        self.format, self.sep = found, sep or ","
-        if len(self.sep) != 1:
+        self.format, self.sep = found, sep
+        if sep is not None and len(sep) != 1:
             raise ValueError(f"sep must be one character, got {sep!r}")
         if not tag_sep:
             raise ValueError("tag_sep must not be empty")
@@ -106,10 +137,19 @@ class TableStream(Stream):
             "tag_sep": self.tag_sep,
             "sep": self.sep,
             "format": self.format,
+            "text": self.text,
+            "decimal": self._reading["decimal"],
+            "day_first": self._reading["day_first"],
         }
+
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns that have numbered the rows so far, or have had very many different texts."""
+        return self._reader.identifiers
 
     def __iter__(self) -> Iterator[Row]:
         tags: dict[Hashable, Any] = {}
+        self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
         with self._opened() as stream:
             rows = self._csv_rows if self.format == "csv" else self._json_rows
             for line, cells in rows(stream):
@@ -151,7 +191,10 @@ class TableStream(Stream):
                 raise FileFormatError(self.path, number, "expected text in UTF-8") from None
 
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-        reader = csv.reader(self._lines(stream), delimiter=self.sep, strict=True)
+        lines = self._lines(stream)
+        first = next(lines, "")
+        sep = self.sep or self._found_sep(first)
+        reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
             for cells in reader:
@@ -175,6 +218,14 @@ class TableStream(Stream):
         except csv.Error as error:
             raise FileFormatError(self.path, reader.line_num, str(error)) from None
 
+    def _found_sep(self, header: str) -> str:
+        """The separator that makes most columns of the first line, and those that are named."""
+        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
+        columns = {
+            sep: next(csv.reader([header], delimiter=sep), list[str]()) for sep in SEPARATORS
+        }
+        return max(SEPARATORS, key=lambda sep: (wanted <= {*columns[sep]}, len(columns[sep])))
+
     def _json_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(self._lines(stream), 1):
             if not line.strip():
@@ -193,6 +244,7 @@ class TableStream(Stream):
         wanted = [self.labels] if isinstance(self.labels, str) else self.labels
         for what, columns in (
             ("labels", wanted), ("features", self.features or ()), ("drop", self.drop),
+            ("text", self.text),
         ):  # fmt: skip
             for column in columns:
                 if column not in names:
@@ -206,14 +258,11 @@ class TableStream(Stream):
         x: dict[Hashable, Any] = {}
         labels = {self.labels} if isinstance(self.labels, str) else set(self.labels)
         for name in cells if self.features is None else self.features:
-            if name in labels or name in self.drop:
+            if name in labels or name in self.drop or name in self.text:
                 continue
-            cell = cells.get(name)
-            if isinstance(cell, list):
-                for place, entry in enumerate(cell):
-                    _add(x, f"{name}{place}", entry)
-            else:
-                _add(x, name, cell)
+            x.update(self._reader.features(name, cells.get(name)))
+        for name in self.text:
+            x.update(self._reader.text_features(name, cells.get(name)))
         return x
 
     def _y(self, cells: dict[str, Any], tags: dict[Hashable, Any]) -> dict[Hashable, Any]:
@@ -228,34 +277,6 @@ class TableStream(Stream):
             raise ValueError(f"{self.labels} must be text or a list of texts, got {cell!r}")
         tags |= dict.fromkeys(cell, False)
         return {**tags, **dict.fromkeys(cell, True)}
-
-
-def _add(x: dict[Hashable, Any], name: str, cell: Any) -> None:
-    """A cell as a feature; nothing where it is missing."""
-    if isinstance(cell, str):
-        if cell in _MISSING:
-            return
-        try:
-            value = float(cell)
-        except ValueError:
-            x[f"{name}={cell}"] = 1.0
-            return
-        if "_" in cell:  # a number for Python only
-            x[f"{name}={cell}"] = 1.0
-            return
-    elif isinstance(cell, int | float):
-        try:
-            value = float(cell)
-        except OverflowError:
-            value = math.inf
-    elif cell is None:
-        return
-    else:
-        raise ValueError(f"{name} must be a number, a text or a list, got {shortened(str(cell))}")
-    if math.isinf(value):
-        raise ValueError(f"{name} must be a finite number, got {shortened(str(cell))}")
-    if value == value:
-        x[name] = value
 
 
 def _truth(name: str, cell: Any) -> bool | None:

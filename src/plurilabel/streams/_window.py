@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, ClassVar
 
@@ -70,7 +71,7 @@ class Window:
             )
             new = np.zeros((self.size, more))
             parts = [self.points[:, : d - mark], new, self.points[:, d - mark :]]
-            self.points = np.hstack(parts)
+            self.points = np.hstack(parts)  # a new array: the old one is there if learning fails
         if (more := len(y) - self.labels.shape[1]) > 0:
             new = np.full((self.size, more), UNKNOWN, dtype=np.int8)
             self.labels = np.hstack([self.labels, new])
@@ -153,6 +154,37 @@ class Window:
         return distances[order], slots[order]
 
 
+class Before:
+    """What a window was before it learned a row, to be so again if that fails.
+
+    Parameters
+    ----------
+    window : Window
+    changed : iterable of str
+        Arrays that are changed in place; the others are replaced, or have a row for each slot, of
+        which ``note`` takes the one that is overwritten.
+    """
+
+    def __init__(self, window: Window, changed: Iterable[str] = ()) -> None:
+        self.window, self.held = window, vars(window).copy()
+        for name in changed:
+            self.held[name] = self.held[name].copy()
+        self.rows: list[tuple[NDArray[Any], int, Any]] = []
+
+    def note(self, slot: int) -> None:
+        """Take the row of a slot."""
+        for name in Window._fitted:
+            array = getattr(self.window, name)
+            self.rows.append((array, slot, array[slot].copy()))
+
+    def restore(self) -> None:
+        """Make the window what it was."""
+        for array, slot, row in self.rows:
+            array[slot] = row
+        vars(self.window).clear()
+        vars(self.window).update(self.held, _last=_NOTHING)
+
+
 class NeighborWindow(Window):
     """A window in which every row knows its nearest neighbours.
 
@@ -196,6 +228,11 @@ class NeighborWindow(Window):
         changed[lost] = changed[gained] = changed[short] = True
         changed[slot] = False
         return np.flatnonzero(changed)
+
+    def search_all(self) -> None:
+        """Find the neighbours of all rows anew."""
+        for row in range(self.n):
+            self._set_list(row, *self._search(row))
 
     def _search(self, row: int) -> tuple[Floats, Slots]:
         return self.nearest(self.points[row], self.near.shape[1], without=row)

@@ -12,7 +12,7 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, numbers
 from plurilabel.lazy import posterior, ratio
 from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
-from plurilabel.streams._window import NeighborWindow
+from plurilabel.streams._window import Before, NeighborWindow, Slots
 
 METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
 
@@ -40,9 +40,23 @@ class CountingWindow(NeighborWindow):
 
     def learn(self, x: Floats, y: Labels) -> None:
         """Add a row; if the window is full, in place of the oldest or of one drawn at random."""
-        slot = self.n
+        slot, drawn = self.n, {} if self.rng is None else self.rng.bit_generator.state
         if slot == self.size:
             slot = int(self.seen % slot if self.rng is None else self.rng.integers(slot))
+        before = Before(self)
+        before.note(slot)
+        try:
+            self._learn(slot, x, y)
+        except BaseException:  # the lists and counts follow from the rows
+            before.restore()
+            self.search_all()
+            self.counts, self.cells = np.zeros_like(self.counts), np.zeros_like(self.cells)
+            self._count(np.arange(self.n))
+            if self.rng is not None:
+                self.rng.bit_generator.state = drawn
+            raise
+
+    def _learn(self, slot: int, x: Floats, y: Labels) -> None:
         was, changed = self.n, self.replace(slot, x, y)
         q, size = self.labels.shape[1], self.k + 1
         if q > self.cells.shape[1] or was < self.n <= size:
@@ -54,12 +68,17 @@ class CountingWindow(NeighborWindow):
             gone = changed if was < self.n else np.append(changed, slot)
             self._add(-1, self.cells[gone])
             changed = np.append(changed, slot)
-        nearest = self.neighbors[changed, : min(self.k, self.n - 1)]
+        self._count(changed)
+
+    def _count(self, rows: Slots) -> None:
+        """Count rows that are not counted."""
+        _, q, size = self.counts.shape
+        nearest = self.neighbors[rows, : max(min(self.k, self.n - 1), 0)]
         delta = (self.labels[nearest] == 1).sum(axis=1)
-        y = self.labels[changed].astype(np.intp)  # numbers of cells are larger than its own type
+        y = self.labels[rows].astype(np.intp)  # numbers of cells are larger than its own type
         cells = (y * q + np.arange(q)) * size + delta
-        self.cells[changed] = np.where(y == UNKNOWN, 2 * q * size, cells)
-        self._add(1, self.cells[changed])
+        self.cells[rows] = np.where(y == UNKNOWN, 2 * q * size, cells)
+        self._add(1, self.cells[rows])
 
     def _add(self, sign: int, cells: NDArray[np.intp]) -> None:
         size = self.counts.size  # a cell of this number is for labels that are not known

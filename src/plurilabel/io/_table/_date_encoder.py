@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,6 +104,24 @@ class DateEncoder(TransformerMixin, BaseEstimator):
                 f"{name}_{circle}_{way}" for circle in _used(varies) for way in ("sin", "cos")
             ]
         return np.array(names, dtype=object)
+
+
+def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
+    """The numbers of one date, by the names that the encoder gives them after the column.
+
+    Examples
+    --------
+    >>> found = date_numbers(datetime(2021, 7, 2), with_hour=False)
+    >>> list(found), round(found["year"], 1)
+    (['year', 'season_sin', 'season_cos', 'weekday_sin', 'weekday_cos'], 2021.5)
+    """
+    places = _places(np.array([date], dtype="datetime64[s]"))
+    found = {"year": float(places["year"][0])}
+    for circle, length in _CIRCLES.items():
+        if circle != "hour" or with_hour:
+            angle = 2 * np.pi * float(places[circle][0]) / length
+            found |= {f"{circle}_sin": float(np.sin(angle)), f"{circle}_cos": float(np.cos(angle))}
+    return found
 
 
 def _used(varies: Any) -> list[str]:
