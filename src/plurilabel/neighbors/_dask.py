@@ -33,8 +33,8 @@ AT_ONCE = 8
 class DaskIndex(AllOrNothing, BaseEstimator):
     """Nearest neighbours on Dask: the answer of :class:`ExactIndex` on all points, bit for bit.
 
-    Works on threads or processes of one machine, and on a cluster if there is a
-    :class:`distributed.Client`. Needs the extra ``dask``.
+    Works on threads or processes of one machine, and on a cluster if there is a client of
+    ``dask.distributed``. Needs the extra ``dask``.
 
     Parameters
     ----------
