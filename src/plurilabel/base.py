@@ -241,6 +241,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : true labels, as ``fit`` takes them
+            Labels that are not known are left out, and so are instances that know none.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -251,7 +252,13 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             y, _ = tag_matrix(y, self.label_names_.tolist())
         else:
             check_label_order(y, self.label_names_)
-        return super().score(X, y, sample_weight)
+        y, unknown = known_part(y)
+        if unknown is None:
+            return super().score(X, y, sample_weight)
+        unknown, some = dense(unknown), ~dense(unknown).all(axis=1)
+        right = ((dense(self.predict(X)) == dense(y)) | unknown).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[some]
+        return float(np.average(right[some], weights=weights)) if some.any() else float("nan")
 
     # hooks -------------------------------------------------------------------------------
 

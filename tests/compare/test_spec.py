@@ -175,10 +175,12 @@ def test_several():
 
 @pytest.mark.parametrize("name", learner_names())
 def test_every_learner_can_be_named(name):
-    if name in ("CalibratedClassifier", "ThresholdClassifier"):
-        learner = make_learner(f"{name}(MLkNN)")
-    else:
-        learner = make_learner(name)
+    inside = {
+        **dict.fromkeys(("CalibratedClassifier", "ThresholdClassifier"), "MLkNN"),
+        **dict.fromkeys(("ImputedLabels", "PositiveUnlabeled"), "MLkNN"),
+        "ResampledClassifier": "MLkNN, MLROS(0.5)",
+    }
+    learner = make_learner(f"{name}({inside[name]})" if name in inside else name)
     assert type(learner).__name__ == name
 
 

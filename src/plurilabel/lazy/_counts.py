@@ -6,7 +6,6 @@ that no neighbour has needs no entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import stack_rows
+from plurilabel._blocks import row_blocks, stack_rows
 from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
-from plurilabel.lazy._base import Floats, LazyClassifier, Rows, graph_blocks
+from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows, graph_blocks
 
 
 def label_frequencies(Y: LabelMatrix) -> NDArray[np.int64]:
@@ -43,81 +42,120 @@ def known_counts(neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int) -> tuple
     where none does, the label's frequency takes its place. Both are matrices (n, q), CSR for CSR
     labels.
     """
-
-    def plain() -> Any:
-        return label_counts(neighbors[:, :k], Y)
-
-    return _known_events(neighbors, Y, unknown, k, None, plain)
+    return _known_events([np.ones(neighbors.shape)], neighbors, Y, unknown, k)
 
 
 def known_weights(
     distances: Floats, neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int
 ) -> tuple[Any, Any]:
     """The same of neighbours that weigh 1/d^2; those at distance 0 share all the weight."""
-
-    def plain() -> Any:
-        share = label_shares(nearness(distances[:, :k], 2), neighbors[:, :k], Y)
-        events = whole(k * share.data).astype(np.int64)
-        return sparse.csr_array((events, share.indices, share.indptr), share.shape)
-
-    return _known_events(neighbors, Y, unknown, k, distances, plain)
+    apart = np.where(distances > 0, distances, np.inf)
+    inverse = (apart.min(axis=1, keepdims=True) / apart) ** 2  # the largest is 1
+    weights = [np.ones(neighbors.shape), inverse, (distances == 0).astype(np.float64)]
+    return _known_events(weights, neighbors, Y, unknown, k)
 
 
 def _known_events(
-    neighbors: Rows,
-    Y: LabelMatrix,
-    unknown: Any,
-    k: int,
-    distances: Floats | None,
-    plain: Callable[[], Any],
+    weights: list[Floats], neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int
 ) -> tuple[Any, Any]:
-    """Weight of the k nearest neighbours that know a label and have it, of k; and where none does.
+    """The share of the weight of the k nearest that know a label which is of those that have it.
 
-    Sparse labels: only cells of which one of the k nearest neighbours does not know the label are
-    looked at one by one; the others are ``plain()``.
+    It is multiplied by k and rounded. Of several weights (n, searched), the last counts of which
+    those that are asked have any. The second result is where nobody knows the label.
     """
-    (n, q), at = (len(neighbors), Y.shape[1]), None
+    usual = ratio(label_frequencies(Y), Y.shape[0] - label_frequencies(unknown))
     if sparse.issparse(Y):
-        gaps = _sparse_sums(np.ones(n * k, dtype=np.int32), neighbors[:, :k], unknown)
-        row, label = np.repeat(np.arange(n), np.diff(gaps.indptr)), gaps.indices
-        at = row, label
-    # weights of the neighbours: all alike; 1/d^2, of which the largest is 1; only those at 0
-    weights = [np.ones(neighbors.shape)]
-    if distances is not None:
-        apart = np.where(distances > 0, distances, np.inf)
-        weights += [(apart.min(axis=1, keepdims=True) / apart) ** 2, distances == 0]
-    asked = np.zeros(len(at[0]) if at else (n, q), dtype=np.int64)
+        each = sparse.csr_array(unknown).nnz * neighbors.shape[1] / max(1, Y.shape[0])
+        parts = [
+            _sparse_events([W[rows] for W in weights], neighbors[rows], Y, unknown, k, usual)
+            for rows in row_blocks(len(neighbors), each, 8 * CELLS)
+        ]
+        events, silent = (stack_rows([part[i] for part in parts]) for i in (0, 1))
+        return events, silent
+    asked = np.zeros((len(neighbors), Y.shape[1]), dtype=np.int64)
     sums = [(np.zeros(asked.shape), np.zeros(asked.shape)) for _ in weights]
     for j, column in enumerate(neighbors.T):  # from near to far
-        knows = ~_rows_or_cells(unknown, column, at).astype(bool) & (asked < k)
-        has = knows & (_rows_or_cells(Y, column, at) == 1)
+        knows = ~unknown.take(column, axis=0) & (asked < k)
+        has = knows & (Y.take(column, axis=0) == 1)
         asked += knows
         for (part, total), W in zip(sums, weights):
-            w = W[at[0], j] if at else W[:, [j]]
-            part += has * w
-            total += knows * w
-    usual = ratio(label_frequencies(Y), Y.shape[0] - label_frequencies(unknown))
-    share = np.broadcast_to(usual[at[1]] if at else usual, asked.shape)
-    for part, total in sums:  # the last that have any weight
+            part += has * W[:, [j]]
+            total += knows * W[:, [j]]
+    share = np.broadcast_to(usual, asked.shape)
+    for part, total in sums:
         share = np.where(total > 0, ratio(part, total), share)
-    events, silent = whole(k * share).astype(np.int64), asked == 0
-    if at is None:
-        return events, silent
-    rest = plain().astype(np.int64)
-    rest = rest - rest.multiply(gaps.astype(bool))
-    found = sparse.csr_array((events, gaps.indices, gaps.indptr), gaps.shape)
-    found = sparse.csr_array(rest + found)
-    found.eliminate_zeros()
-    nobody = sparse.csr_array((silent, gaps.indices, gaps.indptr), gaps.shape)
-    nobody.eliminate_zeros()
+    return whole(k * share).astype(np.int64), asked == 0
+
+
+def _sparse_events(
+    weights: list[Floats],
+    neighbors: Rows,
+    Y: sparse.csr_array,
+    unknown: sparse.csr_array,
+    k: int,
+    usual: Floats,
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The same from entries alone: a cell is an instance and a label, (n q)."""
+    (n, searched), q = neighbors.shape, Y.shape[1]
+    gap, at_gap = _entries_of(neighbors, unknown)  # cells and places, in order
+    cells, of_cell, first = _runs(gap)
+    # A gap is met before k neighbours have answered if fewer than k know the label before it.
+    met = at_gap - (np.arange(len(gap)) - first[of_cell]) < k
+    gap, at_gap, of_cell = gap[met], at_gap[met], of_cell[met]
+    n_met = np.bincount(of_cell, minlength=len(cells))
+    last = np.minimum(k + n_met, searched)  # neighbours up to here are asked
+    silent = cells[last == n_met]
+
+    have, at_have = _entries_of(neighbors, Y)
+    place, inside = _found(cells, have)
+    heard = at_have < np.where(inside, np.append(last, 0)[place], k)
+    have, at_have = have[heard], at_have[heard]
+    cell, of_have, first = _runs(have)
+    row, place, inside = cell // q, place[heard][first], inside[heard][first]
+    end = np.where(inside, np.append(last, 0)[place], k)
+    share = np.zeros(len(cell))
+    for W in weights:
+        part = np.bincount(of_have, W[have // q, at_have], minlength=len(cell))
+        missed = np.bincount(of_cell, W[gap // q, at_gap], minlength=len(cells) + 1)
+        total = np.column_stack([np.zeros(n), W.cumsum(axis=1)])[row, end]
+        total = total - np.where(inside, missed[place], 0.0)
+        share = np.where(total > TOO_SMALL, ratio(part, total), share)
+    at = np.concatenate([cell, silent])  # a cell is in one of them
+    events = whole(k * np.concatenate([share, usual[silent % q]])).astype(np.int64)
+    at, events = at[events > 0], events[events > 0]
+    found = sparse.csr_array((events, np.divmod(at, q)), (n, q))
+    nobody = sparse.csr_array((np.ones(len(silent), bool), np.divmod(silent, q)), (n, q))
     return found, nobody
 
 
-def _rows_or_cells(matrix: Any, rows: Rows, at: Any) -> NDArray[Any]:
-    """Rows of a dense matrix, or for sparse ones the cells ``at`` of these rows."""
-    if at is None:
-        return matrix.take(rows, axis=0)
-    return cells_of(matrix, rows[at[0]], at[1])
+def _runs(ordered: Rows) -> tuple[Rows, Rows, Rows]:
+    """Distinct values in order, which of them each entry has, and where each begins."""
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(new)
+    return ordered[first], np.cumsum(new) - 1, first
+
+
+def _found(ordered: Rows, wanted: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+    """Where values are in an array in order, and whether they are there."""
+    place = np.searchsorted(ordered, wanted)
+    return place, np.append(ordered, -1)[place] == wanted
+
+
+TOO_SMALL = 1e-12
+"""What rounding may leave of a sum of weights of which the largest is 1."""
+
+
+def _entries_of(neighbors: Rows, matrix: sparse.csr_array) -> tuple[Rows, Rows]:
+    """Cells (n q) and places among the neighbours of the entries that these have, in order."""
+    n, searched = neighbors.shape
+    flat = neighbors.ravel()
+    sizes = np.diff(matrix.indptr)[flat]
+    start = np.repeat(matrix.indptr[flat] - (np.cumsum(sizes) - sizes), sizes)
+    label = matrix.indices[start + np.arange(len(start))].astype(np.int64)
+    query = np.repeat(np.arange(n * searched), sizes)
+    key = np.sort((query // searched * matrix.shape[1] + label) * searched + query % searched)
+    return key // searched, key % searched
 
 
 def cells_of(matrix: Any, rows: Rows, columns: Rows) -> NDArray[Any]:
