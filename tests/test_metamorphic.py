@@ -71,6 +71,7 @@ DEPENDS_ON_ROW_ORDER = {
     "StreamClassifierChain": "rows are learned in their order",
     "StreamPrunedSets": "rows are learned in their order",
     "CalibratedClassifier": "folds are filled in order",
+    "AutoClassifier": "folds are drawn by row number",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",

@@ -11,7 +11,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_from_a_csv_to_predictions(tmp_path, monkeypatch, capsys):
+def test_from_a_csv_to_predictions(tmp_path, monkeypatch, capsys, quick_portfolio):
     """All blocks in their order, as a stranger would run them."""
     testing = pytest.importorskip("click.testing")
     from plurilabel.cli._main import plurilabel

@@ -78,6 +78,7 @@ TAKES_NONE = {
         ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets"),
         "river's multi-label protocol has no weights",
     ),
+    "AutoClassifier": "many of the learners that it tries do not take any",
     "CalibratedClassifier": "by metadata routing only",
     "INSDIF": "medoids are drawn from the rows",
     "BPMLL": "batches are drawn from the rows",

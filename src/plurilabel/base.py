@@ -98,7 +98,7 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
 
 
 class AllOrNothing:
-    """A ``fit``, ``partial_fit`` or ``forget`` that fails leaves the object as it was.
+    """A ``fit``, ``partial_fit``, ``forget`` or ``refit`` that fails leaves the object as it was.
 
     If one of them raises, even by an interrupt, all attributes are those from before the call: an
     object that was not fitted is still not fitted, and one that was answers as before. For that
@@ -123,7 +123,7 @@ class AllOrNothing:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("fit", "partial_fit", "forget"):
+        for name in ("fit", "partial_fit", "forget", "refit"):
             if callable(method := vars(cls).get(name)):
                 setattr(cls, name, _undone_on_error(method))
 
