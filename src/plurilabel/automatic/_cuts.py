@@ -65,7 +65,7 @@ def cuts_for(measure: Measure, *, labelled: bool) -> list[Cut]:
     """
     half = (ConstantCut(0.5), "at 0.5")
     expected = (ExpectedF(), "where the expected F1 is highest")
-    seen = (SeenSets(lift=0.5), "to the likeliest label set that was seen")
+    seen = (SeenSets(lift=0.25), "to the likeliest label set that was seen")
     name = measure.name
     found: list[tuple[ThresholdStrategy, str]]
     if name in ("hamming_loss", "micro_accuracy", "macro_accuracy"):
@@ -73,13 +73,13 @@ def cuts_for(measure: Measure, *, labelled: bool) -> list[Cut]:
     if name == "subset_accuracy":
         found = [seen, (SeenSets(), seen[1]), half]
     elif name in ("f1", "f_beta"):
-        found = [expected, _one("f1"), seen]
+        found = [expected, _one("f1")]
     elif name == "accuracy":
         found = [_one(name), expected, seen]
     elif name in ("micro_f1", "micro_f_beta"):
-        found = [_one("micro_f1"), _each("f1"), expected]
+        found = [_one("micro_f1"), expected]
     elif name in ("macro_f1", "macro_f_beta"):
-        found = [_each("f1"), _one("macro_f1"), expected]
+        found = [_each("f1"), _one("macro_f1")]
     elif name.startswith("macro_") and measure.kind == "labels":
         found = [_each(name.removeprefix("macro_")), _one(name)]
     elif measure.kind == "labels":
@@ -101,4 +101,4 @@ def _one(measure: str) -> tuple[ThresholdStrategy, str]:
 
 
 def _each(measure: str) -> tuple[ThresholdStrategy, str]:
-    return SCut(measure), "at a cut for each label"
+    return SCut(measure, shrink=10), "at a cut for each label"

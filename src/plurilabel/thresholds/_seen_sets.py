@@ -35,8 +35,9 @@ class SeenSets(ThresholdStrategy):
         Only used with ``"log_loss"``: weight of the logarithm of a set's lift, which is how much
         more often it occurs than it would if its labels were independent. With 1 the labels
         depend on each other as in the training set; with less, only in part, since the scores
-        know some of that already. On the hold-out of Emotions, of a mean of six learners, subset
-        accuracy is .32 with 0, .36 with 0.5 and .35 with 1.
+        know some of that already. On the hold-outs of Emotions, Medical and Genbase, of a mean of
+        several learners, subset accuracy is .322, .719 and .985 with 0, .361, .724 and .985 with
+        0.25, and .351, .673 and .910 with 1.
 
     Attributes
     ----------
