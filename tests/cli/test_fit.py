@@ -27,7 +27,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     assert lines.pop(1) == "Note: only the text is used; add other columns with --features"
     assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
     assert lines[1].startswith("Tried 2 learners in 5 folds of 48 rows, ")
-    assert lines[2].split() == ["learner", "F1", "weight"]
+    assert lines[2].split() == ["learner", "micro", "F1", "weight"]
     assert {line.split("  ")[1] for line in lines[3:5]} == {
         "ML-kNN, cosine", "logistic regression, C=1",
     }  # fmt: skip

@@ -55,7 +55,7 @@ class AutoClassifier(ProbabilisticClassifier):
 
     Parameters
     ----------
-    measure : str, default="f1"
+    measure : str, default="micro_f1"
         What is optimised: a name from :func:`plurilabel.metrics.measure_names`, with a number in
         place of k. Of a ranking measure only the scores matter; label sets are then cut to the
         best micro F1.
@@ -143,7 +143,7 @@ class AutoClassifier(ProbabilisticClassifier):
     >>> data = datasets.make_multilabel(300, 8, 4, noise=0.1, random_state=0)
     >>> X, X_test, Y, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
-    >>> model = AutoClassifier("micro_f1", portfolio="quick", random_state=0).fit(X, Y)
+    >>> model = AutoClassifier(portfolio="quick", random_state=0).fit(X, Y)
     >>> print(model.summary())
     Tried 4 learners in 5 folds of 210 rows, ...:
       learner                     micro F1  weight
@@ -179,7 +179,7 @@ turn, and measured on that fold).
 
     def __init__(
         self,
-        measure: str = "f1",
+        measure: str = "micro_f1",
         *,
         portfolio: Any = "full",
         threshold: Any = None,

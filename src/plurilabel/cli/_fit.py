@@ -22,7 +22,7 @@ from plurilabel.compare import learner_text, set_seeds
 )
 @click.option(
     "--measure",
-    default="f1",
+    default="micro_f1",
     show_default=True,
     metavar="NAME",
     help="The measure that matters, without --learner.",
