@@ -18,7 +18,6 @@ import csv
 import os
 import warnings
 from pathlib import Path
-from time import monotonic
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -41,7 +40,6 @@ MEASURES = (
 )  # fmt: skip
 COLUMNS = (
     "dataset", "rows", "measure", "AutoClassifier", "expected", "best other", "which", "ahead",
-    "seconds",
 )  # fmt: skip
 PUBLISHED = {  # five folds, papers of 2019 and before
     ("yeast", "hamming_loss"): 0.190,
@@ -56,8 +54,8 @@ PUBLISHED = {  # five folds, papers of 2019 and before
 class Kept:
     """A fitted learner that remembers its answers."""
 
-    def __init__(self, fitted, seconds):
-        self.fitted, self.seconds, self.answers = fitted, seconds, {}
+    def __init__(self, fitted):
+        self.fitted, self.answers = fitted, {}
 
     def _ask(self, method, X):
         key = method, digest_of(X)
@@ -88,9 +86,7 @@ class Shared(AutoClassifier):
 
     def _fit_member(self, member, X, Y):
         if member.name not in self.kept:
-            started = monotonic()
-            fitted = super()._fit_member(member, X, Y)
-            self.kept[member.name] = Kept(fitted, monotonic() - started)
+            self.kept[member.name] = Kept(super()._fit_member(member, X, Y))
         return self.kept[member.name]
 
     def fit_all(self, X, Y):
@@ -129,7 +125,7 @@ def five_folds(data):
 
 
 def measure_split(name, part, asked):
-    """Figures by measure and by learner, and the seconds of a whole fit."""
+    """Figures by measure and by learner, and what was expected by measure."""
     X, X_test, Y, Y_test = part
     Y, Y_test = dense(Y), dense(Y_test)
     path = asked.folder / f"{name}.joblib"
@@ -139,14 +135,13 @@ def measure_split(name, part, asked):
         "random_state": 0, "memory": asked.folder / "scores", "time_limit": asked.time_limit,
     }  # fmt: skip
     figures: dict[str, dict[str, float]] = {measure: {} for measure in MEASURES}
-    expected, seconds = {}, 0.0
+    expected = {}
     for measure in MEASURES:
         model = Shared(measure, **options).fit(X, Y)
         answer = metrics.evaluate(Y_test, model.predict_proba(X_test), model.predict(X_test))
         figures[measure]["AutoClassifier"] = answer[measure]
         expected[measure] = model.estimate_
         print(f"{name} {measure} {answer[measure]:.4f}", flush=True)
-    tried = model.seconds_["folds"]
     joblib.dump(Shared.kept, path)
     others(X, Y, model)
     for learner, fitted in Shared.kept.items():
@@ -155,9 +150,7 @@ def measure_split(name, part, asked):
         for measure in MEASURES:
             figures[measure][learner] = answer[measure]
     joblib.dump(Shared.kept, path)
-    # all folds of all learners, and a fit of each on all rows
-    seconds = sum(model.cv * each + Shared.kept[one].seconds for one, each in tried.items())
-    return figures, expected, seconds
+    return figures, expected
 
 
 def others(X, Y, model):
@@ -168,9 +161,7 @@ def others(X, Y, model):
         beside["histogram boosting per label"] = HistGradientBoostingClassifier(random_state=0)
     for name, estimator in beside.items():
         if name not in Shared.kept:
-            started = monotonic()
-            fitted = BinaryRelevance(estimator).fit(X, Y)
-            Shared.kept[name] = Kept(fitted, monotonic() - started)
+            Shared.kept[name] = Kept(BinaryRelevance(estimator).fit(X, Y))
 
 
 def rows_of(name, found, *, folds):
@@ -178,9 +169,9 @@ def rows_of(name, found, *, folds):
     boomer = {} if folds else boomers(name)
     for measure in MEASURES:
         better = 1 if metrics.get_measure(measure).greater_is_better else -1
-        learners = set.intersection(*(set(figures[measure]) for figures, *_ in found))
+        learners = set.intersection(*(set(figures[measure]) for figures, _ in found))
         means = {
-            one: float(np.mean([figures[measure][one] for figures, *_ in found]))
+            one: float(np.mean([figures[measure][one] for figures, _ in found]))
             for one in sorted(learners)
         } | boomer.get(measure, {})
         if folds and (name, measure) in PUBLISHED:
@@ -189,9 +180,8 @@ def rows_of(name, found, *, folds):
         which = max(means, key=lambda one: better * means[one])
         yield dict(zip(COLUMNS, (
             name, "five folds" if folds else "hold-out", measure, f"{ours:.4f}",
-            f"{np.mean([expected[measure] for _, expected, _ in found]):.4f}",
+            f"{np.mean([expected[measure] for _, expected in found]):.4f}",
             f"{means[which]:.4f}", which, f"{better * (ours - means[which]):+.4f}",
-            f"{np.mean([seconds for *_, seconds in found]):.0f}",
         )))  # fmt: skip
 
 

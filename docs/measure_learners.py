@@ -53,7 +53,7 @@ def main() -> None:
     names = sys.argv[1:] or [
         name
         for name, entry in learners().items()
-        if entry.package != "uncertainty"  # around another learner
+        if entry.package not in ("uncertainty", "automatic")  # around other learners
         and not get_tags(make_learner(next(iter(entry.checked)))).input_tags.positive_only
     ]
     for dataset in DATASETS:

@@ -49,8 +49,8 @@ class AutoClassifier(ProbabilisticClassifier):
     A portfolio of learners is tried by cross-validation: neighbours, logistic regressions and
     chains of them, support vectors, forests, gradient boosting, networks, for each label and for
     whole label sets. From their out-of-fold scores a weighted mean is built by greedy selection:
-    starting with none, the learner is added, again and again, with which the mean is best by the
-    chosen measure [1]_. Then the cut that turns the mean into label sets is fitted to the measure,
+    to the best few, the learner is added, again and again, with which the mean is best by the
+    chosen measure. Then the cut that turns the mean into label sets is fitted to the measure,
     and the learners that have a weight are trained on all rows.
 
     Parameters
@@ -134,8 +134,8 @@ class AutoClassifier(ProbabilisticClassifier):
 
     References
     ----------
-    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from libraries of
-       models. ICML 2004.
+    R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes. Ensemble selection from libraries of
+    models. ICML 2004.
 
     Examples
     --------
