@@ -198,7 +198,7 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
 
 
 def _boosting(s: Size) -> float:
-    return 1.0 + 1e-4 * s.stored / s.d**0.5 * s.q
+    return 1.0 + 5e-5 * s.stored / s.d**0.5 * s.q
 
 
 def _forests(s: Size, seed: int, trees: float, joint: float) -> list[Candidate]:
