@@ -177,6 +177,13 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
     assert done.status == 2 and "--measure must be one of" in done.err
 
 
+def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.cli._training.MOST_COMPARED", 100)
+    done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
+    assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
+    assert isinstance(load_model(tmp_path / "m.skops").estimator[-1], MLkNN)
+
+
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
     spec = "SimpleImputer(strategy='constant', fill_value=9) | MLkNN(3)"
     run("fit", mails, *TABLE, "--learner", spec, "-o", tmp_path / "m.skops")

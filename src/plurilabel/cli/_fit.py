@@ -68,7 +68,8 @@ def fit(training: Training, learner: str | None, measure: str) -> None:
         training.say(f"Best of {len(search.cv_results_['params'])} candidates: {shown}")
     if training.automatic is not None:
         notes["report"] = training.automatic.report_
-        estimator = training.automatic
+    if estimator is None:
+        estimator = training.automatic or training.estimator
     training.finish({**notes, "learner": learner_text(estimator)})
 
 

@@ -41,6 +41,7 @@ from plurilabel.cli._common import (
 )
 from plurilabel.cli._steps import Search, Steps
 from plurilabel.compare import digest_of, imputer, learner_text
+from plurilabel.lazy import MLkNN
 from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
 from plurilabel.persistence import Model, save_model
 from plurilabel.thresholds import ThresholdClassifier, strategy_names
@@ -49,7 +50,8 @@ FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
 QUICK_ROWS = 1000  # on which candidates are compared to be quick
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
-MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
+MOST_SCORES = 5e7  # rows times labels: scores of guessing
+MOST_COMPARED = 2.5e7  # rows times labels: out-of-fold scores of many learners
 SHOWN = (
     "f1",
     "micro_f1",
@@ -249,6 +251,11 @@ class Training:
 
     def prepare_automatic(self, measure: str) -> str:
         """Take the learners that suit the data; returns the cut, if one was asked for."""
+        if math.prod(self.Y.shape) > MOST_COMPARED:
+            n, q = self.Y.shape
+            self.say(f"Learner: ML-kNN, since {n:,} rows and {q:,} labels are too many to compare")
+            metric = "cosine" if sparse.issparse(self.X) or self.texts else "euclidean"
+            return self.prepare(MLkNN(10, metric=metric))
         # numbers beside words are brought to their size
         scaled = make_pipeline(imputer(), MinMaxScaler())
         encoder = self.encoder(scaled if self.texts else imputer())
