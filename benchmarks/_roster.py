@@ -40,6 +40,7 @@ ENGINE = {
 """The same for single learners; one that is named nowhere is left out of the profiles."""
 
 FEWER = {
+    "AutoClassifier": "portfolio='quick', cv=2",
     "EnsembleOfChains": "n_estimators=3",
     "EnsembleOfPrunedSets": "n_estimators=3",
     "RAkEL": "n_estimators=10",

@@ -53,7 +53,8 @@ def main() -> None:
     names = sys.argv[1:] or [
         name
         for name, entry in learners().items()
-        if entry.package not in ("uncertainty", "missing", "resampling")  # around others
+        if entry.package
+        not in ("uncertainty", "missing", "resampling", "automatic")  # around others
         and not get_tags(make_learner(next(iter(entry.checked)))).input_tags.positive_only
     ]
     for dataset in DATASETS:

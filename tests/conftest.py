@@ -23,3 +23,15 @@ def data_folder() -> Path:
     if os.environ.get("PLURILABEL_REQUIRE_DATA"):
         pytest.fail(f"PLURILABEL_DATA must name the data folder, got {folder!r}")
     pytest.skip("PLURILABEL_DATA names no folder: the tests on real data are left out")
+
+
+@pytest.fixture
+def quick_portfolio(monkeypatch):
+    """AutoClassifier tries only what takes seconds, whatever it is asked for."""
+    from plurilabel.automatic import _auto
+
+    def quick(X, Y, _portfolio, seed):
+        return candidates(X, Y, "quick", seed)
+
+    candidates = _auto.candidates
+    monkeypatch.setattr(_auto, "candidates", quick)

@@ -46,7 +46,7 @@ RUN = [
 
 
 @pytest.mark.parametrize("page", RUN, ids=names(RUN))
-def test_code_runs(page, tmp_path, monkeypatch, request):
+def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
     text = page.read_text("utf-8")
     if re.search(r'load\("(?!digits")', text):
         request.getfixturevalue("data_folder")

@@ -75,6 +75,7 @@ DEPENDS_ON_ROW_ORDER = {
     "CalibratedClassifier": "folds are filled in order",
     "PositiveUnlabeled": "folds are filled in order",
     "MLROS": "rows are drawn by their numbers",
+    "AutoClassifier": "folds are drawn by row number",
 }
 DEPENDS_ON_LABEL_ORDER = {  # RAkEL has models of all pairs of these few labels
     "ClassifierChain": "the order of the chain is that of the columns, or drawn by column number",

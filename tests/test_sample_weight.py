@@ -78,6 +78,7 @@ TAKES_NONE = {
         ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets", "MLHoeffdingTree"),
         "river's multi-label protocol has no weights",
     ),
+    "AutoClassifier": "many of the learners that it tries do not take any",
     "CalibratedClassifier": "by metadata routing only",
     **dict.fromkeys(
         ("ImputedLabels", "PositiveUnlabeled", "ResampledClassifier"),

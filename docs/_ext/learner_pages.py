@@ -22,6 +22,7 @@ from plurilabel._roster import PACKAGES, learners
 from plurilabel.metrics import get_measure
 
 FAMILIES = {
+    "automatic": "Automatic",
     "lazy": "Lazy learners",
     "transformation": "Problem transformations",
     "adaptation": "Adapted learners",

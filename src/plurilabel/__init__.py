@@ -76,6 +76,7 @@ if TYPE_CHECKING:
         thresholds as thresholds,
     )
     from plurilabel.adaptation import *  # noqa: F403
+    from plurilabel.automatic import AutoClassifier as AutoClassifier
     from plurilabel.bags import *  # noqa: F403
     from plurilabel.boosting import *  # noqa: F403
     from plurilabel.io import label_matrix as label_matrix

@@ -214,8 +214,7 @@ def stack_labels(parts: list[Any]) -> Any:
 
 def takes_missing_labels(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, learns from known labels."""
-    steps = getattr(estimator, "steps", None)
-    if isinstance(steps, list) and steps:
+    while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
     return bool(getattr(estimator, "accepts_missing_labels", False))
 

@@ -100,11 +100,12 @@ def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> An
 
 
 class AllOrNothing:
-    """A ``fit``, ``partial_fit``, ``learn_one`` or ``forget`` that fails changes nothing.
+    """A ``fit`` that fails changes nothing.
 
-    If one of them raises, even by an interrupt, all attributes are those from before the call: an
-    object that was not fitted is still not fitted, and one that was answers as before. For that
-    to hold, these methods replace attributes instead of changing arrays or lists in place.
+    Nor does ``partial_fit``, ``learn_one``, ``forget`` or ``refit``. If one of them raises, even
+    by an interrupt, all attributes are those from before the call: an object that was not fitted
+    is still not fitted, and one that was answers as before. For that to hold, these methods
+    replace attributes instead of changing arrays or lists in place.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class AllOrNothing:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ("fit", "partial_fit", "learn_one", "forget"):
+        for name in ("fit", "partial_fit", "learn_one", "forget", "refit"):
             if callable(method := vars(cls).get(name)):
                 setattr(cls, name, _undone_on_error(method))
 

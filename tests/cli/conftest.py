@@ -26,6 +26,11 @@ def run():
     return run
 
 
+@pytest.fixture(autouse=True)
+def few_learners(quick_portfolio):
+    """What is tried by default takes minutes."""
+
+
 @pytest.fixture(scope="session")
 def mails_frame():
     """Mails whose topics show in their words, and a little in numbers and categories."""

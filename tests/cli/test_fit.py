@@ -11,11 +11,11 @@ from scipy import sparse
 
 pytest.importorskip("skops", reason="model files need skops")
 
-from plurilabel import MLkNN, datasets, io, metrics, model_selection
+from plurilabel import AutoClassifier, MLkNN, datasets, io, metrics, model_selection
 from plurilabel.io import write_libsvm
 from plurilabel.model_selection import stratified_split
 from plurilabel.persistence import load_model
-from plurilabel.thresholds import GlobalCut, ThresholdClassifier
+from plurilabel.thresholds import RCut, ThresholdClassifier
 
 TEXT = ("--labels", "topics", "--text", "body")
 TABLE = ("--labels", "topics", "--drop", "id,body")
@@ -28,17 +28,20 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     lines = done.out.splitlines()
     assert lines.pop(1) == "Note: only the text is used; add other columns with --features"
     assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
-    assert lines[1].startswith("Learner: logistic regression (C=")
-    assert "best of 3 by average precision, in 3 folds of 48 rows" in lines[1]
-    assert lines[3].startswith("Cut of scores into label sets: one cut for all labels")
-    assert lines[3].endswith("at least one label for each row, as in the data")
-    assert lines[4] == "Measured on held-out rows: 12 rows (20%, stratified)"
+    assert lines[1].startswith("Tried 2 learners in 5 folds of 48 rows, ")
+    assert lines[2].split() == ["learner", "micro", "F1", "weight"]
+    assert {line.split("  ")[1] for line in lines[3:5]} == {
+        "ML-kNN, cosine", "logistic regression, C=1",
+    }  # fmt: skip
+    assert "expected on new rows" in lines[5]
+    assert lines[6].startswith("Label sets: the scores are cut ")
+    assert lines[7] == "Measured on held-out rows: 12 rows (20%, stratified)"
     assert lines[-2] == "The saved model is learned again from all rows."
     assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
     model = load_model(out)
     assert model.label_names == ("food", "money", "sport")
-    assert isinstance(model.estimator, ThresholdClassifier)
-    assert isinstance(model.estimator.strategy_, GlobalCut) and model.estimator.nonempty
+    assert isinstance(model.estimator[-1], AutoClassifier)
+    assert model.estimator[-1].report_ == model.notes["report"]
     predicted = model.estimator.predict(model.read(mails).X)
     tags = ["; ".join(np.array(model.label_names)[row == 1]) for row in predicted]
     assert tags == mails_frame["topics"].tolist()  # which the words give away
@@ -110,8 +113,7 @@ def test_nothing_held_out(run, mails, tmp_path):
     done = run("fit", tmp_path / "few.csv", "--labels", "tags", "-o", tmp_path / "few.skops")
     assert done.status == 0
     assert "Note: 1 row has an empty cell in 'tags' and is taken to have no label" in done.out
-    assert "Learner: random forest, since 4 rows are too few to compare learners" in done.out
-    assert "the learner's own cut, since 20 rows are needed to learn one" in done.out
+    assert "Learner: random forest, since 4 rows are too few to compare learners." in done.out
     assert "Quality unknown: nothing held out of only 4 rows." in done.out
 
 
@@ -164,6 +166,24 @@ def test_thresholds(run, mails, tmp_path):
         assert (strategy and type(strategy).__name__) == expected
     done = run("fit", mails, *TABLE, *learner, "--threshold", "best", "-o", tmp_path / "m.skops")
     assert done.status == 2 and "'best' is not one of" in done.err
+
+
+def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
+    out = tmp_path / "m.skops"
+    done = run("fit", mails, *TABLE, "--threshold", "rcut", "--measure", "hamming_loss", "-o", out)
+    assert "Cut of scores into label sets: rcut" in done.out
+    assert "Label sets: the scores are cut by RCut(), as asked." in done.out
+    learner = load_model(out).estimator[-1]
+    assert isinstance(learner.cut_, RCut) and learner.measure == "hamming_loss"
+    done = run("fit", mails, *TABLE, "--measure", "f3", "-o", tmp_path / "n.skops")
+    assert done.status == 2 and "--measure must be one of" in done.err
+
+
+def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.cli._training.MOST_COMPARED", 100)
+    done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
+    assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
+    assert "MLkNN" in repr(load_model(tmp_path / "m.skops").estimator)
 
 
 def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):

