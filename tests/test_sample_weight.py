@@ -56,6 +56,7 @@ TAKES = [
     "LabelSetMixture()",
     "PMM1(set_prior='sets')",
     "PMM2()",
+    "LabelTree(normalize=False, max_leaf=2, tol=1e-10, max_iter=100, random_state=0)",
 ]
 
 SOLVED = {"RankSVM": "its solver ends at a duality gap of tol, which is wider than the checks"}

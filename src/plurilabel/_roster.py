@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any
 
 PACKAGES = (
-    "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
-    "streams", "uncertainty",
+    "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "extreme",
+    "bags", "streams", "uncertainty",
 )  # fmt: skip
 
 OTHER_TARGETS = ("graded",)
