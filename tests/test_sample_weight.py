@@ -57,6 +57,7 @@ TAKES = [
     "PMM1(set_prior='sets')",
     "PMM2()",
     "LabelTree(normalize=False, max_leaf=2, tol=1e-10, max_iter=100, random_state=0)",
+    "OneVsAllLinear(normalize=False, tol=1e-10, max_iter=100)",
 ]
 
 SOLVED = {"RankSVM": "its solver ends at a duality gap of tol, which is wider than the checks"}

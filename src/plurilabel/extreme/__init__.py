@@ -3,20 +3,29 @@
 from plurilabel._public import publish
 from plurilabel._roster import Learner
 from plurilabel.extreme._label_tree import LabelTree
+from plurilabel.extreme._one_vs_all import OneVsAllLinear
 
-__all__ = ["LabelTree"]
+__all__ = ["LabelTree", "OneVsAllLinear"]
+
+_SINGLE = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "rows of length 1 are in single precision",
+)
 
 ROSTER = {
     "LabelTree": Learner(
         {
             "LabelTree(normalize=False, tol=1e-9, max_iter=100, random_state=0)": {},
-            "LabelTree(2, loss='squared_hinge', max_leaf=2, random_state=0)": dict.fromkeys(
-                (
-                    "check_sample_weight_equivalence_on_dense_data",
-                    "check_sample_weight_equivalence_on_sparse_data",
-                ),
-                "rows of length 1 are in single precision",
-            ),
+            "LabelTree(2, loss='squared_hinge', max_leaf=2, random_state=0)": _SINGLE,
+        }
+    ),
+    "OneVsAllLinear": Learner(
+        {
+            "OneVsAllLinear(normalize=False, tol=1e-9, max_iter=100)": {},
+            "OneVsAllLinear(loss='logistic', tol=1e-4)": _SINGLE,
         }
     ),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -18,16 +18,18 @@ from plurilabel.metrics import propensities
 
 
 class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
-    """A learner that scores a few labels of each instance.
+    """A learner that scores a few labels of each instance, or all of them in blocks of rows.
 
-    Its hook is ``_candidates(X)``: the scores of these labels, CSR, in blocks of rows. All other
-    labels have the score ``_rest``.
+    Its hook is ``_by_blocks(X, then)``: what ``then`` makes of the scores of these labels, CSR,
+    block by block, so that those of all rows are never in memory at once. Labels that are not
+    stored have the score ``_rest``.
     """
 
     propensity: bool
+    sparse_output_: bool
 
     @abstractmethod
-    def _candidates(self, X: Any) -> Iterable[sparse.csr_array]: ...
+    def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]: ...
 
     @property
     def _rest(self) -> float:
@@ -45,21 +47,14 @@ class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a positive integer, got {k!r}")
         X = self._validate_predict(X)
-        return stack_rows([_top(part, int(k)) for part in self._candidates(X)])
+        return stack_rows(self._by_blocks(X, lambda scores: _top(scores, int(k))))
 
     def _predict(self, X: Any) -> Any:
-        parts = []
-        for part in self._candidates(X):
-            above = part.data > self._cut
-            row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))[above]
-            sizes = np.bincount(row, minlength=part.shape[0])
-            columns = part.indices[above]
-            parts.append(csr_of_rows(np.ones(len(row)), columns, sizes, part.shape[1]))
-        sets = stack_rows(parts)
+        sets = stack_rows(self._by_blocks(X, lambda scores: _above(scores, self._cut)))
         return sets if self.sparse_output_ else self._dense(sets, 0.0)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self._dense(stack_rows(list(self._candidates(X))), self._rest)
+        return self._dense(stack_rows(self._by_blocks(X, lambda scores: scores)), self._rest)
 
     def _dense(self, found: sparse.csr_array, rest: float) -> NDArray[np.float64]:
         n, q = found.shape
@@ -76,6 +71,20 @@ class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
     def _worth(self, Y: Any) -> NDArray[np.float64] | None:
         """Weights of the instances with each label: 2 / p - 1, or None for 1."""
         return 2 / propensities(Y) - 1 if self.propensity else None
+
+
+def score_method(learner: Any) -> str:
+    """The kind of the scores, by the loss that a learner is or was fitted with."""
+    loss = getattr(learner, "loss_", learner.loss)
+    return "predict_proba" if loss == "logistic" else "decision_function"
+
+
+def _above(scores: sparse.csr_array, cut: float) -> sparse.csr_array:
+    n, q = scores.shape
+    kept = scores.data > cut
+    row = np.repeat(np.arange(n), np.diff(scores.indptr))[kept]
+    sizes = np.bincount(row, minlength=n)
+    return csr_of_rows(np.ones(len(row), dtype=np.int8), scores.indices[kept], sizes, q)
 
 
 def _top(scores: sparse.csr_array, k: int) -> sparse.csr_array:

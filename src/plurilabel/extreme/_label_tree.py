@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +17,7 @@ from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, count, numbers, parameter, places
 from plurilabel.base import LabelMatrix
-from plurilabel.extreme._base import SparseAnswers
+from plurilabel.extreme._base import SparseAnswers, score_method
 from plurilabel.extreme._clusters import child_bounds, label_features, label_order, level_bounds
 from plurilabel.extreme._linear import LOSSES, prepared, train
 
@@ -250,13 +250,13 @@ class LabelTree(SparseAnswers):
 
     # asking ------------------------------------------------------------------------------
 
-    def _candidates(self, X: Any) -> Iterable[sparse.csr_array]:
+    def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)
         levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
         # what one row needs: its entries once for each node of the beam, and their children
         width = self.beam_ * (X.nnz / X.shape[0] + self.weights_.shape[1])
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._search_trees)(X[rows], levels)
+            delayed(lambda rows: then(self._search_trees(X[rows], levels)))(rows)
             for rows in row_blocks(X.shape[0], width, PAIRS)
         )
 
@@ -320,8 +320,7 @@ class LabelTree(SparseAnswers):
         return -(np.maximum(0, 1 - z) ** 2)
 
     def _score_method(self) -> str:
-        fitted = getattr(self, "loss_", self.loss)
-        return "predict_proba" if fitted == "logistic" else "decision_function"
+        return score_method(self)
 
 
 def _nodes(Y: sparse.csr_array, levels: list[Any]) -> Iterator[Any]:

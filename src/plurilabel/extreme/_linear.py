@@ -157,8 +157,9 @@ def _derivatives(sign: Any, Z: Any, cost: Any, loss: str) -> tuple[Any, Any]:
 def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]:
     """The Newton direction and its product with X, by conjugate gradients.
 
-    Solves (I + XᵀDX) V = -G until the residual is a tenth of G in each column; columns that are
-    there leave, once they are many.
+    Solves (I + XᵀDX) V = -G until the residual is a tenth of G in each column. A column that is
+    there stays as it is: but for rounding, the result does not depend on the others. Such columns
+    leave, once they are many.
     """
     V, XV = np.zeros_like(G), np.zeros((X.shape[0], G.shape[1]), dtype=G.dtype)
     live = np.arange(G.shape[1])
@@ -166,11 +167,12 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
     P = R.copy()
     rr = size.astype(G.dtype) ** 2
     enough = 0.01 * rr
+    going = np.ones(len(live), dtype=bool)
     for _ in range(30):
         XP = X @ P
         HP = T @ (curve * XP)
         HP += P
-        alpha = rr / _dots(P, HP)
+        alpha = np.where(going, rr / _dots(P, HP), 0).astype(G.dtype)
         there: Any = slice(None) if len(live) == V.shape[1] else live  # a slice is not copied
         V[:, there] += alpha * P
         XP *= alpha
@@ -178,7 +180,7 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
         HP *= alpha
         R -= HP
         new = _dots(R, R)
-        going = new > enough
+        going &= new > enough
         if not going.any():
             break
         beta = new / rr
@@ -186,6 +188,7 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
         if going.mean() < 0.7:
             R, P, curve = (np.ascontiguousarray(part[:, going]) for part in (R, P, curve))
             live, beta, rr, enough = live[going], beta[going], rr[going], enough[going]
+            going = going[going]
         P *= beta
         P += R
     return V, XV
