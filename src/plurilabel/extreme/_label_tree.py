@@ -21,7 +21,7 @@ from plurilabel.extreme._base import SparseAnswers, score_method
 from plurilabel.extreme._clusters import child_bounds, label_features, label_order, level_bounds
 from plurilabel.extreme._linear import LOSSES, prepared, train
 
-PAIRS = 2**21
+PAIRS = 2**22
 """Entries of instances, once for each node that they are asked at, looked up together."""
 
 
@@ -87,8 +87,8 @@ class LabelTree(SparseAnswers):
         The labels of each tree from left to right.
     keys_ : ndarray of shape (r,)
         Node times d plus feature, for each row of ``weights_``.
-    weights_ : csr_array of shape (r, children)
-        The weights of a feature in a node, for each of its children.
+    weights_ : csr_array of shape (r + 1, children)
+        The weights of a feature in a node, for each of its children. The last row is empty.
     biases_ : ndarray of shape (n_estimators, items)
         Of the models of each tree, level by level.
     n_iter_ : int
@@ -163,7 +163,7 @@ class LabelTree(SparseAnswers):
         "order_": places("t", "n_labels_", below="n_labels_"),
         "biases_": numbers("t", "items"),
         "keys_": places("r", below=None),
-        "weights_": numbers("r", "children"),
+        "weights_": numbers("r+1", "children"),
     }
 
     def __init__(
@@ -297,21 +297,24 @@ class LabelTree(SparseAnswers):
     def _products(self, X: Any, row: Any, node: Any) -> NDArray[np.floating[Any]]:
         """Products of instances with the weights of the children of nodes (pairs, children).
 
-        The weights of a node and a feature are one row of ``weights_``, found by its key.
+        The weights of a node and a feature are one row of ``weights_``: those of a node follow
+        each other. Pairs are in the order of the nodes.
         """
+        d, last = X.shape[1], len(self.keys_)  # the last row of weights_ is empty
         length = np.diff(X.indptr)[row]
-        ends = np.cumsum(length)
-        at = np.arange(ends[-1] if len(ends) else 0)
-        at += np.repeat(X.indptr[row] - (ends - length), length)
-        keys = np.repeat(node * X.shape[1], length) + X.indices[at]
-        place = np.searchsorted(self.keys_, keys)
-        place[place == len(self.keys_)] = 0
-        hit = self.keys_[place] == keys if len(self.keys_) else np.zeros(len(keys), dtype=bool)
-        pointers = np.concatenate([[0], np.cumsum(hit)])[np.concatenate([[0], ends])]
-        given = sparse.csr_array(
-            (X.data[at[hit]], place[hit], pointers), shape=(len(row), len(self.keys_))
-        )
-        return (given @ self.weights_).toarray()
+        ends = np.concatenate([[0], np.cumsum(length)])
+        at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
+        features = X.indices[at]
+        place = np.empty(len(at), dtype=self.weights_.indptr.dtype)
+        row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand
+        first = np.flatnonzero(np.diff(node, prepend=-1))
+        low, high = np.searchsorted(self.keys_, (node[first] * d, (node[first] + 1) * d))
+        for i, (a, b) in enumerate(pairwise([*first, len(node)])):
+            there = self.keys_[low[i] : high[i]] - node[a] * d
+            row_of[there] = np.arange(low[i], high[i])
+            place[ends[a] : ends[b]] = row_of[features[ends[a] : ends[b]]]
+            row_of[there] = last
+        return (csr_of_rows(X.data[at], place, length, last + 1) @ self.weights_).toarray()
 
     def _log(self, z: Any) -> Any:
         """The logarithm of the score of one step down the tree."""
@@ -372,8 +375,8 @@ def _features_present(X: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.cs
 
 
 def _below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    """Matrices of different widths in one."""
-    sizes = [np.diff(part.indptr) for part in parts]
+    """Matrices of different widths in one, and an empty row."""
+    sizes = [*(np.diff(part.indptr) for part in parts), [0]]
     return csr_of_rows(
         np.concatenate([part.data for part in parts]),
         np.concatenate([part.indices for part in parts]),
