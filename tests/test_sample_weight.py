@@ -69,7 +69,17 @@ NOT_EQUIVALENT = {
 
 TAKES_NONE = {
     **dict.fromkeys(
-        ("MLkNN", "MLkNNCV", "MLWkNN", "DWMLkNN", "DMLkNN", "BRkNN", "MrkNN", "IBLRML"),
+        (
+            "MLkNN",
+            "MLkNNCV",
+            "MLWkNN",
+            "DWMLkNN",
+            "DMLkNN",
+            "BRkNN",
+            "MrkNN",
+            "IBLRML",
+            "LabelEmbedding",
+        ),
         "a repeated instance would take the places of k neighbours: no weight can do that",
     ),
     **dict.fromkeys(

@@ -2,10 +2,11 @@
 
 from plurilabel._public import publish
 from plurilabel._roster import Learner
+from plurilabel.extreme._label_embedding import LabelEmbedding
 from plurilabel.extreme._label_tree import LabelTree
 from plurilabel.extreme._one_vs_all import OneVsAllLinear
 
-__all__ = ["LabelTree", "OneVsAllLinear"]
+__all__ = ["LabelEmbedding", "LabelTree", "OneVsAllLinear"]
 
 _SINGLE = dict.fromkeys(
     (
@@ -16,6 +17,14 @@ _SINGLE = dict.fromkeys(
 )
 
 ROSTER = {
+    "LabelEmbedding": Learner(
+        {
+            "LabelEmbedding(n_neighbors=5, random_state=0)": {
+                "check_classifiers_multilabel_output_format_predict_proba": "the check wants "
+                "probabilities strictly between 0 and 1; where all neighbours agree, they are not"
+            }
+        }
+    ),
     "LabelTree": Learner(
         {
             "LabelTree(normalize=False, tol=1e-9, max_iter=100, random_state=0)": {},

@@ -13,11 +13,11 @@ from scipy import sparse
 
 from plurilabel._blocks import csr_of_rows, stack_rows
 from plurilabel._limits import check_size
-from plurilabel.base import ProbabilisticClassifier, ScoringClassifier, WeightedFit
+from plurilabel.base import ProbabilisticClassifier, ScoringClassifier
 from plurilabel.metrics import propensities
 
 
-class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
+class SparseAnswers(ProbabilisticClassifier, ScoringClassifier):
     """A learner that scores a few labels of each instance, or all of them in blocks of rows.
 
     Its hook is ``_by_blocks(X, then)``: what ``then`` makes of the scores of these labels, CSR,
@@ -25,7 +25,6 @@ class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
     stored have the score ``_rest``.
     """
 
-    propensity: bool
     sparse_output_: bool
 
     @abstractmethod
@@ -68,15 +67,16 @@ class SparseAnswers(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
         scores[np.repeat(np.arange(n), np.diff(found.indptr)), found.indices] = found.data
         return scores
 
-    def _worth(self, Y: Any) -> NDArray[np.float64] | None:
-        """Weights of the instances with each label: 2 / p - 1, or None for 1."""
-        return 2 / propensities(Y) - 1 if self.propensity else None
-
 
 def score_method(learner: Any) -> str:
     """The kind of the scores, by the loss that a learner is or was fitted with."""
     loss = getattr(learner, "loss_", learner.loss)
     return "predict_proba" if loss == "logistic" else "decision_function"
+
+
+def worth_of_labels(Y: Any, propensity: bool) -> NDArray[np.float64] | None:
+    """Weights of the instances with each label: 2 / p - 1, or None for 1."""
+    return 2 / propensities(Y) - 1 if propensity else None
 
 
 def _above(scores: sparse.csr_array, cut: float) -> sparse.csr_array:

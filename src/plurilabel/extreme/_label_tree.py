@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from plurilabel._blocks import csr_of_rows, row_blocks
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, count, numbers, parameter, places
-from plurilabel.base import LabelMatrix
-from plurilabel.extreme._base import SparseAnswers, score_method
+from plurilabel.base import LabelMatrix, WeightedFit
+from plurilabel.extreme._base import SparseAnswers, score_method, worth_of_labels
 from plurilabel.extreme._clusters import child_bounds, label_features, label_order, level_bounds
 from plurilabel.extreme._linear import LOSSES, prepared, train
 
@@ -34,7 +34,7 @@ class Model(NamedTuple):
     n_iter: int
 
 
-class LabelTree(SparseAnswers):
+class LabelTree(WeightedFit, SparseAnswers):
     """Trees over the labels, with linear models in their nodes, for very many labels.
 
     Each tree halves the labels again and again, similar ones together, until ``max_leaf`` are
@@ -207,7 +207,7 @@ class LabelTree(SparseAnswers):
         X = prepared(X, unit=self.normalize)
         levels = level_bounds(q, self.arity, self.max_leaf)
         features = label_features(X, Y, weights)
-        worth = self._worth(Y)
+        worth = worth_of_labels(Y, self.propensity)
         draw = check_random_state(self.random_state)
         orders, models = [], []
         for _ in range(self.n_estimators):

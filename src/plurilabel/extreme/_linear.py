@@ -77,9 +77,7 @@ def train(
     """
     n, d = X.shape
     m = Y.shape[1]
-    ones = sparse.csr_array(np.ones((n, 1), dtype=X.dtype))
-    with_bias = sparse.csr_array(sparse.hstack([X, ones], format="csr"))
-    transposed = sparse.csr_array(with_bias.T)
+    with_bias, transposed = _with_bias(X)
     present = np.diff(Y.indptr)
     found = np.zeros((d + 1, m), dtype=X.dtype)
     # a label without a choice needs no model
@@ -98,6 +96,28 @@ def train(
         found[:, some], steps = _newton(with_bias, transposed, sign, cost, loss, tol, max_iter)
         n_iter = max(n_iter, steps)
     return Trained(found[:d], found[d].astype(np.float64), n_iter)
+
+
+def ridge(X: sparse.csr_array, Z: NDArray[np.floating[Any]], C: float) -> NDArray[np.float64]:
+    """Weights (d + 1, k) of linear models of targets Z (n, k), the last row the intercepts.
+
+    Minimises ½|w|² + ½C Σ_i (w x_i + b - z_i)² for each target, like :func:`train`.
+    """
+    with_bias, transposed = _with_bias(X)
+    W = np.zeros((with_bias.shape[1], Z.shape[1]))
+    curve = np.full((X.shape[0], Z.shape[1]), C, dtype=np.float64)
+    for _ in range(4):  # each takes a digit off the error
+        G = W + transposed @ (curve * (with_bias @ W - Z))
+        size = np.sqrt(_dots(G, G))
+        W += _direction(with_bias, transposed, G, curve, size)[0]
+    return W
+
+
+def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """X with a feature that is 1, and its transpose."""
+    ones = sparse.csr_array(np.ones((X.shape[0], 1), dtype=X.dtype))
+    both = sparse.csr_array(sparse.hstack([X, ones], format="csr"))
+    return both, sparse.csr_array(both.T)
 
 
 def _newton(
@@ -167,12 +187,14 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
     P = R.copy()
     rr = size.astype(G.dtype) ** 2
     enough = 0.01 * rr
-    going = np.ones(len(live), dtype=bool)
+    going = size > 0
     for _ in range(30):
+        if not going.any():
+            break
         XP = X @ P
         HP = T @ (curve * XP)
         HP += P
-        alpha = np.where(going, rr / _dots(P, HP), 0).astype(G.dtype)
+        alpha = np.divide(rr, _dots(P, HP), out=np.zeros_like(rr), where=going)
         there: Any = slice(None) if len(live) == V.shape[1] else live  # a slice is not copied
         V[:, there] += alpha * P
         XP *= alpha
@@ -181,11 +203,9 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
         R -= HP
         new = _dots(R, R)
         going &= new > enough
-        if not going.any():
-            break
-        beta = new / rr
+        beta = np.divide(new, rr, out=np.zeros_like(rr), where=going)
         rr = new
-        if going.mean() < 0.7:
+        if 0 < going.mean() < 0.7:
             R, P, curve = (np.ascontiguousarray(part[:, going]) for part in (R, P, curve))
             live, beta, rr, enough = live[going], beta[going], rr[going], enough[going]
             going = going[going]

@@ -16,12 +16,12 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._fitted import Declared, count, numbers, parameter
 from plurilabel._limits import check_size
-from plurilabel.base import LabelMatrix
-from plurilabel.extreme._base import SparseAnswers, score_method
+from plurilabel.base import LabelMatrix, WeightedFit
+from plurilabel.extreme._base import SparseAnswers, score_method, worth_of_labels
 from plurilabel.extreme._linear import CELLS, LOSSES, prepared, train
 
 
-class OneVsAllLinear(SparseAnswers):
+class OneVsAllLinear(WeightedFit, SparseAnswers):
     """One linear model for each label, with small weights dropped: the accuracy reference.
 
     Blocks of labels are trained together, in parallel, and weights up to ``prune`` are dropped
@@ -130,7 +130,7 @@ class OneVsAllLinear(SparseAnswers):
         check_size(self, f"{q:,} labels", models=q, instead="LabelTree")
         Y = sparse.csc_array(Y)
         X = prepared(X, unit=self.normalize)
-        worth = self._worth(Y)
+        worth = worth_of_labels(Y, self.propensity)
         found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._train_block)(
                 X, Y[:, some], weights, worth if worth is None else worth[some]
