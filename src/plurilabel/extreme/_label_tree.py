@@ -275,7 +275,7 @@ class LabelTree(WeightedFit, SparseAnswers):
         n = X.shape[0]
         n_inner = sum(len(level) - 1 for level in levels[:-1])
         row, node = np.arange(n), np.zeros(n, dtype=np.int64)
-        score = np.zeros(n, dtype=X.dtype)
+        score = np.zeros(n, dtype=X.dtype)  # logarithms
         first_node, first_item = t * n_inner, 0  # of the level
         biases = self.biases_[t].astype(X.dtype)
         for depth, (above, below) in enumerate(pairwise(levels)):
@@ -283,16 +283,26 @@ class LabelTree(WeightedFit, SparseAnswers):
                 row, node, score = _best(row, node, score, self.beam_)
             children = child_bounds(above, below)
             n_children = np.diff(children)[node]
-            Z = self._products(X, row, first_node + node)[:, : n_children.max(initial=1)]
-            pair, place = np.nonzero(np.arange(Z.shape[1]) < n_children[:, None])
-            row, node = row[pair], children[node[pair]] + place
-            z = Z[pair, place] + biases[first_item + node]
-            score = score[pair] + self._log(z)
+            place = np.arange(n_children.max())
+            Z = self._products(X, row, first_node + node)[:, : len(place)]  # (pairs, children)
+            if depth == len(levels) - 2:  # then row by row, as the answer is
+                order = np.argsort(row, kind="stable")
+                row, node, score, Z = row[order], node[order], score[order], Z[order]
+                n_children = n_children[order]
+            # siblings differ by at most one child: the last place may be empty
+            child = np.minimum(children[node][:, None] + place, len(below) - 2)
+            Z += biases[first_item + child]
+            Z = self._log(Z)
+            Z += score[:, None]
+            there = place < n_children[:, None]
+            row, node, score = np.repeat(row, n_children), child[there], Z[there]
             first_node += len(above) - 1
             first_item += len(below) - 1
-        labels = self.order_[t, node]
-        score = np.exp(score, dtype=np.float64)
-        return sparse.csr_array((score, (row, labels)), shape=(n, self.n_labels_))
+        sizes = np.bincount(row, minlength=n)
+        scores = np.exp(score).astype(np.float64)
+        found = csr_of_rows(scores, self.order_[t, node].astype(np.int32), sizes, self.n_labels_)
+        found.sort_indices()
+        return found
 
     def _products(self, X: Any, row: Any, node: Any) -> NDArray[np.floating[Any]]:
         """Products of instances with the weights of the children of nodes (pairs, children).
