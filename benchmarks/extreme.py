@@ -198,7 +198,7 @@ def plot(runs: list[dict[str, Any]], path: Path) -> None:
     ax.plot(labels, seconds, "o-")
     ax.set(xscale="log", xlabel="labels", ylabel="seconds for 10,000 rows", ylim=(0, None))
     ax.grid(alpha=0.3)
-    fig.savefig(path)
+    fig.savefig(path, dpi=110)
 
 
 # all of them ---------------------------------------------------------------------------------
@@ -226,10 +226,10 @@ def figures(folder: Path) -> dict[str, float]:
     return found
 
 
-def run_all(kept: Path, peers: str | None, only: list[str]) -> None:
+def run_all(kept: Path, peers: str | None, only: list[str], names: list[str]) -> None:
     done = {(run["data"], run["name"]) for run in read(kept)}
-    names = [*LEARNERS, *(PEERS if peers else ())]
-    for data in only or DATASETS:
+    names = names or [*LEARNERS, *(PEERS if peers else ())]
+    for data in only:
         wanted = [name for name in names if (data, name) not in done]
         if not wanted:
             continue
@@ -276,6 +276,7 @@ def page(runs: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", help="a Python with omikuji and napkinxc")
+    parser.add_argument("--names", nargs="*", help="contestants; all unless given")
     parser.add_argument("--kept", type=Path, default=Path("extreme.jsonl"))
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--sizes", nargs="*", help="rows,features,labels")
@@ -296,7 +297,7 @@ def main() -> None:
     elif asked.page:
         page(read(asked.kept))
     else:
-        run_all(asked.kept, asked.peers, asked.data)
+        run_all(asked.kept, asked.peers, asked.data or list(DATASETS), asked.names or [])
 
 
 if __name__ == "__main__":
