@@ -257,8 +257,10 @@ def read(kept: Path) -> list[dict[str, Any]]:
 
 def page(runs: list[dict[str, Any]]) -> None:
     """The tables."""
+    names = [*LEARNERS, *PEERS]
     for data in DATASETS:
         here = [run for run in runs if run["data"] == data]
+        here.sort(key=lambda run: names.index(run["name"]))
         if not here:
             continue
         print(f"\n### {data}\n")
