@@ -56,6 +56,8 @@ TAKES = [
     "LabelSetMixture()",
     "PMM1(set_prior='sets')",
     "PMM2()",
+    "LabelTree(normalize=False, max_leaf=2, tol=1e-10, max_iter=100, random_state=0)",
+    "OneVsAllLinear(normalize=False, tol=1e-10, max_iter=100)",
 ]
 
 SOLVED = {"RankSVM": "its solver ends at a duality gap of tol, which is wider than the checks"}
@@ -67,7 +69,17 @@ NOT_EQUIVALENT = {
 
 TAKES_NONE = {
     **dict.fromkeys(
-        ("MLkNN", "MLkNNCV", "MLWkNN", "DWMLkNN", "DMLkNN", "BRkNN", "MrkNN", "IBLRML"),
+        (
+            "MLkNN",
+            "MLkNNCV",
+            "MLWkNN",
+            "DWMLkNN",
+            "DMLkNN",
+            "BRkNN",
+            "MrkNN",
+            "IBLRML",
+            "LabelEmbedding",
+        ),
         "a repeated instance would take the places of k neighbours: no weight can do that",
     ),
     **dict.fromkeys(

@@ -30,6 +30,7 @@ FAMILIES = {
     "neural": "Neural networks",
     "mixtures": "Mixtures of words",
     "rules": "Rules",
+    "extreme": "Very many labels",
     "bags": "Bags of instances",
     "streams": "Streams",
     "uncertainty": "Calibration",

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from plurilabel.automatic import AutoClassifier as AutoClassifier
     from plurilabel.bags import *  # noqa: F403
     from plurilabel.boosting import *  # noqa: F403
+    from plurilabel.extreme import *  # noqa: F403
     from plurilabel.io import label_matrix as label_matrix
     from plurilabel.lazy import *  # noqa: F403
     from plurilabel.missing import ImputedLabels as ImputedLabels

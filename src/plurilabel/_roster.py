@@ -15,7 +15,7 @@ from typing import Any
 
 PACKAGES = (
     "lazy", "transformation", "adaptation", "boosting", "neural", "mixtures", "rules", "bags",
-    "streams", "uncertainty", "missing", "resampling", "automatic",
+    "streams", "extreme", "uncertainty", "missing", "resampling", "automatic",
 )  # fmt: skip
 
 OTHER_TARGETS = ("graded",)

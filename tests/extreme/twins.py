@@ -1,0 +1,61 @@
+"""Label trees by loops: one node, one child, one instance at a time."""
+
+import numpy as np
+from scipy.optimize import minimize
+
+
+def fit_linear(X, y, loss, C, costs=None):
+    """Weights and bias that minimise ½|w|² + ½b² + C Σ c_i loss(±(w x_i + b))."""
+    n, d = X.shape
+    costs = np.ones(n) if costs is None else costs
+    sign = np.where(y, 1.0, -1.0)
+
+    def objective(w):
+        value, slope = 0.5 * w @ w, w.copy()
+        for x, s, c in zip(X, sign, costs):
+            m = s * (w[:d] @ x + w[d])
+            if loss == "logistic":
+                value += C * c * np.logaddexp(0, -m)
+                by_m = -C * c / (1 + np.exp(m))
+            else:
+                value += C * c * max(0, 1 - m) ** 2
+                by_m = -2 * C * c * max(0, 1 - m)
+            slope += by_m * s * np.append(x, 1)
+        return value, slope
+
+    options = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9}
+    w = minimize(objective, np.zeros(d + 1), jac=True, method="L-BFGS-B", options=options).x
+    return w[:d], w[d]
+
+
+def halves(labels, arity, max_leaf):
+    """The tree over labels in a given order, as nested lists of labels."""
+    if len(labels) <= max_leaf:
+        return list(labels)
+    return [halves(part, arity, max_leaf) for part in np.array_split(labels, arity)]
+
+
+def below(node):
+    return [l for child in node for l in below(child)] if isinstance(node, list) else [node]
+
+
+def path_scores(X, Y, x, tree, loss, C):
+    """The scores of one instance for all labels: every path of one tree, followed to its end."""
+    found = {}
+
+    def visit(node, rows, log):
+        for child in node:
+            has = Y[rows][:, below(child)].any(axis=1)
+            if has.all() or not has.any():
+                z = 30.0 if has.any() else -30.0
+            else:
+                w, b = fit_linear(X[rows], has, loss, C)
+                z = w @ x + b
+            step = -np.logaddexp(0, -z) if loss == "logistic" else -(max(0, 1 - z) ** 2)
+            if isinstance(child, list):
+                visit(child, rows[has], log + step)
+            else:
+                found[child] = np.exp(log + step)
+
+    visit(tree, np.arange(len(X)), 0.0)
+    return np.array([found[l] for l in range(Y.shape[1])])
