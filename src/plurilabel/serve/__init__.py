@@ -15,7 +15,7 @@ from plurilabel.serve._store import Entry, Store, StoreError
 
 if TYPE_CHECKING:
     from plurilabel.serve._app import Limits, create_app
-    from plurilabel.serve._server import running
+    from plurilabel.serve._server import run, running
 
 __all__ = [
     "Ask",
@@ -27,10 +27,11 @@ __all__ = [
     "Store",
     "StoreError",
     "create_app",
+    "run",
     "running",
 ]
 
-_HTTP = {"Limits": "_app", "create_app": "_app", "running": "_server"}
+_HTTP = {"Limits": "_app", "create_app": "_app", "run": "_server", "running": "_server"}
 
 publish(globals())
 

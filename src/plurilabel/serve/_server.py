@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
@@ -17,8 +18,6 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
     import uvicorn
 
     hosts = LOCAL if host in LOCAL else None
-    if hosts is None and token is None:
-        raise ValueError(f"{host} can be reached from other machines: a token is needed")
     app = create_app(service, limits=limits, token=token, hosts=hosts)
     return uvicorn.Config(
         app,
@@ -33,7 +32,7 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
     )
 
 
-def bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int) -> socket.socket:
     """A socket that listens there; an error that says so if somebody else does."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # named as TCP, or asyncio would leave small packets waiting for an acknowledgement
@@ -47,19 +46,50 @@ def bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def address_of(listening: socket.socket) -> str:
-    """The address to open in a browser."""
+def _address(listening: socket.socket, token: str | None) -> str:
+    """The address to open in a browser; what is behind a # is not sent to anybody."""
     host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    place = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return place if token is None else f"{place}/#token={token}"
 
 
 def run(
-    service: Service, listening: socket.socket, *, host: str, token: str | None, limits: Limits
+    service: Service,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    limits: Limits | None = None,
+    ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop; requests under way are answered."""
+    """Serve until the process is told to stop; requests under way are answered.
+
+    Parameters
+    ----------
+    service : Service
+        Closed at the end.
+    host : str, default="127.0.0.1"
+    port : int, default=8000
+        0 for any that is free.
+    token : str, default=None
+        What clients must send as ``Authorization: Bearer ...``. One is made if the host can be
+        reached from other machines.
+    limits : Limits, default=None
+    ready : function, default=None
+        Called with the address to open in a browser.
+    """
     import uvicorn
 
-    uvicorn.Server(_config(service, host, token, limits)).run(sockets=[listening])
+    if host not in LOCAL and token is None:
+        token = secrets.token_urlsafe(24)
+    try:
+        listening = _bound(host, port)
+    except OSError:
+        service.close()
+        raise
+    if ready is not None:
+        ready(_address(listening, token))
+    uvicorn.Server(_config(service, host, token, limits or Limits())).run(sockets=[listening])
 
 
 @contextmanager
@@ -101,7 +131,7 @@ def running(
     import uvicorn
 
     host = "127.0.0.1"
-    listening = bound(host, port)
+    listening = _bound(host, port)
     server = uvicorn.Server(_config(service, host, token, limits or Limits()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -111,7 +141,7 @@ def running(
     try:
         if not server.started:
             raise RuntimeError("the server did not start")
-        yield address_of(listening)
+        yield _address(listening, None)
     finally:
         server.should_exit = True
         thread.join(timeout=60)
