@@ -40,6 +40,7 @@ def _bound(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(4096)  # so that nobody is refused before the server has started
     except OSError as error:
         listening.close()
         raise OSError(error.errno, f"port {port} of {host}: {error.strerror}") from None

@@ -101,7 +101,7 @@ class Store:
             raise
 
     def _open(self, about: Mapping[str, str]) -> None:
-        self._db.execute("PRAGMA busy_timeout = 2000")
+        self._db.execute("PRAGMA busy_timeout = 500")
         self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
