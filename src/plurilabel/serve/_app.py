@@ -27,13 +27,14 @@ from plurilabel.serve._rows import BadInput, parsed_json
 from plurilabel.serve._service import Ask, Service
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
-_OPEN = ("/", "/page.css", "/page.js", "/icon.svg", "/health")  # without a token
 _PAGE = {
-    "/": ("page.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/": ("serve/page/page.html", "text/html; charset=utf-8"),
+    "/page.css": ("serve/page/page.css", "text/css; charset=utf-8"),
+    "/page.js": ("serve/page/page.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": ("serve/page/icon.svg", "image/svg+xml"),
+    "/report.css": ("report/templates/report.css", "text/css; charset=utf-8"),
 }
+_OPEN = (*_PAGE, "/health")  # without a token
 _ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 _GUARDS = [
     (b"x-content-type-options", b"nosniff"),
@@ -183,16 +184,14 @@ def create_app(
             few_enough(said["rows"], limits.rows)
             ask = _ask(said)
             rows: Any = service.reader.records(said["rows"])
-            n = len(rows)
-            if said.get("remember") is True:
-                service.remember(rows)
+            n, remember = len(rows), said.get("remember", False)
         elif kind == "text/csv" or kind in _ARROW:
             ask = _ask(_from_query(request))
             content = await body(request)
             reader = service.reader
             read = reader.read_csv if kind == "text/csv" else reader.read_arrow
             rows = await apart(read, content, limits.rows)
-            n = rows.X.shape[0]
+            n, remember = rows.X.shape[0], False
         else:
             raise BadInput(
                 "the body must be JSON, CSV or Arrow: application/json, text/csv or "
@@ -200,7 +199,10 @@ def create_app(
                 status=415,
             )
         counters.rows += n
-        return _json(await in_time(answers((rows, ask), n)))
+        answer = await in_time(answers((rows, ask), n))
+        if remember:
+            service.remember(rows)
+        return _json(answer)
 
     @app.post("/explain", **described("explain"))
     async def explain(request: Request) -> Response:
@@ -309,7 +311,7 @@ def create_app(
 
     def shown(path: str) -> None:
         name, kind = _PAGE[path]
-        content = files("plurilabel.serve").joinpath("page", name).read_bytes()
+        content = files("plurilabel").joinpath(name).read_bytes()
 
         @app.get(path, include_in_schema=False)
         async def file() -> Response:

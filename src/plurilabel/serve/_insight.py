@@ -18,7 +18,7 @@ from plurilabel.issues import find_label_issues
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._rows import BadInput, row_key
 from plurilabel.serve._service import Service
 from plurilabel.serve._training import Growing, Refitting, Trained
 
@@ -263,14 +263,14 @@ class Insight:
         service = self.service
         now, ledger = service.now, service.ledger
         labelled = {
-            _key(entry.features)
+            row_key(entry.features)
             for entry in ledger.entries.values()
             if entry.features is not None and not ledger.undone(entry.id)
         }
         waiting = [*service.pool, *reversed(list(service.asked.values()))]
         seen: dict[str, Any] = {}
         for record in waiting:
-            if (key := _key(record)) not in labelled:
+            if (key := row_key(record)) not in labelled:
                 seen.setdefault(key, record)
         records = list(seen.values())[:MOST_QUEUED]
         if not records or service.method is None:
@@ -314,9 +314,3 @@ def density(X: Any) -> NDArray[np.float64]:
     away = near.mean(axis=1)
     usual = float(np.median(away)) or 1.0
     return 1 / (1 + away / usual)
-
-
-def _key(record: Any) -> str:
-    import json
-
-    return json.dumps(record, sort_keys=True)

@@ -24,7 +24,7 @@ from plurilabel.metrics import score_method
 from plurilabel.persistence import Model, ModelRows, load_model
 from plurilabel.serve._export import exported
 from plurilabel.serve._ledger import Ledger, replayed
-from plurilabel.serve._rows import BadInput, RowReader, checked_labels, plain_value
+from plurilabel.serve._rows import BadInput, RowReader, checked_labels, plain_value, row_key
 from plurilabel.serve._store import Entry, Store
 from plurilabel.serve._training import Growing, Keeping, Refitting, Trained, Training
 from plurilabel.serve._why import explained, finite, shared_features
@@ -218,7 +218,9 @@ class Service:
     def card(self) -> dict[str, Any]:
         """What the model is, for a reader."""
         now, ledger = self._now, self.ledger
-        notes = self.model.notes
+        notes = _plain(self.model.notes)
+        held_out = notes.get("held_out")
+        measures = held_out.get("measures", {}) if isinstance(held_out, dict) else {}
         columns = [{"name": name, "kind": kind} for name, kind in self.reader.kinds.items()]
         return {
             "name": self.name,
@@ -242,7 +244,7 @@ class Service:
                 ),
                 "learned": now.version,
             },
-            "measures": notes.get("measures", {}),
+            "measures": measures,
             "notes": notes,
             "saved_with": dict(self.model.versions),
             "runs_with": versions("fastapi", "uvicorn"),
@@ -370,7 +372,7 @@ class Service:
     def remember(self, records: Sequence[Any], most: int = 500) -> None:
         """Keep rows that were asked about, for the queue of rows to label."""
         for record in records:
-            key = json.dumps(record, sort_keys=True)
+            key = row_key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
         while len(self.asked) > most:
@@ -735,3 +737,12 @@ def _score_method(estimator: Any) -> str | None:
 def _takes_nan(learner: Any) -> bool:
     tags: Callable[[], Any] | None = getattr(learner, "__sklearn_tags__", None)
     return bool(tags and tags().input_tags.allow_nan)
+
+
+def _plain(value: Any) -> Any:
+    """Notes as JSON has them: what is not a number becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return plain_value(value)

@@ -49,11 +49,14 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
     """
     names = _feature_names(now.model)
     points, learned = now.model.encoded(X), now.model.learner.X_
+    # beside words, numbers and dates have little to say by not being 0
+    telling = np.array([not name.startswith(("numbers__", "dates__")) for name in names or ()])
+    telling = telling if names is not None else np.ones(1, dtype=bool)
     shared = []
     for i, why in enumerate(found):
         x = dense(points[[i]] if not hasattr(points, "iloc") else points.iloc[[i]]).ravel()
         near = dense(learned[why.neighbors])  # (k, d)
-        common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near))
+        common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near)) * telling
         best = np.argsort(-common, axis=1, kind="stable")[:, :_MOST_SHARED]
         few = (common > 0).mean(axis=1) < _SPARSE if names is not None else [False] * len(near)
         shared.append(
