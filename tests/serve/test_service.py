@@ -335,3 +335,32 @@ def test_nothing_is_taken_after_the_end():
     service.close()
     with pytest.raises(BadInput, match="being stopped"):
         service.correct([{"row": 0, "labels": []}])
+
+
+def test_remarks_go_to_whoever_sent_the_row():
+    model, table = notes()
+    service = Service(model)
+    known = records(table.drop(columns="tags"))
+    strange = {**known[0], "place": "moon", "note": "xyzzy"}
+    requests = [([known[1]], Ask()), ([known[2], strange], Ask()), ([known[3]], Ask())]
+    first, second, third = service.predict_many(requests)
+    assert "remarks" not in first and "remarks" not in third
+    assert second["remarks"] == [
+        "row 1, column 'place': 'moon' was not seen in training",
+        "row 1 has no known word",
+    ]
+    assert service.predict([strange])["remarks"][0].startswith("row 0, column 'place'")
+    service.close()
+
+
+def test_how_dates_are_written_is_not_seen_from_the_rows_of_others():
+    model, table = notes()
+    service = Service(model)
+    known = records(table.drop(columns="tags"))
+    loose = {**known[0], "day": "3/4/2024"}
+    other = {**known[0], "day": "25/4/2024"}  # shows that the day comes first
+    alone = service.predict_many([([loose], Ask(scores=True))])
+    both = service.predict_many([([loose], Ask(scores=True)), ([other], Ask(scores=True))])
+    assert isinstance(alone[0], BadInput) == isinstance(both[0], BadInput)
+    assert str(alone[0]) == str(both[0])
+    service.close()

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._public import publish
+from plurilabel.serve._insight import information
 from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._rows import BadInput
 from plurilabel.serve._service import Ask, Service
@@ -27,6 +28,7 @@ __all__ = [
     "Store",
     "StoreError",
     "create_app",
+    "information",
     "run",
     "running",
 ]

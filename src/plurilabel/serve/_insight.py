@@ -280,7 +280,7 @@ class Insight:
         S = np.vstack(
             [now.model.scores(safe_indexing(X, b)) for b in row_blocks(n, q, MOST_CELLS)]
         )
-        worth = self.information(S, now.model.encoded(X))
+        worth = information(self.probabilities(S), now.model.encoded(X))
         order = np.argsort(-worth, kind="stable")[:most]
         names = service.model.label_names
         sets = now.model.label_sets(safe_indexing(X, order))
@@ -298,14 +298,42 @@ class Insight:
             ],
         }
 
-    def information(self, S: NDArray[np.float64], X: Any) -> NDArray[np.float64]:
-        """Uncertainty times density of rows with scores S (n, q) and features X (n, d)."""
-        p = self.probabilities(S)
-        uncertain = (1 - np.abs(2 * p - 1)).mean(axis=1)
-        return uncertain * density(X)
+
+def information(probabilities: Any, X: Any) -> NDArray[np.float64]:
+    """How much the labels of each row would teach: uncertainty times density.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, q)
+        Scores of the labels, from 0 to 1.
+    X : array or CSR matrix of shape (n, d)
+        The rows as the learner sees them.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The mean over the labels of how close the score is to one half, times the closeness of
+        the row to its ten nearest neighbours among the others.
+
+    References
+    ----------
+    B. Settles, M. Craven. An analysis of active learning strategies for sequence labeling tasks.
+    EMNLP 2008: information density.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.serve import information
+    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
+    >>> information(np.array([[0.5], [0.9], [0.5], [0.5]]), X).round(2)
+    array([0.5 , 0.1 , 0.5 , 0.26])
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    uncertain = (1 - np.abs(2 * p - 1)).mean(axis=1)
+    return uncertain * _density(X)
 
 
-def density(X: Any) -> NDArray[np.float64]:
+def _density(X: Any) -> NDArray[np.float64]:
     """How close each row is to its neighbours, as a number from 0 to 1."""
     n = X.shape[0]
     if n < 3:

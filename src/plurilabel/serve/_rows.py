@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from scipy import sparse
 from plurilabel import io
 from plurilabel._text import counted, listed, shortened
 from plurilabel.persistence import Model, ModelRows
+
+_PLAIN_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class BadInput(ValueError):
@@ -130,6 +133,37 @@ class RowReader:
             row=row,
             column=column,
         )
+
+    def independent(self, records: Sequence[Any]) -> bool:
+        """Whether rows mean the same whatever other rows are read with them.
+
+        How numbers and dates in a text are written is seen from all texts of a column.
+        """
+        if self.plain:
+            return True
+        for name, kind in self.kinds.items():
+            if kind == "numbers" and any(isinstance(row[name], str) for row in records):
+                return False
+            if kind == "dates" and not all(_is_plain_date(row[name]) for row in records):
+                return False
+        return True
+
+    def remarks(self, rows: ModelRows, sizes: Sequence[int]) -> list[list[str]]:
+        """What should be known about rows that were read together, for each group of them."""
+        found: list[list[str]] = [[] for _ in sizes]
+        if not rows.remarks or (encoder := self.model.encoder) is None:
+            return found
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        for column, values in io.unseen_categories(encoder, rows.X).items():
+            for i in np.flatnonzero(rows.X[column].isin(values)).tolist():
+                value = shortened(str(rows.X[column].iloc[i]), 60)
+                problem = f"column {column!r}: {value!r} was not seen in training"
+                found[group[i]].append(f"row {i - first[group[i]]}, {problem}")
+        silent = io.without_known_words(encoder, rows.X)
+        for i in [] if silent is None else np.flatnonzero(silent).tolist():
+            found[group[i]].append(f"row {i - first[group[i]]} has no known word")
+        return found
 
     def read_records(self, records: Sequence[Any]) -> ModelRows:
         """Checked rows as the model takes them."""
@@ -259,6 +293,10 @@ class RowReader:
 def _check_number(rows: int, most: int) -> None:
     if rows > most:
         raise BadInput(f"at most {most:,} rows at a time, got {rows:,}", status=413)
+
+
+def _is_plain_date(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and _PLAIN_DATE.fullmatch(value) is not None)
 
 
 def row_key(record: Any) -> str:

@@ -290,20 +290,31 @@ class Service:
 
         A request is checked rows of JSON, or rows that a table was read as.
         """
-        plain = [records for records, _ in requests if isinstance(records, list)]
-        if len(plain) < len(requests) or (self.alone and len(requests) > 1):
-            return [self._predict_one(records, ask) for records, ask in requests]
-        together = [row for records in plain for row in records]
-        try:
-            answers = self._answers(together, [ask for records, ask in requests for _ in records])
-        except (ValueError, TypeError, OverflowError):
-            if len(requests) == 1:
-                return [self._predict_one(*requests[0])]
-            return [self._predict_one(records, ask) for records, ask in requests]
-        version, found, end, results = answers[0], answers[1], 0, []
-        for records in plain:
-            results.append({"version": version, "rows": found[end : end + len(records)]})
-            end += len(records)
+        together = [
+            i for i, (records, _) in enumerate(requests) if self._goes_with_others(records)
+        ]
+        results: list[Any] = [None] * len(requests)
+        if len(together) > 1 and not self.alone:
+            given = [requests[i] for i in together]
+            with suppress(ValueError, TypeError, OverflowError):  # one of them is to blame
+                for i, answer in zip(together, self._predict_together(given)):
+                    results[i] = answer
+        for i, (records, ask) in enumerate(requests):
+            if results[i] is None:
+                results[i] = self._predict_one(records, ask)
+        return results
+
+    def _goes_with_others(self, records: Any) -> bool:
+        return isinstance(records, list) and self.reader.independent(records)
+
+    def _predict_together(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
+        rows = self.reader.read_records([row for records, _ in requests for row in records])
+        version, found = self._answers(rows, [ask for records, ask in requests for _ in records])
+        sizes = [len(records) for records, _ in requests]
+        results, end = [], 0
+        for size, remarks in zip(sizes, self.reader.remarks(rows, sizes)):
+            results.append(_answer(version, found[end : end + size], remarks))
+            end += size
         return results
 
     def _predict_one(self, records: Any, ask: Ask) -> Any:
@@ -312,8 +323,7 @@ class Service:
             n = len(records) if isinstance(records, list) else records.X.shape[0]
             rows = self.reader.read_records(records) if isinstance(records, list) else records
             version, found = self._answers(rows, [ask] * n)
-            answer = {"version": version, "rows": found}
-            return {**answer, "remarks": rows.remarks} if rows.remarks else answer
+            return _answer(version, found, self.reader.remarks(rows, [n])[0])
         except BadInput as error:
             return error
         except (ValueError, TypeError, OverflowError) as error:
@@ -325,11 +335,8 @@ class Service:
             return named
         return BadInput(" ".join(str(error).split())[:500])
 
-    def _answers(self, given: Any, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
+    def _answers(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
         now = self._now
-        rows = self.reader.read_records(given) if isinstance(given, list) else given
-        if rows.remarks and isinstance(given, list) and len(set(asks)) + len(asks) > 2:
-            raise ValueError("one by one, so that each gets its own remarks")
         found: list[Any] = []
         n, q = len(asks), len(self.places)
         for block in row_blocks(n, q, _SCORES_AT_ONCE):
@@ -519,12 +526,14 @@ class Service:
     def _take(self, requests: Sequence[Any]) -> list[Any]:
         ledger, results, new = self.ledger.copy(), list[Any](), list[Entry]()
         for request in requests:
-            mark, first = ledger.copy() if len(requests) > 1 else ledger, len(new)
+            first = len(new)
             try:
                 results.append(self._entered(request, ledger, new))
             except BadInput as error:
-                ledger = mark
                 del new[first:]
+                ledger = self.ledger.copy()  # without what this request has left there
+                for entry in new:
+                    ledger.add(entry)
                 results.append(error)
         if not new:
             return [self._acknowledged(result) for result in results]
@@ -700,6 +709,11 @@ class Service:
         if refitter is not None:
             refitter.join(timeout=5)
         self.store.close()
+
+
+def _answer(version: int, rows: list[Any], remarks: list[str]) -> dict[str, Any]:
+    answer = {"version": version, "rows": rows}
+    return {**answer, "remarks": remarks} if remarks else answer
 
 
 def digest_of_model(model: Model) -> str:

@@ -97,14 +97,10 @@ class Growing(Training):
 
     def points(self, ledger: Ledger, rows: list[int]) -> Any:
         """Rows as the learner takes them."""
-        parts = []
-        for row in rows:
-            if row < self.n_given:
-                parts.append(self.learner.X_[[row]])
-            else:
-                read = self.reader.read_records([ledger.features(row)])
-                parts.append(_array(self.model.encoded(read.X)))
-        X = stack_rows(parts).astype(self.learner.X_.dtype)  # more rows must not change the type
+        new = [row for row in rows if row >= self.n_given]
+        read = dict(zip(new, self._read([ledger.features(row) for row in new])))
+        X = stack_rows([self.learner.X_[[r]] if r < self.n_given else read[r] for r in rows])
+        X = X.astype(self.learner.X_.dtype)  # more rows must not change the type
         names = getattr(self.learner, "feature_names_in_", None)
         if names is None:
             return X
@@ -113,6 +109,23 @@ class Growing(Training):
         if sparse.issparse(X):
             return pd.DataFrame.sparse.from_spmatrix(X, columns=names)
         return pd.DataFrame(X, columns=names)
+
+    def _read(self, records: list[Any]) -> list[Any]:
+        """New rows as the learner takes them, read together if they mean the same alone.
+
+        A log may be long. But each is transformed alone: the last bit of a matrix product may
+        depend on how many rows there are, and the model must not depend on when it was learned.
+        """
+        together = [i for i, one in enumerate(records) if self.reader.independent([one])]
+        found: list[Any] = [None] * len(records)
+        if together:
+            read = self.reader.read_records([records[i] for i in together])
+            for place, i in enumerate(together):
+                found[i] = _array(self.model.encoded(safe_indexing(read.X, [place])))
+        for i, one in enumerate(records):
+            if found[i] is None:
+                found[i] = _array(self.model.encoded(self.reader.read_records([one]).X))
+        return found
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
         """The model of a later version: rows that have changed go to the end."""
