@@ -135,7 +135,7 @@ def _spoiled(rng, body):
         and key in ("rows", "corrections", "heat", "height", "labels", "features")
     ):
         if key == "labels" and "features" not in parent:
-            parent[key] = strange if strange not in ([], None) else 3  # may be left out
+            parent[key] = 3  # they may be left out
         else:
             del parent[key]
     elif how == 1 and isinstance(parent, dict) and not {"heat", "height"} & set(parent):
@@ -160,6 +160,7 @@ def _wrong(key, strange, rng):
             v is None or v == [] or (isinstance(v, list) and set(map(str, v)) <= set(LABELS))
         ),
         "rows": lambda v: v in ([[1, 2]],),
+        "features": lambda v: v == [1, 2],
         0: lambda v: v in ([1, 2], "sea"),
     }
     if fits.get(key, lambda _: False)(strange):

@@ -102,6 +102,8 @@ class RowReader:
             row = dict(zip(self.names, row))
         if not isinstance(row, Mapping):
             raise BadInput(f"expected an object with a value by column, got {_kind(row)}", row=i)
+        if self.plain and not self.model.sparse_features and (quick := self._numbers(row)):
+            return quick
         if self.model.sparse_features:
             if strange := [name for name in row if name not in self._place]:
                 raise BadInput("the model has no such feature", row=i, column=str(strange[0]))
@@ -112,6 +114,15 @@ class RowReader:
                 raise BadInput("the value is missing; null stands for none", row=i, column=name)
             kept[name] = self._value(row[name], i, name, kind)
         return kept
+
+    def _numbers(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A row of nothing but finite numbers, the usual one; None if it has to be looked at."""
+        try:
+            values = [row[name] for name in self.names]
+            usual = {*map(type, values)} <= {int, float} and math.isfinite(sum(values))
+        except (KeyError, OverflowError):
+            return None
+        return dict(zip(self.names, values)) if usual and max(map(abs, values)) < 1e300 else None
 
     def _value(self, value: Any, row: int, column: str, kind: str) -> Any:
         if value is None or isinstance(value, bool):
