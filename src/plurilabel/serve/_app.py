@@ -23,6 +23,7 @@ from plurilabel.serve._batches import Batches
 from plurilabel.serve._counters import Counters
 from plurilabel.serve._examples import described, open_api
 from plurilabel.serve._insight import Insight
+from plurilabel.serve._label_studio import LabelStudio
 from plurilabel.serve._rows import BadInput, parsed_json
 from plurilabel.serve._service import Ask, Service
 
@@ -271,6 +272,36 @@ def create_app(
         kind = "text/csv; charset=utf-8" if format == "csv" else "application/x-ndjson"
         name = f'attachment; filename="corrections.{format}"'
         return Response(content, media_type=kind, headers={"content-disposition": name})
+
+    # Label Studio -------------------------------------------------------------------------------
+
+    labelling = LabelStudio(service)
+    many = asyncio.Lock()  # what one annotator does is learned before what the next one does
+
+    async def studio(work: Callable[[Any], Any], request: Request, status: int = 200) -> Response:
+        if _content_type(request) != "application/json":
+            raise BadInput("the body must be JSON, of content type application/json", status=415)
+        said = parsed_json(await body(request))
+        if isinstance(said, dict):
+            few_enough(said.get("tasks"), limits.rows)
+        async with many:
+            return _json(await asyncio.to_thread(work, said), status)
+
+    @app.get("/label-studio/health", **described("studio_health"))
+    async def studio_health() -> Response:
+        return _json({"status": "UP", "model_class": labelling.version()})
+
+    @app.post("/label-studio/setup", **described("studio_setup"))
+    async def studio_setup(request: Request) -> Response:
+        return await studio(labelling.setup, request)
+
+    @app.post("/label-studio/predict", **described("studio_predict"))
+    async def studio_predict(request: Request) -> Response:
+        return await studio(labelling.predict, request)
+
+    @app.post("/label-studio/webhook", **described("studio_webhook"))
+    async def studio_webhook(request: Request) -> Response:
+        return await studio(labelling.webhook, request, 201)
 
     # the data -----------------------------------------------------------------------------------
 

@@ -32,6 +32,10 @@ _WORDS = {
     "cuts": ("Precision and recall by cut", "By scores of models that have not seen the row."),
     "pairs": ("Labels that occur together", "Of the most frequent labels."),
     "queue": ("Rows to label next", "Uncertain and typical ones first."),
+    "studio_health": ("Label Studio: is it up?", "The address of the backend is /label-studio."),
+    "studio_setup": ("Label Studio: a project", "Whether the model fits its configuration."),
+    "studio_predict": ("Label Studio: tasks", "Labels of tasks, as choices."),
+    "studio_webhook": ("Label Studio: events", "Annotations become corrections."),
 }
 _ERROR = {
     "type": "object",

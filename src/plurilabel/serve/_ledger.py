@@ -62,6 +62,10 @@ class Ledger:
         said = self._said.get(row)
         return said[-1].labels if said else None
 
+    def in_force(self, row: int) -> list[int]:
+        """The corrections of a row that are not undone, the latest first."""
+        return [entry.id for entry in reversed(self._said.get(row, []))]
+
     def features(self, row: int) -> object:
         """What a row is that a correction has added."""
         return self.entries[row - self.n_given].features
