@@ -61,6 +61,9 @@ if TYPE_CHECKING:
         resampling as resampling,
     )
     from plurilabel import (
+        serve as serve,
+    )
+    from plurilabel import (
         stats as stats,
     )
     from plurilabel import (
@@ -103,6 +106,7 @@ _PARTS = {
     "plots",
     "report",
     "resampling",
+    "serve",
     "stats",
     "thresholds",
 }

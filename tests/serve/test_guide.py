@@ -22,7 +22,8 @@ def test_curl_says_what_the_guide_says():
         pytest.skip("no curl")
     from plurilabel.serve import Service, running
 
-    command, answer = re.findall(r"```text\n(.*?)```", GUIDE.read_text("utf-8"), flags=re.S)
+    blocks = re.findall(r"```text\n(.*?)```", GUIDE.read_text("utf-8"), flags=re.S)
+    command, answer = blocks[:2]
     X = pd.DataFrame({"height": [0.5, 2.0, 2.2, 0.4, 2.1], "sun": [2, 9.0, 8, 3, 7.0]})
     Y = [["shade"], ["flowers", "tall"], ["flowers", "tall"], ["shade"], ["flowers", "tall"]]
     with running(Service(MLkNN(2).fit(X, Y))) as address:

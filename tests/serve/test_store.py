@@ -57,7 +57,7 @@ def test_files_that_do_not_belong_are_refused(tmp_path):
         Store(path, {"model": "other"})
     text = tmp_path / "text.db"
     text.write_text("this is not a database, but long enough to look at " * 10)
-    with pytest.raises(StoreError, match="is not a file of corrections"):
+    with pytest.raises(StoreError, match="cannot be used for corrections: file is not a database"):
         Store(text, {})
 
 

@@ -180,7 +180,7 @@ class Service:
             training = Growing(self.model, self.reader)
             self._check_same_rows(training)
             return training
-        if self.data is not None:
+        if self.data is not None and not getattr(self.model.learner, "single_output_", False):
             X, Y = self.data.X, self.data.Y
             return Refitting(self.model, self.reader, _as_dataset(X, Y))
         return Keeping(self.model, self.reader)

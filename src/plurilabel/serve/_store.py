@@ -87,15 +87,18 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], about: Mapping[str, str]) -> None:
         self.path = os.fspath(path)
-        # the learning thread writes, another one may close
-        self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        try:
+            # the learning thread writes, another one may close
+            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be opened: {error}") from None
         try:
             self._open({"format": str(FORMAT), **about})
         except sqlite3.DatabaseError as error:
             self._db.close()
             if "locked" in str(error):
                 raise StoreError(f"{self.path} is in use by another process") from None
-            raise StoreError(f"{self.path} is not a file of corrections: {error}") from None
+            raise StoreError(f"{self.path} cannot be used for corrections: {error}") from None
         except StoreError:
             self._db.close()
             raise
