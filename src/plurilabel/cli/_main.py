@@ -31,7 +31,7 @@ COMMANDS = {
     ),
     "serve": (
         f"{_HERE}._serve:serve",
-        "Answer over HTTP, with a page to look, ask why and correct.",
+        "Answer over HTTP, with a page on which to look, ask why and correct.",
     ),
     "demo": (f"{_HERE}._demo:demo", "Compare the learners on the embedded data."),
 }

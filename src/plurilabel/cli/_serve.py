@@ -60,7 +60,7 @@ LEARNS = {
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(model: str, **options: Any) -> None:
-    """Answer over HTTP, and show a page on which people look, ask why and correct.
+    """Answer over HTTP, with a page on which to look, ask why and correct.
 
     A correction is acknowledged when it is on disk. Learners that grow exactly (ML-kNN and the
     other lazy ones) have learned it by then; others are fitted again in the background, if --data
