@@ -124,6 +124,18 @@ def test_the_data(client, service):
     assert unsure[-1]["sure"] <= 0.5
     some = client.get("/data/some", params={"rows": "3,1,777"}).json()["rows"]
     assert [row["row"] for row in some] == [3, 1]
+    version, Y, rows = service.version, service.now.model.learner.Y_, service.now.rows
+    before = service.now.model.learner.training_scores()
+    labels = [] if "sea" in service.labels_of(1) else ["sea"]
+    client.post("/feedback", json={"corrections": [{"row": 1, "labels": labels}]})
+    moved = client.get("/data/moved", params={"since": version}).json()["rows"]
+    now = {row: i for i, row in enumerate(service.now.rows.tolist())}
+    after = service.now.model.learner.training_scores()
+    change = {r: after[now[r]] - before[i] for i, r in enumerate(rows.tolist())}
+    far = max(change, key=lambda row: abs(change[row]).max())
+    assert moved[0]["change"] == pytest.approx(change[moved[0]["row"]], abs=1e-6)
+    assert abs(change[moved[0]["row"]]).max() == pytest.approx(abs(change[far]).max())
+    assert client.get("/data/moved", params={"since": version - 1}).json()["rows"] == []
     cuts = client.get("/data/cuts").json()
     view_all = dict(zip(cuts["cuts"], zip(cuts["precision"], cuts["recall"])))
     scores, Y = service.now.model.learner.training_scores(), service.now.model.learner.Y_

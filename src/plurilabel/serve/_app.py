@@ -331,6 +331,10 @@ def create_app(
             raise BadInput("rows must be numbers with commas between them") from None
         return _json(await apart(insight.some, wanted))
 
+    @app.get("/data/moved", **described("moved"))
+    async def moved(since: int, most: int = Query(8, ge=1, le=100)) -> Response:
+        return _json(await apart(insight.moved, since, most))
+
     @app.get("/data/cuts", **described("cuts"))
     async def cuts(label: str | None = None) -> Response:
         return _json(await apart(insight.cuts, label or None))

@@ -29,6 +29,7 @@ _WORDS = {
     "metrics": ("Counters", "In the text format of Prometheus."),
     "rows": ("Browse the training set", "Filtered by label, certainty and suspected errors."),
     "some": ("Rows by number", "As they are now."),
+    "moved": ("Rows whose scores have moved", "Since the version before the one of now."),
     "cuts": ("Precision and recall by cut", "By scores of models that have not seen the row."),
     "pairs": ("Labels that occur together", "Of the most frequent labels."),
     "queue": ("Rows to label next", "Uncertain and typical ones first."),

@@ -23,6 +23,8 @@ from plurilabel.serve._service import Service
 from plurilabel.serve._training import Growing, Refitting, Trained
 
 MOST_CELLS = 2e7  # rows times labels
+MOST_KEPT = 2e6  # rows times labels of the version before
+LEAST_MOVED = 5e-4  # change of a score
 MOST_PAIRS = 40  # labels of the map
 MOST_QUEUED = 2000  # rows among which the next one to label is looked for
 DENSE_AMONG = 10  # neighbours
@@ -73,6 +75,7 @@ class Insight:
         self.service = service
         self._lock = threading.Lock()
         self._view: View | None = None
+        self._before: View | None = None
 
     @property
     def possible(self) -> bool:
@@ -91,7 +94,9 @@ class Insight:
         with self._lock:
             now, ledger = self.service.now, self.service.ledger
             if self._view is None or self._view.version != now.version:
-                self._view = self._made(now, ledger)
+                made = self._made(now, ledger)
+                self._before = self._view if made.scores.size <= MOST_KEPT else None
+                self._view = made
             return self._view
 
     def _made(self, now: Trained, ledger: Ledger) -> View:
@@ -210,6 +215,23 @@ class Insight:
                 if view.quality[i, j] < 1
             ],
         }
+
+    def moved(self, since: int, most: int = 8) -> dict[str, Any]:
+        """Rows whose scores have moved most since the version before; none if it is forgotten."""
+        view = self.view()
+        before = self._before
+        if before is None or before.version != since or view.version == since:
+            return {"version": view.version, "rows": []}
+        _, now, then = np.intersect1d(view.rows, before.rows, return_indices=True)
+        change = view.scores[now] - before.scores[then]
+        far = np.abs(change).max(axis=1)
+        order = np.argsort(-far, kind="stable")[:most]
+        rows = [
+            {**self._card(view, int(now[i])), "change": [round(float(c), 6) for c in change[i]]}
+            for i in order
+            if far[i] > LEAST_MOVED
+        ]
+        return {"version": view.version, "rows": rows}
 
     def cuts(self, label: str | None = None) -> dict[str, Any]:
         """Precision, recall and F1 by the cut, of one label or over all of them."""

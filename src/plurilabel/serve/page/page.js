@@ -55,7 +55,9 @@ async function call(path, { method = "GET", said, content, type } = {}) {
   return version;
 }
 
+let shownVersion = 0;
 function showVersion(version) {
+  shownVersion = version;
   byId("version").textContent = version ? `version ${version}` : "version 0, as saved";
 }
 
@@ -208,7 +210,8 @@ class Card {
   }
 
   async send(labels) {
-    const item = this.item, near = this.near ? await rowsNow(this.near.map((one) => one.row)) : null;
+    const item = this.item, near = this.why && state.card.browsable && this.near ? await rowsNow(this.near.map((one) => one.row)) : null;
+    const since = shownVersion;
     const correction = item.row != null ? { row: item.row, labels } : { features: item.features, labels };
     const done = await call("feedback", { method: "POST", said: { corrections: [correction] } });
     const { id, row } = done.corrections[0];
@@ -223,11 +226,11 @@ class Card {
         await refresh();
       } catch (error) { failed(error); }
     });
-    await this.update(near);
+    await this.update(near, since);
   }
 
   // the scores of now, of this row and of its neighbours
-  async update(near) {
+  async update(near, since) {
     const item = this.item;
     this.before = { ...item.scores };
     if (item.row != null && state.card.browsable && item.given) {
@@ -242,8 +245,27 @@ class Card {
       const { rows: [now] } = await call("predict", { method: "POST", said: { rows: [item.features], scores: true } });
       item.scores = now.scores ?? item.scores;
     }
-    if (this.why && near) await this.tell(near);
+    if (this.why && near) {
+      await this.tell(near);
+      const { rows } = await call(`data/moved?since=${since}`);
+      const others = rows.filter((row) => row.row !== item.row);
+      if (others.length) this.why.prepend(...this.moved(others));
+    }
     this.draw();
+  }
+
+  moved(rows) {
+    return [
+      h("h3", {}, "What the correction has moved"),
+      h("ul", { class: "near" }, rows.map((row) => {
+        const changes = state.card.labels.map((label, j) => ({ label, change: row.change[j], to: row.scores[j] }))
+          .filter((one) => Math.abs(one.change) >= 0.0005).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+        return h("li", {},
+          h("p", { class: "head" }, h("span", {}, `row ${row.row}`)),
+          h("div", { class: pictureOf(row.features ?? {}) ? "beside" : "" }, h("div", {}, shown(row.features, "small")),
+            h("ul", { class: "deltas" }, changes.slice(0, 3).map((one) => h("li", {}, h("span", {}, one.label), h("span", {}, number(one.to)), deltaOf(one.change))))));
+      })),
+    ];
   }
 
   async explain() {
@@ -294,11 +316,11 @@ class Card {
             h("li", { class: mine.has(label) ? "shared" : "" }, label)) : h("li", {}, "no label"))),
         one.shares.length && !pictureOf(one.features ?? {}) ? h("p", { class: "moved" }, `shares ${one.shares.slice(0, 6).map(plainName).join(", ")}`) : null,
         moved.length ? h("p", { class: "moved" }, "score now: ", moved.slice(0, 3).map((m, i) => [i ? ", " : "",
-          h("span", {}, `${m.label} ${number(m.to)} `, h("span", { class: `delta ${m.change > 0 ? "up" : "down"}` }, `${m.change > 0 ? "+" : "−"}${Math.abs(m.change).toFixed(3)}`))]).flat()) : null);
+          h("span", {}, `${m.label} ${number(m.to)} `, deltaOf(m.change))])) : null);
     });
     return [
       h("h3", {}, "Its nearest neighbours"),
-      h("p", { class: "quiet" }, before ? "Their own scores have moved with the correction." : "Their labels decide. What they share with the labels that are set is marked; correct a label above and watch their own scores."),
+      h("p", { class: "quiet" }, before ? "As they are now." : "Their labels decide. What they share with the labels that are set is marked; correct a label above and watch their own scores."),
       h("ul", { class: "near" }, cards),
     ];
   }
@@ -335,6 +357,8 @@ class Card {
     } catch (error) { failed(error); }
   }
 }
+
+const deltaOf = (change) => h("span", { class: `delta ${change > 0 ? "up" : "down"}` }, `${change > 0 ? "+" : "−"}${Math.abs(change).toFixed(3)}`);
 
 // text__red, numbers__length: the kind of a column is of no interest here
 const plainName = (name) => name.replace(/^(text|numbers|categories|dates)[^_]*__/, "");
@@ -569,7 +593,7 @@ async function showModel() {
     Rows: `${card.rows.toLocaleString("en")} learned, ${card.rows_given.toLocaleString("en")} of them given at first`,
     Cut: number(card.cut),
     Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
-    Corrections: `${card.corrections.in_force} in force, ${card.corrections.stored} entries in the log`,
+    Corrections: `${card.corrections.in_force} in force, ${card.corrections.stored} in the log with those undone and what undid them`,
     "Learns them": LEARNS[card.learns],
     "Saved with": Object.entries(card.saved_with).map((pair) => pair.join(" ")).join(", ") || "–",
     "Runs with": Object.entries(card.runs_with).map((pair) => pair.join(" ")).join(", "),
