@@ -7,11 +7,12 @@ import os
 import sys
 from pathlib import Path
 
-from plurilabel.serve import Service, run
 from tests.serve.problems import lazy
 
 
 def child(store):
+    from plurilabel.serve import Service, run
+
     def ready(address):
         print(os.getpid(), address, flush=True)
 
@@ -19,6 +20,8 @@ def child(store):
 
 
 if __name__ == "__main__":
+    import plurilabel.serve._server  # noqa: F401 - before the first child, once for all
+
     folder = Path(sys.argv[1])
     print("ready", flush=True)
     for line in sys.stdin:

@@ -279,6 +279,7 @@ def test_serving_says_what_is_missing(monkeypatch):
     import plurilabel.serve
 
     monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.delitem(vars(plurilabel.serve), "create_app", raising=False)
     monkeypatch.delitem(sys.modules, "plurilabel.serve._app")
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[serve\]'"):
         plurilabel.serve.create_app  # noqa: B018

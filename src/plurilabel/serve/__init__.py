@@ -51,4 +51,5 @@ def __getattr__(name: str) -> Any:
             f"serving needs {error.name}: install it with `pip install 'plurilabel[serve]'`"
         ) from None
     found.__module__ = __name__
+    globals()[name] = found
     return found
