@@ -49,7 +49,7 @@ bench: .venv-bench/.ready
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP) '.[cli]'
+	$(BIN)/python $(PIP) '.[serve]'
 	touch $@
 
 .venv/.test: pyproject.toml constraints/test.txt

@@ -14,3 +14,7 @@ if not find_spec("dask"):
     collect_ignore_glob += ["src/plurilabel/*_dask.py", "src/plurilabel/distributed/*.py"]
 if not find_spec("onnx") or not find_spec("onnxruntime"):
     collect_ignore_glob += ["src/plurilabel/export/*.py"]
+if not (find_spec("fastapi") and find_spec("uvicorn")):
+    collect_ignore_glob += [
+        f"src/plurilabel/serve/_{name}.py" for name in ("app", "examples", "server")
+    ]

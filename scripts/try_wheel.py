@@ -17,6 +17,7 @@ def main() -> None:
     here = Path(plurilabel.__file__)
     assert "site-packages" in here.parts, f"this is {here}, not an installed wheel"
     assert files("plurilabel").joinpath("py.typed").is_file(), "py.typed is missing"
+    assert files("plurilabel").joinpath("serve/page/page.html").is_file(), "the page is missing"
     assert plurilabel.__version__ == version("plurilabel")
     assert metadata("plurilabel")["License-Expression"] == "BSD-3-Clause"
     data = datasets.load("digits")

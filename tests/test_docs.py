@@ -54,6 +54,8 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
         if uses or (library == "torch" and "plurilabel.neural" in text):
             pytest.importorskip(library)
+    if "plurilabel.serve import" in text:
+        pytest.importorskip("fastapi")
     if re.search(r"plurilabel.streams import (Stream|Neighbor)", text):
         pytest.importorskip("river")
     pytest.importorskip("matplotlib").use("agg")

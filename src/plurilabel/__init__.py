@@ -70,6 +70,9 @@ if TYPE_CHECKING:
         resampling as resampling,
     )
     from plurilabel import (
+        serve as serve,
+    )
+    from plurilabel import (
         stats as stats,
     )
     from plurilabel import (
@@ -119,6 +122,7 @@ _PARTS = {
     "persistence",
     "plots",
     "report",
+    "serve",
     "stats",
     "thresholds",
 }

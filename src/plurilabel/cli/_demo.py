@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any, cast
 
 import click
+
+NAME = "plurilabel"
 
 # a choice of each kind, by the name shown
 LEARNERS = {
@@ -29,16 +33,32 @@ LEARNERS = {
     "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True,
     help="Folder for the results.",
 )  # fmt: skip
-def demo(out: Path) -> None:
+@click.option(
+    "--serve", "serves", is_flag=True,
+    help="Open the page of a model of these data instead, to look, ask why and correct.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+    help="With --serve, the port to listen on; 0 for any that is free.",
+)  # fmt: skip
+def demo(out: Path, serves: bool, port: int) -> None:
     """Compare the learners on the embedded data.
 
-    This is what `make run` does: a table, and files in a folder.
+    This is what `make run` does: a table, and files in a folder. Among them is a model of two
+    thirds of the data; with --serve it is served, the other rows wait to be labelled, and the
+    page opens in a browser.
     """
     from plurilabel import compare, datasets
     from plurilabel.cli._common import echo
     from plurilabel.cli._compare_show import Progress, show, show_failures
     from plurilabel.report import write_report
 
+    if serves:
+        from plurilabel.cli._serve import start
+
+        model, pool = _saved(out)
+        start(str(model), pool=str(pool), port=port, opens=True)
+        return
     data = datasets.load("digits")
     description = datasets.describe(data)
     echo(description.summary(5))
@@ -57,5 +77,28 @@ def demo(out: Path) -> None:
     show(results, room=80)
     show_failures(results)
     datasets.plot_description(description, out / "digits.png")
-    for path in (*write_report(results, out).values(), out / "digits.png"):
+    model, pool = _saved(out)
+    for path in (*write_report(results, out).values(), out / "digits.png", model, pool):
         echo(f"Wrote {path}")
+    command = Path(sys.argv[0])
+    program = str(command) if command.name == "plurilabel" and ".venv" in str(command) else NAME
+    echo(f"See the model in a browser, ask why and correct it: {program} demo --serve --out {out}")
+
+
+def _saved(out: Path) -> tuple[Path, Path]:
+    """A model of two thirds of the digits and a table of the others, made unless it is there."""
+    from plurilabel import MLkNN, datasets
+    from plurilabel.model_selection import stratified_split
+    from plurilabel.persistence import save_model
+
+    model, pool = out / "digits.skops", out / "digits-new.csv"
+    if not (model.exists() and pool.exists()):
+        data = datasets.load("digits", as_frame=True)
+        X, Y = cast(Any, data.X), cast(Any, data.Y)
+        train, new = stratified_split(
+            range(len(X)), Y.to_numpy(), sizes=(2 / 3, 1 / 3), random_state=0
+        )[:2]
+        out.mkdir(parents=True, exist_ok=True)
+        X.iloc[new].to_csv(pool, index=False)
+        save_model(model, MLkNN(7).fit(X.iloc[train], Y.iloc[train]))
+    return model, pool

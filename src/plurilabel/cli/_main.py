@@ -33,6 +33,10 @@ COMMANDS = {
         f"{_HERE}._reproduce:reproduce",
         "Run the published tables of the papers again.",
     ),
+    "serve": (
+        f"{_HERE}._serve:serve",
+        "Answer over HTTP, with a page on which to look, ask why and correct.",
+    ),
     "demo": (f"{_HERE}._demo:demo", "Compare the learners on the embedded data."),
 }
 

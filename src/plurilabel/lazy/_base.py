@@ -345,6 +345,38 @@ class LazyClassifier(ProbabilisticClassifier):
         knows = ~dense(self.unknown_[neighbors])
         return knows & (knows.cumsum(axis=0) <= self.n_neighbors_)
 
+    def training_scores(self, rows: ArrayLike | None = None) -> Floats:
+        """Scores of training instances, none of which is its own neighbour.
+
+        So they are what the learner would say about an instance that it has not seen, but for
+        what it counts over the whole training set, such as how frequent a label is.
+
+        Parameters
+        ----------
+        rows : array of int, default=None
+            Which of the training instances; all by default.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+
+        Examples
+        --------
+        >>> from plurilabel import MLkNN
+        >>> learner = MLkNN(1).fit([[0.0], [0.1], [5.0], [5.1]], [[1], [1], [0], [0]])
+        >>> learner.training_scores([0, 2])
+        array([[0.75],
+               [0.25]])
+        """
+        check_is_fitted(self)
+        at = np.arange(self.Y_.shape[0]) if rows is None else np.asarray(rows, dtype=np.intp)
+        k = self.n_searched_ or self.n_neighbors_
+        if hasattr(self, "graph_"):
+            distances, neighbors = self.graph_[0][at, :k], self.graph_[1][at, :k]
+        else:
+            distances, neighbors = training_neighbors(self.index_, self.X_, k, rows=at)
+        return self._from_neighbors(self.X_[at], distances, neighbors)
+
     def _explain(self, X: Any, given: Given) -> list[Explanation]:
         """The neighbours with and without each label."""
         del given  # neighbours are found by all features together

@@ -34,6 +34,7 @@ from plurilabel.metrics import label_scores
 from plurilabel.thresholds import ThresholdClassifier
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
+_AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)  # what a learner is put into
 
 
 class ModelRows(NamedTuple):
@@ -184,8 +185,7 @@ class Model:
         return cls(estimator, tuple(map(str, names or ())), tuple(map(str, features)))
 
     def __repr__(self) -> str:
-        around = (Pipeline, ThresholdClassifier, GridSearchCV)
-        learner = next(type(p) for p in _chain(self.estimator) if not isinstance(p, around))
+        learner = type(self.learner)
         taken = counted(len(self.feature_names), "feature") if len(self.feature_names) else "texts"
         saved = f", saved with plurilabel {v}" if (v := self.versions.get("plurilabel")) else ""
         labels = counted(len(self.label_names), "label")
@@ -273,10 +273,21 @@ class Model:
             What ``explain`` of the learner inside returns, with the model's label names;
             ``print`` shows an entry.
         """
+        X = self._read(rows).X
+        return self.explanations(X, feature_names=feature_names, reference=reference)
+
+    def explanations(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: Any = None,
+    ) -> list[Any]:
+        """What :meth:`explain` returns, of rows that :meth:`read` has read."""
         named = _renamed(self.estimator, self.label_names)
         found = explain(
             getattr(named, "best_estimator_", named),
-            self._read(rows).X,
+            X,
             feature_names=feature_names,
             reference=reference,
         )
@@ -420,6 +431,24 @@ class Model:
             part = part[0] if isinstance(part, Pipeline) else _inside(part)
         return part if hasattr(part, "feature_names_in_") else None
 
+    @property
+    def learner(self) -> Any:
+        """The learner inside the pipelines, cuts and searches around it."""
+        return next(part for part in _chain(self.estimator) if not isinstance(part, _AROUND))
+
+    def encoded(self, X: Any) -> Any:
+        """Rows that :meth:`read` has read, as the learner inside takes them."""
+        for part in _chain(self.estimator):
+            if isinstance(part, Pipeline) and len(part) > 1:
+                X = part[:-1].transform(X)
+            elif not isinstance(part, _AROUND):
+                break
+        return X
+
+    def with_learner(self, learner: Any) -> Self:
+        """The same model around another fitted learner; this one stays as it is."""
+        return replace(self, estimator=_around(self.estimator, learner))
+
     def _as_given(self, source: Any) -> ModelRows | None:
         """Rows in memory that the estimator takes as they are; None for what has to be read."""
         if not len(self.feature_names):  # texts, or whatever its first step takes
@@ -523,6 +552,20 @@ def _chain(estimator: Any) -> Iterator[Any]:
     while estimator is not None:
         yield estimator
         estimator = estimator[-1] if isinstance(estimator, Pipeline) else _inside(estimator)
+
+
+def _around(estimator: Any, learner: Any) -> Any:
+    """Shallow copies of what is around a learner, around another one."""
+    if not isinstance(estimator, _AROUND):
+        return learner
+    same = copy(estimator)
+    if isinstance(same, Pipeline):
+        (*before, (name, last)) = same.steps
+        same.steps = [*before, (name, _around(last, learner))]
+    else:
+        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
+        setattr(same, name, _around(getattr(same, name), learner))
+    return same
 
 
 def _known(estimator: Any, attribute: str) -> Iterator[Any]:

@@ -1,0 +1,231 @@
+"""Requests per second of the service under many clients, beside a plain FastAPI handler.
+
+    python -m benchmarks.serve_load --clients 1000 --seconds 15
+
+Both servers get the same requests of one row each over connections that stay open. The plain one
+is what one would write first: a handler that calls ``predict`` for each request. Each server has
+a process of its own, with one thread for its arithmetic; so has the program with the clients. A
+second table has the memory of the service after more and more requests.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks._threads import ONE_THREAD
+
+os.environ.update(ONE_THREAD)  # before numpy is loaded
+
+import numpy as np
+
+SIZES = {"mlknn": (100_000, 100, 20), "linear": (1_000, 100, 1_000)}
+
+
+def learner_of(kind, n, folder):
+    """A fitted learner, kept in a file from the first time on."""
+    from sklearn.linear_model import LogisticRegression
+
+    from plurilabel import BinaryRelevance, MLkNN
+
+    _, d, q = SIZES[kind]
+    path = Path(folder, f"{kind}-{n}.pickle")
+    if not path.exists():
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, d))
+        Y = (X @ rng.normal(size=(d, q)) + 3 * rng.normal(size=(n, q)) > 8).astype(int)
+        Y[0] = 1  # each label occurs
+        learner = MLkNN(10) if kind == "mlknn" else BinaryRelevance(LogisticRegression())
+        started = time.perf_counter()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(learner.fit(X, Y)))
+        print(f"fitted {kind} in {time.perf_counter() - started:.0f} s", flush=True)
+    return pickle.loads(path.read_bytes())
+
+
+def serve(how, kind, n, folder):
+    """One of the two servers, until it is stopped."""
+    learner = learner_of(kind, n, folder)
+    if how == "service":
+        from plurilabel.serve import Limits, Service, run
+
+        def ready(address):
+            print(address, flush=True)
+
+        run(Service(learner), port=0, limits=Limits(connections=100_000), ready=ready)
+        return
+    import socket
+
+    import uvicorn
+    from fastapi import FastAPI
+    from pydantic import BaseModel
+
+    class Rows(BaseModel):
+        rows: list[dict[str, float]]
+
+    app = FastAPI()
+    names = [f"x{j}" for j in range(learner.n_features_in_)]
+
+    @app.post("/predict")
+    def predict(body: Rows):
+        X = np.array([[row[name] for name in names] for row in body.rows])
+        sets = learner.predict(X)
+        return {"rows": [{"labels": [names_of[j] for j in np.flatnonzero(row)]} for row in sets]}
+
+    names_of = [str(name) for name in learner.label_names_]
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(4096)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+class Clients:
+    """Clients that ask again as soon as they have an answer, each over its own connection."""
+
+    def __init__(self, address, d, clients):
+        self.host, port = address.removeprefix("http://").split(":")
+        self.port, self.clients = int(port), clients
+        rng = np.random.default_rng(1)
+        self.requests = [self._request(row) for row in rng.normal(size=(256, d)).round(6)]
+        self.times, self.refused = [], 0
+
+    def _request(self, row):
+        said = {"rows": [{f"x{j}": value for j, value in enumerate(row.tolist())}]}
+        body = json.dumps(said).encode()
+        head = (
+            f"POST /predict HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        return head.encode() + body
+
+    async def one(self, number):
+        reader, writer = await asyncio.open_connection(self.host, self.port)
+        i = number
+        while time.perf_counter() < self.until:
+            started = time.perf_counter()
+            writer.write(self.requests[i % len(self.requests)])
+            i += 1
+            head = await reader.readuntil(b"\r\n\r\n")
+            size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            await reader.readexactly(size)
+            if head.startswith(b"HTTP/1.1 200"):
+                self.times.append(time.perf_counter() - started)
+            else:
+                self.refused += 1
+        writer.close()
+
+    async def ask(self, seconds):
+        self.until = time.perf_counter() + seconds
+        started = time.perf_counter()
+        tasks = [asyncio.create_task(self.one(i)) for i in range(self.clients)]
+        done, late = await asyncio.wait(tasks, timeout=seconds + 60)
+        for task in late:
+            task.cancel()
+        for task in done:
+            task.result()
+        return time.perf_counter() - started
+
+
+def cpu_seconds(pid):
+    """What a process has used so far: it does not depend on who else uses the machine."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def megabytes(pid):
+    """Resident memory of a process."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return float("nan")
+
+
+def started(how, kind, n, folder):
+    command = [sys.executable, "-m", "benchmarks.serve_load", "--server", how, "--kind", kind,
+               "--rows", str(n), "--folder", folder]  # fmt: skip
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        if line.startswith("http"):
+            return server, line.strip()
+        print(line, end="")
+    raise RuntimeError("the server did not start")
+
+
+def measured(how, kind, n, folder, clients, seconds):
+    server, address = started(how, kind, n, folder)
+    try:
+        asyncio.run(Clients(address, SIZES[kind][1], min(clients, 8)).ask(1))  # warm
+        load, before = Clients(address, SIZES[kind][1], clients), cpu_seconds(server.pid)
+        took = asyncio.run(load.ask(seconds))
+        times = np.array(load.times) if load.times else np.array([np.nan])
+        return {
+            "model": kind, "rows": n, "server": how, "clients": clients,
+            "rows_per_s": len(load.times) / took,
+            "rows_per_cpu_s": len(load.times) / (cpu_seconds(server.pid) - before),
+            "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
+            "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
+            "refused": load.refused, "megabytes": megabytes(server.pid),
+        }  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def soaked(kind, n, folder, requests):
+    """Memory of the service after more and more requests."""
+    server, address = started("service", kind, n, folder)
+    try:
+        total, rows = 0, []
+        while total < requests:
+            load = Clients(address, SIZES[kind][1], 64)
+            asyncio.run(load.ask(10))
+            total += len(load.times)
+            rows.append((total, megabytes(server.pid)))
+            print(f"{total:>10,} requests {rows[-1][1]:8.1f} MB", flush=True)
+        return rows
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kind", choices=SIZES)
+    parser.add_argument("--clients", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--rows", type=int, help="training rows; by default 100,000 and 1,000")
+    parser.add_argument("--soak", type=int, default=0, help="requests for the table of memory")
+    parser.add_argument("--folder", default="out/serve-load", help="where models are kept")
+    parser.add_argument("--server", choices=["service", "plain"], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.server:
+        serve(given.server, given.kind, given.rows, given.folder)
+        return
+    for kind in [given.kind] if given.kind else SIZES:
+        n = given.rows or SIZES[kind][0]
+        if given.soak:
+            soaked(kind, n, given.folder, given.soak)
+            continue
+        rows = [
+            measured(how, kind, n, given.folder, given.clients, given.seconds)
+            for how in ("plain", "service")
+        ]
+        for row in rows:
+            print(
+                json.dumps({k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()})
+            )
+        for what in ("rows_per_s", "rows_per_cpu_s"):
+            print(f"{kind}: {what} {rows[1][what] / rows[0][what]:.1f} times the plain handler")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""``plurilabel serve``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plurilabel._text import counted
+from plurilabel.cli._common import UsageError, echo, is_standard
+
+LEARNS = {
+    "exact": "learns corrections at once",
+    "refit": "is fitted again on corrections, in the background",
+    "kept": "keeps corrections, but does not learn them: give --data",
+}
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "--data", metavar="NAME|FILE",
+    help="The rows that the model was learned from, with their labels. They are shown as they "
+    "were given, and a learner that cannot grow is fitted again on them and the corrections.",
+)  # fmt: skip
+@click.option(
+    "--pool", metavar="NAME|FILE", help="Rows without labels, to be labelled on the page."
+)
+@click.option(
+    "--store", type=click.Path(path_type=Path), metavar="FILE.db",
+    help="Where corrections are kept; by default beside the model, as MODEL.feedback.db.",
+)  # fmt: skip
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
+    help="The port to listen on; 0 for any that is free.",
+)  # fmt: skip
+@click.option(
+    "--token", envvar="PLURILABEL_TOKEN", metavar="TEXT",
+    help="What clients must send as `Authorization: Bearer TEXT`; also read from "
+    "PLURILABEL_TOKEN. By default one is made if --host can be reached from other machines.",
+)  # fmt: skip
+@click.option(
+    "--max-body", type=click.FloatRange(0.001), default=16, show_default=True, metavar="MB",
+    help="Megabytes of a request.",
+)  # fmt: skip
+@click.option(
+    "--max-rows", type=click.IntRange(1), default=10_000, show_default=True,
+    help="Rows of a request.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), default=30, show_default=True,
+    metavar="SECONDS", help="Time for an answer.",
+)  # fmt: skip
+@click.option(
+    "--max-connections", type=click.IntRange(1), default=2_000, show_default=True,
+    help="Connections at a time.",
+)  # fmt: skip
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+def serve(model: str, **options: Any) -> None:
+    """Answer over HTTP, with a page on which to look, ask why and correct.
+
+    A correction is acknowledged when it is on disk. Learners that grow exactly (ML-kNN and the
+    other lazy ones) have learned it by then; others are fitted again in the background, if --data
+    is given. Stopped or killed, and started again with the same files, it is the same model.
+
+    \b
+    Examples:
+      plurilabel serve films.skops
+      plurilabel serve films.skops --data films.csv --pool new.csv --store films.db
+      curl localhost:8000/predict -H 'Content-Type: application/json' \\
+          -d '{"rows": [{"length": 90, "country": "fr"}], "scores": true}'
+    """
+    start(model, **options)
+
+
+def start(
+    model: str,
+    *,
+    data: str | None = None,
+    pool: str | None = None,
+    store: Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    max_body: float = 16,
+    max_rows: int = 10_000,
+    timeout: float = 30,
+    max_connections: int = 2_000,
+    opens: bool = False,
+) -> None:
+    """Serve a model file until the process is told to stop."""
+    from plurilabel.serve import Limits, Service, run
+
+    if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
+        raise UsageError("--token must be printable ASCII without spaces")
+    service = Service.open(
+        model,
+        data=None if data is None else _source(data),
+        pool=None if pool is None else _source(pool),
+        store=store or Path(model).with_suffix(".feedback.db"),
+    )
+    for remark in service.remarks:
+        echo(f"Note: {remark}", err=True)
+
+    def ready(address: str) -> None:
+        kept = counted(service.ledger.version, "correction")
+        echo(f"{service.model!r}, {LEARNS[service.training.how]}")
+        echo(f"Corrections are kept in {service.store.path} ({kept} so far)")
+        echo(f"Open {address} in a browser; Ctrl+C stops")
+        sys.stdout.flush()
+        if opens:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    limits = Limits(
+        body=int(max_body * 1e6),
+        rows=max_rows,
+        seconds=timeout,
+        waiting=2 * max_rows,
+        connections=max_connections,
+    )
+    run(service, host=host, port=port, token=token, limits=limits, ready=ready)
+
+
+def _source(data: str) -> Any:
+    """A file, or a standard dataset."""
+    from plurilabel import datasets
+
+    return datasets.load(data) if is_standard(data) else data

@@ -1,0 +1,55 @@
+"""A model as a service: it answers over HTTP, shows why, takes corrections and learns them.
+
+:class:`Service` is all of it but HTTP and needs nothing beyond the core. The rest needs FastAPI
+and uvicorn: ``pip install 'plurilabel[serve]'``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from plurilabel._public import publish
+from plurilabel.serve._insight import information
+from plurilabel.serve._ledger import Ledger
+from plurilabel.serve._rows import BadInput
+from plurilabel.serve._service import Ask, Service
+from plurilabel.serve._store import Entry, Store, StoreError
+
+if TYPE_CHECKING:
+    from plurilabel.serve._app import Limits, create_app
+    from plurilabel.serve._server import run, running
+
+__all__ = [
+    "Ask",
+    "BadInput",
+    "Entry",
+    "Ledger",
+    "Limits",
+    "Service",
+    "Store",
+    "StoreError",
+    "create_app",
+    "information",
+    "run",
+    "running",
+]
+
+_HTTP = {"Limits": "_app", "create_app": "_app", "run": "_server", "running": "_server"}
+
+publish(globals())
+
+
+def __getattr__(name: str) -> Any:
+    """What needs FastAPI is imported when it is asked for."""
+    if name not in _HTTP:
+        raise AttributeError(f"module 'plurilabel.serve' has no attribute {name!r}")
+    try:
+        found = getattr(import_module(f"plurilabel.serve.{_HTTP[name]}"), name)
+    except ImportError as error:
+        if error.name not in {"fastapi", "starlette", "uvicorn"}:
+            raise
+        raise ImportError(
+            f"serving needs {error.name}: install it with `pip install 'plurilabel[serve]'`"
+        ) from None
+    found.__module__ = __name__
+    globals()[name] = found
+    return found

@@ -1,0 +1,88 @@
+"""Single requests answered together: what comes while one batch is worked on is the next one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from plurilabel.serve._rows import BadInput
+
+
+class Batches:
+    """A queue in front of a function that is best called with many requests at once.
+
+    Nobody waits for a batch to fill up: a request that finds the function idle goes in alone.
+
+    Parameters
+    ----------
+    work : function
+        Takes a list of requests and returns a list of answers, one for each; an answer that is
+        an exception is raised for whoever asked.
+    most : int
+        Rows in a batch.
+    waiting : int
+        Rows in the queue; more are refused.
+    """
+
+    def __init__(
+        self, work: Callable[[Sequence[Any]], Sequence[Any]], *, most: int, waiting: int
+    ) -> None:
+        self.work, self.most, self.waiting = work, most, waiting
+        self.queued = 0
+        self.sizes = [0, 0]  # batches, rows in them
+        self._queue: deque[tuple[Any, int, asyncio.Future[Any]]] = deque()
+        self._busy = False
+        self._thread = ThreadPoolExecutor(1)
+        self._tasks: set[Any] = set()
+
+    async def __call__(self, request: Any, rows: int = 1) -> Any:
+        """The answer to a request of some rows."""
+        if self.queued and self.queued + rows > self.waiting:
+            raise BadInput("too many requests are waiting: try again", status=503)
+        future = asyncio.get_running_loop().create_future()
+        self._queue.append((request, rows, future))
+        self.queued += rows
+        if not self._busy:
+            self._busy = True
+            task = asyncio.create_task(self._run())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return await future
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._queue:
+                batch: list[tuple[Any, asyncio.Future[Any]]] = []
+                size = 0
+                while self._queue and (not batch or size + self._queue[0][1] <= self.most):
+                    request, rows, future = self._queue.popleft()
+                    self.queued -= rows
+                    if not future.done():  # else nobody waits for it any more
+                        batch.append((request, future))
+                        size += rows
+                if not batch:
+                    continue
+                self.sizes[0] += 1
+                self.sizes[1] += size
+                try:
+                    requests = [request for request, _ in batch]
+                    answers = await loop.run_in_executor(self._thread, self.work, requests)
+                except Exception as error:  # goes to everyone who asked
+                    answers = [error] * len(batch)
+                for (_, future), answer in zip(batch, answers):
+                    if future.done():
+                        continue
+                    if isinstance(answer, Exception):
+                        future.set_exception(answer)
+                    else:
+                        future.set_result(answer)
+        finally:
+            self._busy = False
+
+    def close(self) -> None:
+        """Wait for the batch that is worked on."""
+        self._thread.shutdown(wait=True)

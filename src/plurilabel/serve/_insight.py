@@ -1,0 +1,366 @@
+"""The training set seen through the model: what is doubtful, what goes together, what is next."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from plurilabel._blocks import dense, row_blocks
+from plurilabel._compat import safe_indexing
+from plurilabel.compare import set_seeds
+from plurilabel.issues import find_label_issues
+from plurilabel.metrics import label_scores
+from plurilabel.neighbors import ExactIndex
+from plurilabel.serve._ledger import Ledger
+from plurilabel.serve._rows import BadInput, row_key
+from plurilabel.serve._service import Service
+from plurilabel.serve._training import Growing, Refitting, Trained
+
+MOST_CELLS = 2e7  # rows times labels
+MOST_KEPT = 2e6  # rows times labels of the version before
+LEAST_MOVED = 5e-4  # change of a score
+MOST_PAIRS = 40  # labels of the map
+MOST_QUEUED = 2000  # rows among which the next one to label is looked for
+DENSE_AMONG = 10  # neighbours
+FOLDS = 3
+_CUTS = 101
+
+
+@dataclass(frozen=True)
+class View:
+    """The rows of one version: labels and scores, and what seems wrong with them.
+
+    Attributes
+    ----------
+    version : int
+    rows : ndarray of shape (n,)
+        Numbers of the rows.
+    Y : ndarray of shape (n, q)
+    scores : ndarray of shape (n, q)
+        By models that have not learned the row.
+    sure : ndarray of shape (n,)
+        How far the least certain label of a row is from the cut, from 0 to 1.
+    quality : ndarray of shape (n, q)
+        1 except for labels that are probably wrong; there, how credible they are.
+    """
+
+    version: int
+    rows: NDArray[np.intp]
+    Y: NDArray[np.int8]
+    scores: NDArray[np.float64]
+    sure: NDArray[np.float64]
+    quality: NDArray[np.float64]
+
+    @property
+    def worst(self) -> NDArray[np.float64]:
+        """The least credible label of each row, shape (n,)."""
+        return self.quality.min(axis=1)
+
+
+class Insight:
+    """What the page shows of the data behind a service; made when it is first asked for.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._lock = threading.Lock()
+        self._view: View | None = None
+        self._before: View | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether there are rows to show, and not too many."""
+        n, q = self.service.n_given, len(self.service.places)
+        return n > 1 and n * q <= MOST_CELLS and self.service.method is not None
+
+    def view(self) -> View:
+        """The rows of the version that answers now."""
+        if not self.possible:
+            raise BadInput(
+                "there are no rows to show: start the service with the data, of at most "
+                f"{MOST_CELLS:,.0f} labels",
+                status=404,
+            )
+        with self._lock:
+            now, ledger = self.service.now, self.service.ledger
+            if self._view is None or self._view.version != now.version:
+                made = self._made(now, ledger)
+                self._before = self._view if made.scores.size <= MOST_KEPT else None
+                self._view = made
+            return self._view
+
+    def _made(self, now: Trained, ledger: Ledger) -> View:
+        training = self.service.training
+        if isinstance(training, Growing):
+            learner = now.model.learner
+            Y, S, rows = dense(learner.Y_), learner.training_scores(), now.rows
+        else:
+            assert isinstance(training, Refitting)
+            rows = np.array(training.rows_now(ledger))
+            X, labels = training.table(ledger, rows.tolist())
+            Y, S = dense(labels), self._held_out(now, X, labels)
+        quality = np.ones(Y.shape)
+        issues = find_label_issues(Y, self.probabilities(S))
+        quality[issues.rows, issues.labels] = issues.quality
+        return View(now.version, rows, Y.astype(np.int8), S, self.certainty(S), quality)
+
+    def _held_out(self, now: Trained, X: Any, Y: Any) -> NDArray[np.float64]:
+        """Scores by models that have not seen the row."""
+        S = np.zeros(Y.shape)
+        folds = min(FOLDS, Y.shape[0])
+        for train, test in KFold(folds, shuffle=True, random_state=0).split(S):
+            estimator = clone(now.model.estimator)
+            set_seeds(estimator, 0)
+            estimator.fit(safe_indexing(X, train), Y[train])
+            S[test] = dense(label_scores(estimator, safe_indexing(X, test), n_labels=S.shape[1]))
+        return S
+
+    # scales -------------------------------------------------------------------------------------
+
+    def probabilities(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores as numbers from 0 to 1 that pass one half at the cut of the learner."""
+        if self.service.method == "predict_proba":
+            return np.clip(S, 0.0, 1.0)
+        return 1 / (1 + np.exp(-np.clip(S, -50, 50)))
+
+    def certainty(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of the label of each row that is nearest to one half: 0 there, 1 at 0 and 1."""
+        return np.abs(2 * self.probabilities(S) - 1).min(axis=1)
+
+    # what the page asks for ---------------------------------------------------------------------
+
+    def rows(
+        self,
+        *,
+        label: str | None = None,
+        having: str = "any",
+        below: float = 1.0,
+        above: float = 0.0,
+        issues: bool = False,
+        find: str = "",
+        sort: str = "row",
+        start: int = 0,
+        most: int = 20,
+    ) -> dict[str, Any]:
+        """Rows that meet some conditions, a page of them."""
+        view, places = self.view(), self.service.places
+        j = None
+        if label is not None:
+            if label not in places:
+                raise BadInput(f"the model has no label {label[:60]!r}")
+            j = places[label]
+        keep = (view.sure <= below) & (view.sure >= above)
+        quality = view.worst if j is None else view.quality[:, j]
+        if issues:
+            keep &= quality < 1
+        if j is not None and having != "any":
+            has, said = view.Y[:, j] == 1, view.scores[:, j] > self.service.cut
+            keep &= {"with": has, "without": ~has, "predicted": said, "disputed": has != said}[
+                having
+            ]
+        at = np.flatnonzero(keep)
+        if find:
+            at = np.array([i for i in at if self._holds(int(view.rows[i]), find)], dtype=np.intp)
+        orders = {
+            "row": view.rows,
+            "doubt": quality,
+            "unsure": view.sure,
+            "score": -view.scores[:, j] if j is not None else -view.scores.max(axis=1),
+        }
+        at = at[np.argsort(orders[sort][at], kind="stable")]
+        page = at[start : start + most]
+        return {
+            "version": view.version,
+            "total": len(at),
+            "start": start,
+            "rows": [self._card(view, int(i)) for i in page],
+        }
+
+    def some(self, rows: list[int]) -> dict[str, Any]:
+        """Rows by their numbers, as they are now; those that are gone are left out."""
+        view = self.view()
+        place = {row: i for i, row in enumerate(view.rows.tolist())}
+        found = [self._card(view, place[row]) for row in rows if row in place]
+        return {"version": view.version, "rows": found}
+
+    def _holds(self, row: int, words: str) -> bool:
+        features = self.service.features_of(row)
+        if isinstance(features, dict):
+            features = " ".join(str(value) for value in features.values())
+        return words.casefold() in str(features).casefold()
+
+    def _card(self, view: View, i: int) -> dict[str, Any]:
+        names = self.service.model.label_names
+        return {
+            **self.service.row_card(int(view.rows[i])),
+            "scores": [round(float(s), 6) for s in view.scores[i]],
+            "sure": round(float(view.sure[i]), 4),
+            "issues": [
+                {
+                    "label": names[j],
+                    "issue": "wrong" if view.Y[i, j] else "missing",
+                    "quality": round(float(view.quality[i, j]), 4),
+                }
+                for j in np.argsort(view.quality[i], kind="stable")
+                if view.quality[i, j] < 1
+            ],
+        }
+
+    def moved(self, since: int, most: int = 8) -> dict[str, Any]:
+        """Rows whose scores have moved most since the version before; none if it is forgotten."""
+        view = self.view()
+        before = self._before
+        if before is None or before.version != since or view.version == since:
+            return {"version": view.version, "rows": []}
+        _, now, then = np.intersect1d(view.rows, before.rows, return_indices=True)
+        change = view.scores[now] - before.scores[then]
+        far = np.abs(change).max(axis=1)
+        order = np.argsort(-far, kind="stable")[:most]
+        rows = [
+            {**self._card(view, int(now[i])), "change": [round(float(c), 6) for c in change[i]]}
+            for i in order
+            if far[i] > LEAST_MOVED
+        ]
+        return {"version": view.version, "rows": rows}
+
+    def cuts(self, label: str | None = None) -> dict[str, Any]:
+        """Precision, recall and F1 by the cut, of one label or over all of them."""
+        view, S = self.view(), self.view().scores
+        Y = view.Y.astype(bool)
+        if label is not None:
+            if label not in self.service.places:
+                raise BadInput(f"the model has no label {label[:60]!r}")
+            j = self.service.places[label]
+            S, Y = S[:, [j]], Y[:, [j]]
+        cuts = np.linspace(0, 1, _CUTS)
+        if self.service.method != "predict_proba":
+            low, high = np.quantile(S, [0.001, 0.999]).tolist()
+            cuts = np.linspace(low, high, _CUTS)
+        true, every = np.sort(S[Y]), np.sort(S.ravel())
+        hits = len(true) - np.searchsorted(true, cuts, side="right")
+        said = len(every) - np.searchsorted(every, cuts, side="right")
+        precision = np.where(said > 0, hits / np.maximum(said, 1), 1.0)
+        recall = hits / max(len(true), 1)
+        f1 = 2 * hits / np.maximum(said + len(true), 1)
+        return {
+            "version": view.version,
+            "rows": len(view.rows),
+            "cuts": [round(float(c), 6) for c in cuts],
+            "precision": [round(float(p), 4) for p in precision],
+            "recall": [round(float(r), 4) for r in recall],
+            "f1": [round(float(f), 4) for f in f1],
+            "per_row": [round(float(s) / len(view.rows), 3) for s in said],
+        }
+
+    def pairs(self) -> dict[str, Any]:
+        """How often labels occur together, of the most frequent ones."""
+        view = self.view()
+        often = view.Y.sum(axis=0, dtype=np.int64)
+        at = np.argsort(-often, kind="stable")[:MOST_PAIRS]
+        Y = view.Y[:, at].astype(np.int64)
+        names = self.service.model.label_names
+        return {
+            "version": view.version,
+            "rows": len(view.rows),
+            "labels": [names[j] for j in at],
+            "together": (Y.T @ Y).tolist(),
+        }
+
+    def queue(self, most: int = 10) -> dict[str, Any]:
+        """Rows without labels that would teach the model most, the best first.
+
+        What is uncertain counts, and what is typical: the mean over the labels of how close the
+        score is to the cut, times how close the row is to its neighbours among the others.
+        """
+        service = self.service
+        now, ledger = service.now, service.ledger
+        labelled = {
+            row_key(entry.features)
+            for entry in ledger.entries.values()
+            if entry.features is not None and not ledger.undone(entry.id)
+        }
+        waiting = [*service.pool, *reversed(list(service.asked.values()))]
+        seen: dict[str, Any] = {}
+        for record in waiting:
+            if (key := row_key(record)) not in labelled:
+                seen.setdefault(key, record)
+        records = list(seen.values())[:MOST_QUEUED]
+        if not records or service.method is None:
+            return {"version": now.version, "total": 0, "rows": []}
+        X = service.reader.read_records(records).X
+        n, q = len(records), len(service.places)
+        S = np.vstack(
+            [now.model.scores(safe_indexing(X, b)) for b in row_blocks(n, q, MOST_CELLS)]
+        )
+        worth = information(self.probabilities(S), now.model.encoded(X))
+        order = np.argsort(-worth, kind="stable")[:most]
+        names = service.model.label_names
+        sets = now.model.label_sets(safe_indexing(X, order))
+        return {
+            "version": now.version,
+            "total": n,
+            "rows": [
+                {
+                    "features": records[i],
+                    "labels": list(sets[at]),
+                    "scores": {names[j]: round(float(S[i, j]), 6) for j in range(q)},
+                    "worth": round(float(worth[i]), 4),
+                }
+                for at, i in enumerate(order.tolist())
+            ],
+        }
+
+
+def information(probabilities: Any, X: Any) -> NDArray[np.float64]:
+    """How much the labels of each row would teach: uncertainty times density.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, q)
+        Scores of the labels, from 0 to 1.
+    X : array or CSR matrix of shape (n, d)
+        The rows as the learner sees them.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The mean over the labels of how close the score is to one half, times the closeness of
+        the row to its ten nearest neighbours among the others.
+
+    References
+    ----------
+    B. Settles, M. Craven. An analysis of active learning strategies for sequence labeling tasks.
+    EMNLP 2008: information density.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.serve import information
+    >>> X = np.array([[0.0], [0.1], [0.2], [9.0]])
+    >>> information(np.array([[0.5], [0.9], [0.5], [0.5]]), X).round(2)
+    array([0.5 , 0.1 , 0.5 , 0.26])
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    uncertain = (1 - np.abs(2 * p - 1)).mean(axis=1)
+    return uncertain * _density(X)
+
+
+def _density(X: Any) -> NDArray[np.float64]:
+    """How close each row is to its neighbours, as a number from 0 to 1."""
+    n = X.shape[0]
+    if n < 3:
+        return np.ones(n)
+    near, _ = ExactIndex().fit(X).kneighbors(None, n_neighbors=min(DENSE_AMONG, n - 1))
+    away = near.mean(axis=1)
+    usual = float(np.median(away)) or 1.0
+    return 1 / (1 + away / usual)

@@ -1,0 +1,227 @@
+"""How a model learns corrections: exactly and at once, or by a fit on everything."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from plurilabel._blocks import dense, stack_rows
+from plurilabel._compat import safe_indexing
+from plurilabel.compare import set_seeds
+from plurilabel.datasets import Dataset
+from plurilabel.persistence import Model
+from plurilabel.serve._ledger import Ledger
+from plurilabel.serve._rows import RowReader
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model of one version, and the numbers of the rows that it has learned, in its order."""
+
+    model: Model
+    version: int
+    rows: Rows
+
+
+class Training:
+    """Training rows, and how a model learns others; subclasses say how."""
+
+    how: str
+    """"exact", "refit" or "kept"."""
+    n_given: int
+
+    def __init__(self, model: Model, reader: RowReader) -> None:
+        self.model, self.reader = model, reader
+        self.places = {name: j for j, name in enumerate(model.label_names)}
+
+    def labels_given(self, row: int) -> tuple[str, ...]:
+        """Labels that a row of the training set had at first."""
+        raise NotImplementedError
+
+    def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
+        """Labels of a row now."""
+        said = ledger.labels(row)
+        return self.labels_given(row) if said is None else said
+
+    def learned(self, before: Trained, ledger: Ledger) -> Trained:
+        """The model of a later version; the earlier one stays as it is."""
+        raise NotImplementedError
+
+    def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
+        Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
+        for i, row in enumerate(rows):
+            Y[i, [self.places[name] for name in self.labels_of(ledger, row)]] = 1
+        return Y
+
+    def _names(self, y: Any) -> tuple[str, ...]:
+        names = self.model.label_names
+        return tuple(names[j] for j in np.flatnonzero(dense(y).ravel()).tolist())
+
+
+class Growing(Training):
+    """A learner that grows and forgets exactly: corrections count at once.
+
+    What stands before the learner, and a cut behind it, stay as they were fitted.
+    """
+
+    how = "exact"
+
+    def __init__(self, model: Model, reader: RowReader) -> None:
+        super().__init__(model, reader)
+        self.learner = model.learner
+        self.n_given = self.learner.Y_.shape[0]
+
+    @staticmethod
+    def can(model: Model) -> bool:
+        """Whether the learner inside a model grows and forgets."""
+        learner = model.learner
+        return (
+            hasattr(learner, "forget")
+            and hasattr(learner, "partial_fit")
+            and getattr(learner, "unknown_", None) is None
+            and getattr(getattr(learner, "index_", None), "metric", None) != "precomputed"
+            and not learner.single_output_
+        )
+
+    def labels_given(self, row: int) -> tuple[str, ...]:
+        """Labels that a row of the training set had at first."""
+        return self._names(self.learner.Y_[[row]])
+
+    def points(self, ledger: Ledger, rows: list[int]) -> Any:
+        """Rows as the learner takes them."""
+        new = [row for row in rows if row >= self.n_given]
+        read = dict(zip(new, self._read([ledger.features(row) for row in new])))
+        X = stack_rows([self.learner.X_[[r]] if r < self.n_given else read[r] for r in rows])
+        X = X.astype(self.learner.X_.dtype)  # more rows must not change the type
+        names = getattr(self.learner, "feature_names_in_", None)
+        if names is None:
+            return X
+        import pandas as pd
+
+        if sparse.issparse(X):
+            return pd.DataFrame.sparse.from_spmatrix(X, columns=names)
+        return pd.DataFrame(X, columns=names)
+
+    def _read(self, records: list[Any]) -> list[Any]:
+        """New rows as the learner takes them, read together if they mean the same alone.
+
+        A log may be long. But each is transformed alone: the last bit of a matrix product may
+        depend on how many rows there are, and the model must not depend on when it was learned.
+        """
+        together = [i for i, one in enumerate(records) if self.reader.independent([one])]
+        found: list[Any] = [None] * len(records)
+        if together:
+            read = self.reader.read_records([records[i] for i in together])
+            for place, i in enumerate(together):
+                found[i] = _array(self.model.encoded(safe_indexing(read.X, [place])))
+        for i, one in enumerate(records):
+            if found[i] is None:
+                found[i] = _array(self.model.encoded(self.reader.read_records([one]).X))
+        return found
+
+    def learned(self, before: Trained, ledger: Ledger) -> Trained:
+        """The model of a later version: rows that have changed go to the end."""
+        place = {row: i for i, row in enumerate(before.rows.tolist())}
+        touched: dict[int, None] = {}
+        for id in range(before.version + 1, ledger.version + 1):
+            row = ledger.row_of(ledger.entries[id])
+            touched.pop(row, None)
+            touched[row] = None
+        come = [row for row in touched if row in ledger.changed]
+        gone = sorted(place[row] for row in touched if row in place)
+        learner = copy(before.model.learner)  # its methods replace what they change
+        # grown first: with few rows it could not shrink
+        if come:
+            Y: Any = self._matrix(ledger, come)
+            Y = sparse.csr_array(Y) if sparse.issparse(learner.Y_) else Y
+            learner.partial_fit(self.points(ledger, come), Y)
+        if gone:
+            learner.forget(gone)
+        rows = np.concatenate([np.delete(before.rows, gone), np.array(come, dtype=np.intp)])
+        return Trained(before.model.with_learner(learner), ledger.version, rows)
+
+
+class Refitting(Training):
+    """A learner that is fitted again, on the data and the corrections together."""
+
+    how = "refit"
+
+    def __init__(self, model: Model, reader: RowReader, data: Dataset) -> None:
+        super().__init__(model, reader)
+        self.X, self.Y = data.X, data.Y
+        self.n_given = int(data.Y.shape[0])
+
+    def labels_given(self, row: int) -> tuple[str, ...]:
+        """Labels that a row of the data had at first."""
+        return self._names(self.Y[[row]])
+
+    def rows_now(self, ledger: Ledger) -> list[int]:
+        """Numbers of all rows, in their order."""
+        return [r for r in range(self.n_given) if r not in ledger.changed] + list(ledger.changed)
+
+    def table(self, ledger: Ledger, rows: list[int]) -> tuple[Any, Any]:
+        """Rows as the estimator takes them, and their labels."""
+        given = [row for row in rows if row < self.n_given]
+        added = [row for row in rows if row >= self.n_given]
+        X: Any = safe_indexing(self.X, np.array(given, dtype=np.intp))
+        if added:
+            new = self.reader.read_records([ledger.features(row) for row in added]).X
+            X = _stacked(X, new)
+        order = {row: i for i, row in enumerate([*given, *added])}
+        X = safe_indexing(X, np.array([order[row] for row in rows], dtype=np.intp))
+        fresh = [i for i, row in enumerate(rows) if row in ledger.changed]
+        Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
+        old = [i for i, row in enumerate(rows) if row not in ledger.changed]
+        Y[old] = dense(self.Y[[rows[i] for i in old]])
+        Y[fresh] = self._matrix(ledger, [rows[i] for i in fresh])
+        return X, (sparse.csr_array(Y) if sparse.issparse(self.Y) else Y)
+
+    def learned(self, before: Trained, ledger: Ledger) -> Trained:
+        """A model fitted on all rows."""
+        rows = self.rows_now(ledger)
+        estimator = clone(before.model.estimator)
+        set_seeds(estimator, 0)  # the same log must give the same model
+        X, Y = self.table(ledger, rows)
+        model = replace(before.model, estimator=estimator.fit(X, Y))
+        return Trained(model, ledger.version, np.array(rows, dtype=np.intp))
+
+
+class Keeping(Training):
+    """Neither: corrections are kept and can be exported."""
+
+    how = "kept"
+    n_given = 0
+
+    def labels_given(self, row: int) -> tuple[str, ...]:
+        """There are no rows."""
+        raise KeyError(row)
+
+    def learned(self, before: Trained, ledger: Ledger) -> Trained:
+        """The same model: its version stays, too."""
+        del ledger
+        return before
+
+
+def _array(X: Any) -> Any:
+    """What a pipeline hands to the learner, as an array."""
+    if sparse.issparse(X):
+        return sparse.csr_array(X)
+    return np.asarray(X, dtype=np.float64)
+
+
+def _stacked(X: Any, new: Any) -> Any:
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, new], ignore_index=True)
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.vstack([X, sparse.csr_array(new)]))
+    return np.vstack([X, new]) if isinstance(X, np.ndarray) else [*X, *new]

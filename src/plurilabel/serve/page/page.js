@@ -1,0 +1,693 @@
+"use strict";
+// One page, no library: views are sections, the address says which of them is shown.
+
+const byId = (id) => document.getElementById(id);
+const state = { card: null, cut: null, cuts: null, start: 0, answers: [], queue: [] };
+
+// elements -------------------------------------------------------------------------------------
+
+// h("p", {class: "quiet"}, "text", child): text is never markup
+function h(tag, given = {}, ...children) {
+  const drawn = ["svg", "g", "rect", "path", "line", "text", "title", "circle"].includes(tag);
+  const element = drawn && tag !== "title"
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.startsWith("--")) element.style.setProperty(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  return element;
+}
+const put = (element, ...children) => element.replaceChildren(...children.flat(Infinity).filter((child) => child != null && child !== false));
+const number = (value, digits = 2) => value == null ? "–" : value.toFixed(digits);
+const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+// asking ---------------------------------------------------------------------------------------
+
+// behind the # a token is not sent to any server; it is kept for this tab alone
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  sessionStorage.setItem("token", given);
+  history.replaceState(null, "", location.pathname);
+}
+
+async function call(path, { method = "GET", said, content, type } = {}) {
+  const headers = {};
+  const token = sessionStorage.getItem("token");
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (said !== undefined) headers["Content-Type"] = "application/json";
+  if (type) headers["Content-Type"] = type;
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers, body: said === undefined ? content : JSON.stringify(said) });
+  } catch {
+    throw new Error("The service does not answer. Is it still running?");
+  }
+  if (!answer.ok) {
+    const problem = await answer.json().catch(() => ({ error: answer.statusText }));
+    if (answer.status === 401) throw new Error("The token is missing or wrong: open the address that the service has printed.");
+    throw new Error(problem.error);
+  }
+  const version = answer.headers.get("content-type")?.startsWith("application/json") ? await answer.json() : answer;
+  if (version && typeof version.version === "number") showVersion(version.version);
+  return version;
+}
+
+let shownVersion = 0;
+function showVersion(version) {
+  shownVersion = version;
+  byId("version").textContent = version ? `version ${version}` : "version 0, as saved";
+}
+
+function say(text, action, does) {
+  const toast = byId("toast");
+  put(toast, h("span", {}, text), action && h("button", { type: "button", onclick: () => { toast.hidden = true; does(); } }, action));
+  toast.hidden = false;
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => { toast.hidden = true; }, 9000);
+}
+const failed = (error) => say(error.message);
+
+// scores ---------------------------------------------------------------------------------------
+
+// bars need a number from 0 to 1; scores that are not probabilities are bent into it
+const length = (score) => score == null ? 0 : state.card.scores === "predict_proba"
+  ? Math.min(1, Math.max(0, score)) : 1 / (1 + Math.exp(-score));
+const cutNow = () => state.cut ?? state.card.cut;
+
+// what a row is --------------------------------------------------------------------------------
+
+// names such as pixel_3_7: the row is a picture
+function pictureOf(features, size = "") {
+  const names = Object.keys(features);
+  if (names.length < 16) return null;
+  const found = names.map((name) => /_(\d+)_(\d+)$/.exec(name));
+  if (found.some((match) => !match)) return null;
+  const values = Object.values(features).map(Number);
+  const most = Math.max(...values.map(Math.abs)) || 1;
+  const high = 1 + Math.max(...found.map((match) => +match[1])), wide = 1 + Math.max(...found.map((match) => +match[2]));
+  const svg = h("svg", { class: `picture ${size}`, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `The row as a picture of ${wide} by ${high} points` });
+  found.forEach((match, i) => {
+    const strength = Math.abs(values[i]) / most;
+    if (strength > 0.02) svg.append(h("rect", { x: match[2], y: match[1], width: 1.02, height: 1.02, "fill-opacity": strength.toFixed(2) }));
+  });
+  return svg;
+}
+
+function shown(features, size = "") {
+  if (features == null) return [h("p", { class: "nothing" }, "Only the learner has this row; start the service with --data to see it.")];
+  if (typeof features === "string") return [h("p", { class: "words" }, features)];
+  const picture = pictureOf(features, size);
+  if (picture) return [h("div", { class: "what" }, picture)];
+  const kinds = Object.fromEntries(state.card.columns.map((column) => [column.name, column.kind]));
+  const texts = Object.keys(features).filter((name) => kinds[name] === "text");
+  const others = Object.keys(features).filter((name) => kinds[name] !== "text");
+  const most = size === "small" ? 4 : size === "large" ? 24 : 6;
+  const list = h("dl", { class: "values" }, others.slice(0, most).map((name) => [
+    h("dt", { title: name }, name), h("dd", {}, valueText(features[name]))]));
+  return [
+    ...texts.map((name) => h("p", { class: "words" }, features[name] ?? "")),
+    others.length ? h("div", { class: "what" }, list) : null,
+    others.length > most ? h("p", { class: "nothing" }, `and ${others.length - most} more values`) : null,
+  ];
+}
+function valueText(value) {
+  if (value == null) return "–";
+  return typeof value === "number" ? String(+value.toPrecision(4)) : String(value);
+}
+
+// a row as a card ------------------------------------------------------------------------------
+
+/* item: features; scores by label; labels, those that are set; row, its number once it is in the training set;
+   issues; draft, for the queue: nothing is sent before it is accepted */
+class Card {
+  constructor(item, title) {
+    this.item = { issues: [], ...item };
+    this.title = title;
+    this.all = false;
+    this.before = null;
+    this.element = h("article", { "aria-label": title });
+    this.draw();
+  }
+
+  isSet(label) {
+    const item = this.item;
+    return item.labels ? item.labels.includes(label) : item.scores[label] > cutNow();
+  }
+
+  chosen() {
+    return state.card.labels.filter((label) => this.isSet(label));
+  }
+
+  order() {
+    const labels = [...state.card.labels];
+    if (labels.length > 12 || this.item.draft === undefined) labels.sort((a, b) => this.item.scores[b] - this.item.scores[a]);
+    if (this.all || labels.length <= 8) return labels;
+    const doubted = new Set(this.item.issues.map((issue) => issue.label));
+    return labels.filter((label, i) => i < 6 || this.isSet(label) || doubted.has(label));
+  }
+
+  bar(label, place) {
+    const score = this.item.scores[label], on = this.isSet(label);
+    const change = this.before ? score - this.before[label] : 0;
+    const words = [label, score == null ? "no score" : `score ${number(score)}`, on ? "set" : "not set"].join(", ");
+    const moved = Math.abs(change) >= 0.005;
+    const fill = h("span", { class: "fill", "--v": length(score) });
+    return h("li", {}, h("button", {
+      type: "button", class: "bar", role: "switch", "aria-checked": String(on), "aria-label": words,
+      title: on ? `Take ${label} away` : `Add ${label}`, "data-label": label, onclick: () => this.toggle(label),
+    },
+      h("span", { class: "box" }),
+      h("span", { class: "name" }, label, this.item.draft !== undefined && place < 9 ? h("span", { class: "key" }, ` ${place + 1}`) : null),
+      h("span", { class: "track" }, fill, h("span", { class: "cutline", "--cut": length(cutNow()) })),
+      h("span", { class: `score ${moved ? (change > 0 ? "up" : "down") : ""}` }, number(score))));
+  }
+
+  draw() {
+    const item = this.item, labels = this.order(), hidden = state.card.labels.length - labels.length;
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.label : null;
+    put(this.element,
+      h("header", {}, h("b", {}, this.title), h("span", {}, item.worth != null ? `worth ${number(item.worth)}` : item.sure != null ? `certainty ${number(item.sure)}` : "")),
+      item.remark ? h("p", { class: "nothing" }, item.remark) : null,
+      h("div", {},
+        item.corrected ? h("span", { class: "note done" }, "corrected") : null,
+        item.issues.slice(0, 4).map((issue) => h("span", { class: "note" }, issue.issue === "wrong" ? `${issue.label}: probably wrong` : `${issue.label}: probably missing`))),
+      h("div", { class: "inside" },
+        h("div", {}, shown(item.features, item.draft !== undefined || this.why ? "large" : "")),
+        h("ul", { class: "bars" }, labels.map((label, place) => this.bar(label, place)))),
+      h("div", { class: "actions" },
+        item.draft !== undefined ? h("button", { type: "button", class: "main", onclick: () => this.accept() }, "Accept") : null,
+        item.features != null ? h("button", { type: "button", "aria-expanded": String(Boolean(this.why)), onclick: () => this.explain() }, this.why ? "Close" : "Why?") : null,
+        hidden > 0 ? h("button", { type: "button", class: "plain", onclick: () => { this.all = true; this.draw(); } }, `all ${state.card.labels.length} labels`) : null),
+      this.why ? this.why : null);
+    this.element.classList.toggle("open", Boolean(this.why));
+    if (focused) this.element.querySelector(`[data-label="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  async toggle(label) {
+    const item = this.item;
+    const labels = state.card.labels.filter((name) => this.isSet(name) !== (name === label));
+    if (item.draft !== undefined) {
+      item.labels = labels;
+      this.draw();
+      return;
+    }
+    if (this.busy) return;
+    this.busy = true;
+    const before = item.labels ?? null;
+    item.labels = labels;
+    this.draw();
+    try {
+      await this.send(labels);
+    } catch (error) {
+      item.labels = before;
+      this.draw();
+      failed(error);
+    }
+    this.busy = false;
+  }
+
+  async send(labels) {
+    const item = this.item, near = this.why && state.card.browsable && this.near ? await rowsNow(this.near.map((one) => one.row)) : null;
+    const since = shownVersion;
+    const correction = item.row != null ? { row: item.row, labels } : { features: item.features, labels };
+    const done = await call("feedback", { method: "POST", said: { corrections: [correction] } });
+    const { id, row } = done.corrections[0];
+    item.row = row;
+    item.corrected = true;
+    const what = done.applied ? `Learned: this is version ${done.version}.` : state.card.learns === "refit"
+      ? "Kept on disk. The model is being fitted again." : "Kept on disk.";
+    say(what, "Undo", async () => {
+      try {
+        await call(`feedback/${id}`, { method: "DELETE" });
+        say("Undone.");
+        await refresh();
+      } catch (error) { failed(error); }
+    });
+    await this.update(near, since);
+  }
+
+  // the scores of now, of this row and of its neighbours
+  async update(near, since) {
+    const item = this.item;
+    this.before = { ...item.scores };
+    if (item.row != null && state.card.browsable && item.given) {
+      const { rows: [now] } = await call(`data/some?rows=${item.row}`);
+      if (now) {
+        item.scores = named(now.scores);
+        item.issues = now.issues;
+        item.sure = now.sure;
+        item.labels = now.labels;
+      }
+    } else if (item.features != null) {
+      const { rows: [now] } = await call("predict", { method: "POST", said: { rows: [item.features], scores: true } });
+      item.scores = now.scores ?? item.scores;
+    }
+    if (this.why && near) {
+      await this.tell(near);
+      const { rows } = await call(`data/moved?since=${since}`);
+      const others = rows.filter((row) => row.row !== item.row);
+      if (others.length) this.why.prepend(...this.moved(others));
+    }
+    this.draw();
+  }
+
+  moved(rows) {
+    return [
+      h("h3", {}, "What the correction has moved"),
+      h("ul", { class: "near" }, rows.map((row) => {
+        const changes = state.card.labels.map((label, j) => ({ label, change: row.change[j], to: row.scores[j] }))
+          .filter((one) => Math.abs(one.change) >= 0.0005).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+        return h("li", {},
+          h("p", { class: "head" }, h("span", {}, `row ${row.row}`)),
+          h("div", { class: pictureOf(row.features ?? {}) ? "beside" : "" }, h("div", {}, shown(row.features, "small")),
+            h("ul", { class: "deltas" }, changes.slice(0, 3).map((one) => h("li", {}, h("span", {}, one.label), h("span", {}, number(one.to)), deltaOf(one.change))))));
+      })),
+    ];
+  }
+
+  async explain() {
+    if (this.why) {
+      this.why = null;
+      this.draw();
+      return;
+    }
+    this.why = h("div", { class: "why" }, h("p", { class: "quiet" }, "…"));
+    this.draw();
+    try {
+      await this.tell(null);
+    } catch (error) {
+      this.why = null;
+      failed(error);
+    }
+    this.draw();
+  }
+
+  async tell(before) {
+    const { rows: [told] } = await call("explain", { method: "POST", said: { rows: [this.item.features], top: 8 } });
+    if (told.neighbors) {
+      this.near = told.neighbors.filter((one) => one.row !== this.item.row);
+      const now = state.card.browsable ? await rowsNow(this.near.map((one) => one.row)) : new Map();
+      put(this.why, this.neighbors(before, now));
+    } else {
+      put(this.why, this.parts(told.labels));
+    }
+  }
+
+  neighbors(before, now) {
+    const mine = new Set(this.chosen());
+    const cards = this.near.map((one) => {
+      const moved = [];
+      const earlier = before?.get(one.row), later = now.get(one.row);
+      if (earlier && later) {
+        for (const label of state.card.labels) {
+          const change = later.scores[label] - earlier.scores[label];
+          if (Math.abs(change) >= 0.0005) moved.push({ label, change, to: later.scores[label] });
+        }
+        moved.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
+      }
+      return h("li", {},
+        h("p", { class: "head" }, h("span", {}, `row ${one.row}${one.corrected ? ", corrected" : ""}`), h("span", {}, `distance ${valueText(one.distance)}`)),
+        h("div", { class: pictureOf(one.features ?? {}) ? "beside" : "" },
+          h("div", {}, shown(one.features, "small")),
+          h("ul", { class: "chips", "aria-label": "Its labels" }, one.labels.length ? one.labels.map((label) =>
+            h("li", { class: mine.has(label) ? "shared" : "" }, label)) : h("li", {}, "no label"))),
+        one.shares.length && !pictureOf(one.features ?? {}) ? h("p", { class: "moved" }, `shares ${one.shares.slice(0, 6).map(plainName).join(", ")}`) : null,
+        moved.length ? h("p", { class: "moved" }, "score now: ", moved.slice(0, 3).map((m, i) => [i ? ", " : "",
+          h("span", {}, `${m.label} ${number(m.to)} `, deltaOf(m.change))])) : null);
+    });
+    return [
+      h("h3", {}, "Its nearest neighbours"),
+      h("p", { class: "quiet" }, before ? "As they are now." : "Their labels decide. What they share with the labels that are set is marked; correct a label above and watch their own scores."),
+      h("ul", { class: "near" }, cards),
+    ];
+  }
+
+  parts(labels) {
+    const body = h("div", {});
+    const choose = h("select", { "aria-label": "Label to explain" }, labels.map((one) => h("option", { value: one.label }, `${one.label} (${number(one.score)})`)));
+    const draw = () => {
+      const one = labels.find((label) => label.label === choose.value);
+      const most = Math.max(...one.parts.map((part) => Math.abs(part.adds)), 1e-12);
+      put(body,
+        h("ul", { class: "parts" }, one.parts.map((part) => h("li", { class: part.adds > 0 ? "for" : "against" },
+          h("span", { class: "part", title: part.part }, plainName(part.part)),
+          h("span", { class: "axis" }, h("i", { "--v": Math.abs(part.adds) / most })),
+          h("span", { class: "number" }, `${part.adds > 0 ? "+" : "−"}${Math.abs(part.adds).toPrecision(2)}`)))),
+        one.parts.length ? null : h("p", { class: "quiet" }, "Nothing in this row moves the score."),
+        h("p", { class: "quiet" }, `Begins with ${number(one.base)}; the parts add up to ${one.adds_up_to === "log-odds" ? "the log-odds of the score" : one.adds_up_to === "score" ? "the score" : one.adds_up_to}.`));
+    };
+    choose.addEventListener("change", draw);
+    draw();
+    return [h("h3", {}, "What speaks for and against ", choose), body];
+  }
+
+  async accept() {
+    try {
+      const done = await call("feedback", { method: "POST", said: { corrections: [{ features: this.item.features, labels: this.chosen() }] } });
+      say(done.applied ? `Learned: this is version ${done.version}.` : "Kept on disk.", "Undo", async () => {
+        try {
+          await call(`feedback/${done.corrections[0].id}`, { method: "DELETE" });
+          await showQueue();
+        } catch (error) { failed(error); }
+      });
+      await showQueue(true);
+    } catch (error) { failed(error); }
+  }
+}
+
+const deltaOf = (change) => h("span", { class: `delta ${change > 0 ? "up" : "down"}` }, `${change > 0 ? "+" : "−"}${Math.abs(change).toFixed(3)}`);
+
+// text__red, numbers__length: the kind of a column is of no interest here
+const plainName = (name) => name.replace(/^(text|numbers|categories|dates)[^_]*__/, "");
+const named = (scores) => Object.fromEntries(state.card.labels.map((label, j) => [label, scores[j]]));
+
+async function rowsNow(rows) {
+  if (!rows.length) return new Map();
+  const found = await call(`data/some?rows=${rows.join(",")}`);
+  return new Map(found.rows.map((row) => [row.row, { ...row, scores: named(row.scores) }]));
+}
+
+// ask ------------------------------------------------------------------------------------------
+
+async function ask(event, remember = true) {
+  event?.preventDefault();
+  const text = byId("rows").value.trim();
+  byId("ask-error").textContent = "";
+  if (!text) return;
+  try {
+    const { rows, features } = await predicted(text, remember);
+    state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, labels: row.remark ? [] : null, features: features[i] }, `Row ${i + 1}`));
+    put(byId("answers"), state.answers.map((card) => card.element));
+    if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `The first 60 of ${rows.length} rows are shown.`));
+  } catch (error) {
+    byId("ask-error").textContent = error.message;
+    put(byId("answers"));
+  }
+}
+
+async function predicted(text, remember) {
+  let rows;
+  if (state.card.texts) rows = text.split(/\n\s*\n|\n/).filter((line) => line.trim());
+  else if (/^[[{]/.test(text)) {
+    try {
+      rows = text.startsWith("{") && text.includes("\n{") ? text.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line)) : JSON.parse(text);
+    } catch (error) { throw new Error(`This is not JSON: ${error.message}`); }
+    if (!Array.isArray(rows)) rows = [rows];
+    if (rows.length && typeof rows[0] === "number") rows = [rows];
+  } else {
+    const only = state.card.columns.filter((column) => column.kind === "text");
+    if (state.card.columns.length === 1 && only.length === 1 && text.split("\n")[0].trim() !== only[0].name) {
+      rows = text.split("\n").filter((line) => line.trim()).map((line) => ({ [only[0].name]: line }));
+    } else rows = fromCsv(text);
+  }
+  const said = { rows, scores: state.card.scores != null, remember: remember && rows.length <= 50 };
+  const answer = await call("predict", { method: "POST", said });
+  return { rows: answer.rows, features: rows.map((row) => Array.isArray(row) ? Object.fromEntries(state.card.columns.map((column, j) => [column.name, row[j]])) : row) };
+}
+
+// commas, semicolons or tabs; quotes may hold line breaks
+function fromCsv(text) {
+  const head = text.split("\n")[0];
+  const sep = [",", ";", "\t"].sort((a, b) => head.split(b).length - head.split(a).length)[0];
+  const lines = [[""]];
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const letter = text[i], line = lines[lines.length - 1];
+    if (quoted) {
+      if (letter === '"' && text[i + 1] === '"') { line[line.length - 1] += '"'; i++; }
+      else if (letter === '"') quoted = false;
+      else line[line.length - 1] += letter;
+    } else if (letter === '"') quoted = true;
+    else if (letter === sep) line.push("");
+    else if (letter === "\n") lines.push([""]);
+    else if (letter !== "\r") line[line.length - 1] += letter;
+  }
+  const names = lines.shift().map((name) => name.trim());
+  const kinds = Object.fromEntries(state.card.columns.map((column) => [column.name, column.kind]));
+  const missing = state.card.columns.filter((column) => !names.includes(column.name));
+  if (missing.length && !state.card.sparse) throw new Error(`The first line must name the columns; there is no ${missing.slice(0, 3).map((column) => column.name).join(", ")}${missing.length > 3 ? ", …" : ""}.`);
+  return lines.filter((line) => line.length > 1 || line[0].trim()).map((line) => Object.fromEntries(names.map((name, j) => {
+    const cell = (line[j] ?? "").trim();
+    if (cell === "") return [name, null];
+    return [name, kinds[name] === "numbers" && !Number.isNaN(Number(cell)) ? Number(cell) : cell];
+  }).filter(([name]) => name in kinds)));
+}
+
+async function example() {
+  const documented = await call("openapi.json");
+  const [row] = documented.paths["/predict"].post.requestBody.content["application/json"].example.rows;
+  byId("rows").value = typeof row === "string" ? row : JSON.stringify(row, null, Object.keys(row).length > 12 ? 0 : 1);
+  await ask(null, false);
+}
+
+// the cut --------------------------------------------------------------------------------------
+
+async function showCut(label = "") {
+  const panel = byId("cut-panel");
+  if (!state.card.browsable) {
+    if (state.card.scores === "predict_proba") drawCut(panel, null, "");
+    return;
+  }
+  try {
+    state.cuts = await call(`data/cuts${label ? `?label=${encodeURIComponent(label)}` : ""}`);
+    drawCut(panel, state.cuts, label);
+  } catch { panel.hidden = true; }
+}
+
+function drawCut(panel, cuts, label) {
+  panel.hidden = false;
+  const low = cuts ? cuts.cuts[0] : 0, high = cuts ? cuts.cuts[cuts.cuts.length - 1] : 1;
+  const width = 460, height = 150, left = 30, bottom = 20;
+  const x = (cut) => left + (cut - low) / ((high - low) || 1) * (width - left - 6), y = (v) => 6 + (1 - v) * (height - bottom - 6);
+  const path = (values) => values.map((v, i) => `${i ? "L" : "M"}${x(cuts.cuts[i]).toFixed(1)} ${y(v).toFixed(1)}`).join("");
+  const mark = h("line", { class: "mark", y1: 2, y2: height - bottom });
+  const figures = h("dl", { class: "figures-now" });
+  const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: cutNow(), "aria-label": "Cut: labels with a higher score are predicted" });
+  const shownCut = h("output", { for: "cut" });
+  const update = () => {
+    const cut = cutNow();
+    shownCut.textContent = number(cut);
+    mark.setAttribute("x1", x(cut));
+    mark.setAttribute("x2", x(cut));
+    if (!cuts) return;
+    const i = cuts.cuts.reduce((best, c, j) => Math.abs(c - cut) < Math.abs(cuts.cuts[best] - cut) ? j : best, 0);
+    const rows = { Precision: cuts.precision[i], Recall: cuts.recall[i], "F1": cuts.f1[i], "Labels per row": cuts.per_row[i] };
+    put(figures, Object.entries(rows).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value)))));
+  };
+  slider.addEventListener("input", () => {
+    state.cut = +slider.value;
+    update();
+    for (const card of state.answers) card.draw();
+  });
+  const choose = h("select", { onchange: (event) => showCut(event.target.value) },
+    h("option", { value: "" }, "all labels"), state.card.labels.map((name) => h("option", { value: name, selected: name === label }, name)));
+  const ticks = [0, 0.5, 1].map((v) => [h("line", { class: "grid", x1: left, x2: width - 6, y1: y(v), y2: y(v) }), h("text", { class: "tick", x: left - 6, y: y(v) + 4, "text-anchor": "end" }, String(v))]);
+  const ends = [low, (low + high) / 2, high].map((v, i) => h("text", { class: "tick", x: x(v), y: height - 4, "text-anchor": ["start", "middle", "end"][i] }, number(v)));
+  put(panel,
+    cuts ? h("figure", {}, h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision, recall and F1 by the cut" },
+      ...ticks.flat(), ...ends,
+      h("path", { class: "line s0", d: path(cuts.precision) }), h("path", { class: "line s1", d: path(cuts.recall) }), h("path", { class: "line s2", d: path(cuts.f1) }), mark),
+    h("ul", { class: "legend" }, h("li", { class: "s0" }, "precision"), h("li", { class: "s1" }, "recall"), h("li", { class: "s2" }, "F1"))) : null,
+    h("div", { class: "cut-ask" },
+      h("label", { for: "cut" }, "Predict labels with a score above ", shownCut), slider,
+      h("button", { type: "button", class: "plain", onclick: () => { state.cut = null; slider.value = state.card.cut; update(); for (const card of state.answers) card.draw(); } }, `back to ${number(state.card.cut)}`),
+      cuts ? h("label", {}, "Measured over ", choose) : null,
+      figures));
+  update();
+}
+
+// browse ---------------------------------------------------------------------------------------
+
+async function browse(more = false) {
+  const form = byId("filters");
+  state.start = more ? state.start + 20 : 0;
+  byId("below-shown").textContent = number(+form.below.value);
+  const said = new URLSearchParams({
+    label: form.label.value, having: form.having.value, sort: form.sort.value, below: form.below.value,
+    find: form.find.value, issues: form.issues.checked, start: state.start, most: 20,
+  });
+  const turn = (browse.turn = (browse.turn ?? 0) + 1);
+  try {
+    const found = await call(`data/rows?${said}`);
+    if (turn !== browse.turn) return;
+    const cards = found.rows.map((row) => new Card({ ...row, given: true, scores: named(row.scores) }, `Row ${row.row}`).element);
+    if (more) byId("rows-found").append(...cards);
+    else put(byId("rows-found"), cards.length ? cards : h("p", { class: "empty" }, "No row is like that."));
+    byId("found").textContent = `${counted(found.total, "row")}; scores are by models that have not seen the row`;
+    byId("more").hidden = state.start + 20 >= found.total;
+  } catch (error) {
+    byId("found").textContent = error.message;
+    put(byId("rows-found"));
+  }
+}
+
+// queue ----------------------------------------------------------------------------------------
+
+async function showQueue(focus = false) {
+  try {
+    const found = await call("data/queue?most=1");
+    byId("waiting").textContent = found.total ? `${counted(found.total, "row")} without labels` : "";
+    state.queue = found.rows.map((row) => new Card({ ...row, draft: true }, "Next row"));
+    put(byId("queue"), state.queue.length ? state.queue.map((card) => card.element)
+      : h("p", { class: "empty" }, "Nothing is waiting. Start the service with --pool new.csv, or ask about some rows: they wait here, too."));
+    if (focus) { state.queue[0]?.element.setAttribute("tabindex", "-1"); state.queue[0]?.element.focus(); }
+  } catch (error) { put(byId("queue"), h("p", { class: "error" }, error.message)); }
+}
+
+document.addEventListener("keydown", (event) => {
+  if (byId("next").hidden || event.ctrlKey || event.metaKey || event.altKey || !state.queue[0]) return;
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  const card = state.queue[0];
+  if (/^[1-9]$/.test(event.key)) {
+    const label = card.order()[event.key - 1];
+    if (label) card.toggle(label);
+  } else if (event.key === "Enter" && !["BUTTON", "A"].includes(event.target.tagName)) {
+    event.preventDefault();
+    card.accept();
+  }
+});
+
+// labels ---------------------------------------------------------------------------------------
+
+async function showPairs() {
+  try {
+    const found = await call("data/pairs");
+    const many = found.labels.length > 14;
+    byId("map").classList.toggle("many", many);
+    const cell = (i, j) => {
+      const n = found.together[i][j], share = n / Math.max(found.together[i][i], 1);
+      const words = i === j ? `${found.labels[i]}: ${counted(n, "row")}` : `${found.labels[j]} in ${Math.round(100 * share)}% of the ${counted(found.together[i][i], "row")} with ${found.labels[i]}`;
+      return h("td", { "--v": i === j ? 0 : share.toFixed(3), title: words, class: i === j ? "self" : "" },
+        many ? h("span", { class: "quiet" }, "") : i === j ? n.toLocaleString("en") : `${Math.round(100 * share)}%`);
+    };
+    put(byId("map"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Map of labels" }, h("table", { class: "heat" },
+      h("caption", {}, h("span", {}, `${counted(found.rows, "row")}; on the diagonal how many have the label`)),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "of those with"), found.labels.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name))))),
+      h("tbody", {}, found.labels.map((name, i) => h("tr", {}, h("th", { scope: "row", class: "name" },
+        h("a", { href: "#browse", onclick: () => { byId("filters").label.value = name; byId("filters").having.value = "with"; } }, name)),
+      found.labels.map((_, j) => cell(i, j))))))));
+  } catch (error) { put(byId("map"), h("p", { class: "empty" }, error.message)); }
+}
+
+// model ----------------------------------------------------------------------------------------
+
+const LEARNS = {
+  exact: "at once: the learner grows and forgets exactly",
+  refit: "by a fit on all rows, in the background",
+  kept: "they are kept; start with --data to learn them",
+};
+
+const MEASURES = ["f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision", "ranking_loss", "one_error"];
+
+async function showModel() {
+  await loadCard();
+  const card = state.card, kinds = {};
+  for (const column of card.columns) kinds[column.kind] = (kinds[column.kind] ?? 0) + 1;
+  const facts = {
+    Learner: h("code", {}, card.notes.learner ?? card.learner),
+    Labels: `${card.labels.length}: ${card.labels.slice(0, 12).join(", ")}${card.labels.length > 12 ? ", …" : ""}`,
+    Takes: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
+    Rows: `${card.rows.toLocaleString("en")} learned, ${card.rows_given.toLocaleString("en")} of them given at first`,
+    Cut: number(card.cut),
+    Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
+    Corrections: `${card.corrections.in_force} in force, ${card.corrections.stored} in the log with those undone and what undid them`,
+    "Learns them": LEARNS[card.learns],
+    "Saved with": Object.entries(card.saved_with).map((pair) => pair.join(" ")).join(", ") || "–",
+    "Runs with": Object.entries(card.runs_with).map((pair) => pair.join(" ")).join(", "),
+  };
+  const measures = MEASURES.filter((name) => typeof card.measures[name] === "number").map((name) => [name, card.measures[name]]);
+  put(byId("card"), h("div", { class: "grid2" },
+    h("dl", {}, Object.entries(facts).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    measures.length ? h("div", { class: "scroll" }, h("table", {}, h("caption", {}, h("span", {}, "On rows held out when it was learned")),
+      h("tbody", {}, measures.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")), h("td", {}, value.toFixed(4))))))) : null),
+  card.remarks.map((remark) => h("p", { class: "quiet" }, `Note: ${remark}`)));
+  const { corrections } = await call("feedback?most=100");
+  put(byId("history"), corrections.length ? h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Corrections" }, h("table", {},
+    h("thead", {}, h("tr", {}, ["Version", "Time", "Row", "Labels", ""].map((name, j) => h("th", { scope: "col", class: j === 3 ? "text" : "" }, name)))),
+    h("tbody", {}, corrections.map((one) => h("tr", {}, h("th", { scope: "row" }, String(one.id)),
+      h("td", {}, new Date(one.time).toLocaleString()), h("td", {}, `${one.row}${one.new ? " (new)" : ""}`),
+      h("td", { class: "text" }, one.undoes ? `undoes ${one.undoes}` : one.labels.join(", ") || "no label"),
+      h("td", {}, one.undoes ? "" : one.undone ? h("span", { class: "quiet" }, "undone") : h("button", {
+        type: "button", class: "plain", "aria-label": `Undo correction ${one.id}`,
+        onclick: async () => { try { await call(`feedback/${one.id}`, { method: "DELETE" }); await showModel(); } catch (error) { failed(error); } },
+      }, "undo"))))))) : h("p", { class: "empty" }, "None yet. A click on a label is one."));
+}
+
+async function save(all) {
+  try {
+    const answer = await call(`feedback/export?all=${all}`);
+    const link = h("a", { href: URL.createObjectURL(await answer.blob()), download: all ? "rows.csv" : "corrections.csv" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  } catch (error) { failed(error); }
+}
+
+// views ----------------------------------------------------------------------------------------
+
+const VIEWS = { ask: () => showCut(), browse: () => browse(), next: () => showQueue(), pairs: showPairs, model: showModel };
+
+async function refresh() {
+  const view = location.hash.slice(1) in VIEWS ? location.hash.slice(1) : "ask";
+  if (view === "ask") { if (byId("rows").value.trim()) await ask(); await showCut(); } else await VIEWS[view]();
+}
+
+async function show() {
+  const asked = location.hash.slice(1);
+  if (asked === "main") { byId("main").focus(); return; }
+  const view = asked in VIEWS ? asked : "ask";
+  for (const name of Object.keys(VIEWS)) byId(name).hidden = name !== view;
+  for (const link of byId("views").querySelectorAll("a")) {
+    if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${byId("views").querySelector("[aria-current]").textContent} – ${state.card.name}`;
+  await Promise.resolve(VIEWS[view]()).catch(failed);
+  document.body.dataset.view = view;  // it is there: for tests
+}
+
+async function loadCard() {
+  const card = (state.card = await call("model"));
+  byId("name").textContent = card.name;
+  const fact = (n, noun) => h("li", {}, h("b", {}, n.toLocaleString("en")), ` ${noun}${n === 1 ? "" : "s"}`);
+  put(byId("facts"), h("li", {}, h("b", {}, card.kind)), fact(card.labels.length, "label"), card.texts ? null : fact(card.columns.length, "column"),
+    card.rows ? fact(card.rows, "row") : null, card.corrections.in_force ? fact(card.corrections.in_force, "correction") : null);
+}
+
+async function begin() {
+  try {
+    await loadCard();
+  } catch (error) {
+    byId("name").textContent = "plurilabel";
+    byId("ask").hidden = false;
+    byId("ask-error").textContent = error.message;
+    return;
+  }
+  const filters = byId("filters");
+  filters.label.append(...state.card.labels.map((name) => h("option", { value: name }, name)));
+  filters.addEventListener("submit", (event) => event.preventDefault());
+  let timer;
+  filters.addEventListener("input", () => {
+    byId("below-shown").textContent = number(+filters.below.value);
+    clearTimeout(timer);
+    timer = setTimeout(() => browse(), 200);
+  });
+  byId("more").addEventListener("click", () => browse(true));
+  byId("ask-form").addEventListener("submit", ask);
+  byId("example").addEventListener("click", () => example().catch(failed));
+  byId("file").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    if (!file) return;
+    byId("rows").value = await file.text();
+    await ask();
+  });
+  byId("export").addEventListener("click", () => save(false));
+  byId("export-all").addEventListener("click", () => save(true));
+  byId("rows").placeholder = state.card.texts ? "One text on each line" : state.card.columns.slice(0, 8).map((column) => column.name).join(",") + (state.card.columns.length > 8 ? ",…" : "");
+  addEventListener("hashchange", show);
+  await show();
+}
+
+begin();
