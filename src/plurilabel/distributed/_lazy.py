@@ -132,6 +132,11 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         check_is_fitted(self)
         dask = import_dask(type(self).__name__)
         asked = blocks_of(X, self.rows)
+        if asked.width != self.n_features_in_:
+            raise ValueError(
+                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}"
+            )
         k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
         neighbors = self.index_._queries(asked, k)
         light = copy(self.estimator_)  # what is sent with each task: no graph, no instances
@@ -187,10 +192,9 @@ def _numbers(n: int) -> Any:
 def _gathered(y: Any) -> Any:
     if not is_collection(y):
         return y
-    if hasattr(y, "to_dask_array"):  # a data frame: keeps its names
-        return y.compute()
-    if y.ndim != 2 or len(y.chunks[1]) > 1:
-        return y.compute()
-    parts = import_dask("labels").compute(*y.to_delayed().ravel().tolist())
+    dask = import_dask("labels")
+    if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
+        return y.compute()  # data frames keep their names
+    parts = dask.compute(*y.to_delayed().ravel().tolist())
     stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
     return stack(parts)
