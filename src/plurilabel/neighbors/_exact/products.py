@@ -148,9 +148,11 @@ def smallest_across(
     The first ``cut`` rows are one set, the others the second. Each product serves both. Products
     above the ``limits`` (n,) of a row are not needed: fewer than K may be found then.
     """
-    sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
     fewest = min(cut, both.n - cut)
-    if fewest <= DIRECT_BELOW or fewest < 8 * K:
+    is_direct = (limits is None and fewest <= DIRECT_BELOW) or fewest < 8 * K
+    if is_direct or limits is None:
+        sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
+    if is_direct:
         found = smallest(*sets, K, run), smallest(*sets[::-1], K, run)
         near = np.concatenate([np.where(found[0][0] >= 0, found[0][0] + cut, -1), found[1][0]])
         values, bounds = (np.concatenate([found[0][i], found[1][i]]) for i in (1, 2))
