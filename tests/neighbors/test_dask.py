@@ -1,5 +1,7 @@
 """On Dask, the answer of one machine, bit for bit, whatever the chunks."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel.neighbors._dask import _limits, _pair, _within
 from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Across
 from plurilabel.neighbors._exact.certify import threads
@@ -152,3 +155,28 @@ def test_empty_chunks_and_sparse_chunks_in_several_columns():
     for form in (sparse.csr_array, sparse.csr_matrix, sparse.coo_array):
         chunks = da.from_array(X, chunks=(33, 7)).map_blocks(form)
         same(DaskIndex(rows=25).fit(chunks).kneighbors(None, 4), expected)
+
+
+@pytest.mark.parametrize(("n", "d", "rows", "k"), [(6000, 40, 2000, 10), (6000, 8, 3000, 20)])
+def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    index = DaskIndex(rows=rows).fit(X)
+    counted, product = [], products.product
+
+    def counting(left, right, out=None):
+        counted.append(left.shape[0] * right.shape[1])
+        return product(left, right, out)
+
+    monkeypatch.setattr(products, "product", counting)
+    index.kneighbors(None, k)
+    cost = index.cost(k, n_workers=2)
+    assert cost.products == pytest.approx(sum(counted), rel=0.2)
+    blocks = X[:rows].copy(), X[rows : 2 * rows].copy()
+    limits = tuple(_limits(_within(ExactIndex(), block, 0, k), k) for block in blocks)
+    tracemalloc.start()
+    _pair(ExactIndex(), blocks, (0, rows), limits, k)
+    traced = tracemalloc.get_traced_memory()[1] + 2 * blocks[0].nbytes
+    tracemalloc.stop()
+    assert traced < 1.2 * cost.memory
+    assert index.cost(k).moved == 0
+    assert index.cost(k, n_workers=4).moved > cost.moved > X.nbytes / 4

@@ -219,7 +219,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
         >>> f"{cost.products:.2g} products, {cost.moved / 2**30:.1f} GB"
-        '5e+11 products, 3.3 GB'
+        '5e+11 products, 3.1 GB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
