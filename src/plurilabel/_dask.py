@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,8 @@ MOST_ROWS = 65_536
 MOST_NUMBERS = 1 << 23
 FEWEST_ROWS = 4096
 """Of a block, unless told otherwise: fewer rows are more tasks than they are worth."""
+AT_ONCE = 8
+"""Results that one task merges."""
 
 
 def import_dask(who: str) -> Any:
@@ -31,6 +34,24 @@ def import_dask(who: str) -> Any:
 def is_collection(X: Any) -> bool:
     """Whether X is a collection of Dask; Dask is not imported for that."""
     return hasattr(X, "__dask_graph__")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame, or a series, of Dask."""
+    return is_collection(X) and hasattr(type(X), "to_dask_array")
+
+
+def in_a_tree(merge: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+    """Merge delayed parts, a few at a time.
+
+    Examples
+    --------
+    >>> in_a_tree(sum, list(range(100)))
+    4950
+    """
+    while len(parts) > AT_ONCE:
+        parts = [merge(parts[i : i + AT_ONCE]) for i in range(0, len(parts), AT_ONCE)]
+    return merge(parts)
 
 
 @dataclass(frozen=True)
@@ -86,10 +107,14 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
             raise ValueError(f"{name} must be a matrix (n, d), got {matrix.ndim} dimension(s)")
         matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
         n, d = matrix.shape
+        if n == 0:
+            raise ValueError(f"{name} has no rows")
         cuts = _cuts(n, d, rows)
         parts = [dask.delayed(matrix[a:b]) for a, b in pairwise(cuts)]
         return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
-    array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    array = X.to_dask_array() if is_frame(X) else X
+    if not isinstance(array, dask.array.Array):
+        raise TypeError(f"{name} must be a Dask array or data frame, got {type(X).__name__}")
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix (n, d), got {array.ndim} dimension(s)")
     if np.isnan(np.sum(array.shape)):
@@ -134,6 +159,8 @@ def _rows(pieces: list[tuple[Any, int, int]]) -> Any:
     for chunk, start, stop in pieces:
         if sparse.issparse(chunk):
             parts.append(sparse.csr_array(chunk)[start:stop])
+        elif np.ma.is_masked(chunk):  # the mask would be lost without a word
+            raise ValueError("a chunk must have no masked entries: fill them first")
         else:
             parts.append(np.asarray(chunk)[start:stop])
     return parts[0] if len(parts) == 1 else stack_rows(parts)

@@ -25,7 +25,7 @@ Y = (rng.random((4000, 5)) < 0.3).astype(np.int8)
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
 

@@ -56,3 +56,6 @@ def test_errors():
         DaskLazyClassifier(MLkNN(3)).fit(X, Y[:149])
     with pytest.raises(ValueError, match="n_neighbors must be smaller than the 150"):
         DaskLazyClassifier(MLkNN(150)).fit(X, Y)
+    learner = DaskLazyClassifier(MLkNN(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="3 features, but DaskLazyClassifier was fitted on 6"):
+        learner.predict(da.from_array(X[:, :3]))

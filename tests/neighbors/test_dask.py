@@ -1,5 +1,7 @@
 """On Dask, the answer of one machine, bit for bit, whatever the chunks."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel.neighbors._dask import _limits, _pair, _within
 from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Across
 from plurilabel.neighbors._exact.certify import threads
@@ -58,8 +61,20 @@ def test_two_sets_at_once(seed, direct, cosine):
         patch.setattr(products, "DIRECT_BELOW", 5000 if direct else 0)
         across = Across(formula, formula.prepare(A), formula.prepare(B))
         found = across.of_each(k, run)
-    same(found[0], ExactIndex(metric).fit(B).kneighbors(A, k))
-    same(found[1], ExactIndex(metric).fit(A).kneighbors(B, k))
+    one, other = (ExactIndex(metric).fit(points) for points in (A, B))
+    expected = other.kneighbors(A, k), one.kneighbors(B, k)
+    same(found[0], expected[0])
+    same(found[1], expected[1])
+    # with limits, all that is not farther is found, and nothing else is wrong
+    limits = np.concatenate([found[rng.integers(0, k)] for found in (D[0].T for D in expected)])
+    with pytest.MonkeyPatch.context() as patch, threads(2) as run:
+        patch.setattr(products, "DIRECT_BELOW", 5000 if direct else 0)
+        limited = Across(formula, formula.prepare(A), formula.prepare(B), limits).of_each(k, run)
+    for found, whole, limit in zip(limited, expected, (limits[:a], limits[a:])):
+        needed = whole[0] <= limit[:, None]
+        np.testing.assert_array_equal(found[0][needed], whole[0][needed])
+        np.testing.assert_array_equal(found[1][needed], whole[1][needed])
+        assert (found[0][~needed] >= whole[0][~needed]).all()
 
 
 def test_chunks_may_be_sparse_and_of_unknown_size():
@@ -115,3 +130,53 @@ def test_errors_name_what_is_wrong_and_where():
     X[50, 3] = np.nan
     with pytest.raises(ValueError, match="in rows 40 to 79 of X: .*NaN"):
         DaskIndex(rows=40).fit(X).kneighbors(None, 2)
+
+
+def test_what_is_no_matrix_of_numbers_is_refused():
+    dask = pytest.importorskip("dask")
+    with pytest.raises(TypeError, match="X must be a Dask array or data frame, got Delayed"):
+        DaskIndex().fit(dask.delayed(POINTS["normal"]))
+    for empty in (np.zeros((0, 3)), da.zeros((0, 3))):
+        with pytest.raises(ValueError, match="X has no rows"):
+            DaskIndex().fit(empty)
+    with pytest.raises(ValueError, match="no masked entries"):
+        DaskIndex().fit(da.ma.masked_less(da.from_array(POINTS["normal"]), 0)).kneighbors()
+    words = np.array([[1.0, 2.0], [None, 3.0]], dtype=object)
+    with pytest.raises(ValueError, match="in rows 0 to 1 of X"):
+        DaskIndex().fit(da.from_array(words, chunks=2)).kneighbors(None, 1)
+
+
+def test_empty_chunks_and_sparse_chunks_in_several_columns():
+    X = POINTS["normal"] * (rng.random((120, 20)) < 0.3)
+    expected = ExactIndex().fit(X).kneighbors(None, 4)
+    nothing = da.from_array(X[:0], chunks=(1, 20))
+    parts = [nothing, da.from_array(X[:50], chunks=(20, 7)), nothing, da.from_array(X[50:])]
+    same(DaskIndex(rows=17).fit(da.concatenate([*parts, nothing])).kneighbors(None, 4), expected)
+    for form in (sparse.csr_array, sparse.csr_matrix, sparse.coo_array):
+        chunks = da.from_array(X, chunks=(33, 7)).map_blocks(form)
+        same(DaskIndex(rows=25).fit(chunks).kneighbors(None, 4), expected)
+
+
+@pytest.mark.parametrize(("n", "d", "rows", "k"), [(6000, 40, 2000, 10), (6000, 8, 3000, 20)])
+def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    index = DaskIndex(rows=rows).fit(X)
+    counted, product = [], products.product
+
+    def counting(left, right, out=None):
+        counted.append(left.shape[0] * right.shape[1])
+        return product(left, right, out)
+
+    monkeypatch.setattr(products, "product", counting)
+    index.kneighbors(None, k)
+    cost = index.cost(k, n_workers=2)
+    assert cost.products == pytest.approx(sum(counted), rel=0.2)
+    blocks = X[:rows].copy(), X[rows : 2 * rows].copy()
+    limits = tuple(_limits(_within(ExactIndex(), block, 0, k), k) for block in blocks)
+    tracemalloc.start()
+    _pair(ExactIndex(), blocks, (0, rows), limits, k)
+    traced = tracemalloc.get_traced_memory()[1] + 2 * blocks[0].nbytes
+    tracemalloc.stop()
+    assert traced < 1.2 * cost.memory
+    assert index.cost(k).moved == 0
+    assert index.cost(k, n_workers=4).moved > cost.moved > X.nbytes / 4

@@ -26,6 +26,7 @@ from plurilabel.compare._cells import (
     read_plan,
     write_json,
 )
+from plurilabel.compare._cluster import run_on
 from plurilabel.compare._inside import is_searching
 from plurilabel.compare._pool import run_units
 from plurilabel.compare._results import Results
@@ -69,6 +70,7 @@ def compare(
     fresh: bool = False,
     progress: Progress | None = None,
     command: str | None = None,
+    scheduler: Any = None,
 ) -> Results:
     """Train and test every learner on every split of every dataset.
 
@@ -115,6 +117,11 @@ def compare(
         estimate of the seconds left (None as long as there is no basis for one).
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
+    scheduler : distributed.Client, optional
+        Run the cells on the cluster of this client, in place of ``n_jobs`` processes here. Each
+        thread of its workers runs one process; files, resuming and failures are as without it.
+        Lazy learners on the same split run together, and their cells are written together. The
+        workers need the same version of plurilabel, and room for the data on disk.
 
     Returns
     -------
@@ -148,21 +155,27 @@ def compare(
     array([[0.098, 0.135]])
     """
     options = {"repeats": repeats, "random_state": random_state}
+    how = (time_limit, progress, scheduler)
     limits = {"n_jobs": n_jobs, "time_limit": time_limit}
     validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
     if time_limit is not None and n_jobs is None:
         raise ValueError("time_limit needs worker processes, got n_jobs=None")
+    if scheduler is not None and not all(hasattr(scheduler, m) for m in ("submit", "scatter")):
+        raise TypeError(
+            f"scheduler must be a distributed.Client, got {type(scheduler).__name__}: "
+            "Client(address) makes one"
+        )
     plan, places = make_plan(
         datasets, learners, cv=cv, measures=measures, command=command, **options
     )
     if out is None:
-        return Results(plan, _run(places, {}, None, n_jobs, time_limit, progress).values())
+        return Results(plan, _run(places, {}, None, n_jobs, *how).values())
     folder = Path(out)
     with _opened(folder):
         kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
         write_json(folder / "plan.json", plan)
         cells = {place: cell for place, cell in kept.items() if cell is not None}
-        cells = _run(places, cells, folder, n_jobs, time_limit, progress)
+        cells = _run(places, cells, folder, n_jobs, *how)
     return Results(plan, cells.values(), folder)
 
 
@@ -258,15 +271,20 @@ def _run(
     n_jobs: int | None,
     time_limit: float | None,
     progress: Progress | None,
+    scheduler: Any = None,
 ) -> dict[Place, Cell]:
     """Run the cells that are missing, and write each to the folder when it is finished."""
     missing = [place for place in places if place not in cells]
+    if scheduler is not None:
+        n_jobs = max(1, sum(scheduler.nthreads().values()))
     estimate = _Estimate(cells.values(), missing, n_jobs)
     # whoever finds the folder locked reads here which process works in it
     prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
     with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
-        units = _units(missing, None if n_jobs is None else work)
-        if n_jobs is None:
+        units = _units(missing, None if n_jobs is None or scheduler is not None else work)
+        if scheduler is not None:
+            finished = run_on(scheduler, units, time_limit)
+        elif n_jobs is None:
             finished = run_here(units)
         else:
             finished = run_units(Path(work), units, joblib.effective_n_jobs(n_jobs), time_limit)

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods, Interval, validate_parameter_constraints
-from plurilabel._dask import blocks_of, import_dask, is_collection
+from plurilabel._dask import RowBlocks, blocks_of, import_dask, is_collection
 from plurilabel.base import AllOrNothing
 from plurilabel.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLkNN, MLWkNN
-from plurilabel.neighbors import DaskIndex
+from plurilabel.neighbors import DaskIndex, ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
 
@@ -128,10 +128,52 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         learner.n_features_in_ = self.n_features_in_
         return learner
 
+    def without_instances(self) -> LazyClassifier:
+        """The fitted learner on the numbers of the instances, in place of the instances."""
+        check_is_fitted(self)
+        learner = copy(self.estimator_)
+        learner.index = None
+        learner.index_ = ExactIndex(learner.metric).fit(learner.X_)
+        return learner
+
+    @classmethod
+    def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
+        """The learner of :meth:`without_instances`, with its instances again.
+
+        Parameters
+        ----------
+        learner : lazy learner
+        blocks : RowBlocks
+            The instances.
+        rows : int or None
+
+        Returns
+        -------
+        DaskLazyClassifier
+        """
+        if not isinstance(learner, _BY_LABELS):
+            raise ValueError(f"{type(learner).__name__} is not a learner that Dask runs")
+        n = learner.index_.n_samples_fit_
+        if blocks.shape[0] != n:
+            raise ValueError(f"the learner has {n} instances, but the blocks {blocks.shape[0]}")
+        search = DaskIndex(learner.metric, rows=rows, n_jobs=learner.n_jobs or 1)
+        search.blocks_ = blocks
+        search.n_samples_fit_, search.n_features_in_ = blocks.shape
+        made = cls(clone(learner), rows=rows)
+        learner.index = learner.index_ = _Held(search)
+        made.index_, made.estimator_ = search, learner
+        made.n_features_in_ = blocks.width
+        return made
+
     def _answers(self, method: str, X: Any, *args: Any) -> Any:
         check_is_fitted(self)
         dask = import_dask(type(self).__name__)
         asked = blocks_of(X, self.rows)
+        if asked.width != self.n_features_in_:
+            raise ValueError(
+                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}"
+            )
         k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
         neighbors = self.index_._queries(asked, k)
         light = copy(self.estimator_)  # what is sent with each task: no graph, no instances
@@ -187,10 +229,9 @@ def _numbers(n: int) -> Any:
 def _gathered(y: Any) -> Any:
     if not is_collection(y):
         return y
-    if hasattr(y, "to_dask_array"):  # a data frame: keeps its names
-        return y.compute()
-    if y.ndim != 2 or len(y.chunks[1]) > 1:
-        return y.compute()
-    parts = import_dask("labels").compute(*y.to_delayed().ravel().tolist())
+    dask = import_dask("labels")
+    if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
+        return y.compute()  # data frames keep their names
+    parts = dask.compute(*y.to_delayed().ravel().tolist())
     stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
     return stack(parts)

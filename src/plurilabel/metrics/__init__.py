@@ -56,6 +56,7 @@ from plurilabel.metrics._scorers import (
     score_matrix,
     score_method,
 )
+from plurilabel.metrics._sums import MeasureSums
 
 __all__ = [
     "COUNT_MEASURES",
@@ -63,6 +64,7 @@ __all__ = [
     "CountMeasure",
     "Evaluation",
     "Measure",
+    "MeasureSums",
     "PerLabel",
     "RunningMeasures",
     "accuracy",

@@ -17,7 +17,7 @@ from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._bootstrap import intervals_of
 from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
-from plurilabel.metrics._counts import COUNT_MEASURES, count_sets
+from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -194,7 +194,7 @@ def evaluate(
         found.append(_on_sets(Y, Z))
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
-        found.append(_on_rankings(Y, S, top, propensities))
+        found.append(on_rankings(Y, S, top, propensities))
     n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
     result: dict[str, float] = {}
     terms: dict[str, Terms] = {}
@@ -205,10 +205,8 @@ def evaluate(
         result[name] = mean_of_defined(*value)
         if bootstrap is not None:
             terms[name] = value
-    note = _unlabelled(Y)
-    if n_unknown:
-        left_out = f"{counted(n_unknown, 'label')} not known and left out"
-        note = f"{note}\n{left_out}" if note else left_out
+    assert Y is not None
+    note = note_of(Y.shape[0], without_labels(Y), n_unknown)
     if bootstrap is None:
         evaluation = Evaluation(result, note=note)
     else:
@@ -218,36 +216,53 @@ def evaluate(
     return evaluation
 
 
-def _unlabelled(Y: LabelMatrix) -> str:
-    """What becomes of the instances without labels, in words; empty if there are none."""
-    n, (labels, known, _) = Y.shape[0], split_known(Y)
+def without_labels(Y: LabelMatrix) -> int:
+    """How many instances have no labels, although some are known of them."""
+    labels, known, _ = split_known(Y)
     empty = labels.sum(axis=1, dtype=np.int64) == 0
-    without = int((empty if known is None else empty & (known > 0)).sum())
-    if not without:
-        return ""
-    has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
-    return (
-        f"{without:,} of {counted(n, 'instance')} {has} no labels: {counts} in hamming_loss, "
-        "subset_accuracy, macro_* and micro_* only"
-    )
+    return int((empty if known is None else empty & (known > 0)).sum())
+
+
+def note_of(n: int, without: int, n_unknown: int) -> str:
+    """What becomes of instances without labels and of labels that are not known, in words."""
+    lines = []
+    if without:
+        has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
+        lines.append(
+            f"{without:,} of {counted(n, 'instance')} {has} no labels: {counts} in hamming_loss, "
+            "subset_accuracy, macro_* and micro_* only"
+        )
+    if n_unknown:
+        lines.append(f"{counted(n_unknown, 'label')} not known and left out")
+    return "\n".join(lines)
 
 
 def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | float]]:
     """Measures of label sets by name: the terms of a mean over instances, or a value."""
     counts = count_sets(Y, Z)
+    yield from on_instances(counts)
+    for mean in (macro, micro):
+        for name, measure in LABEL_BASED.items():
+            yield f"{mean.__name__}_{name}", mean(counts, measure)
+
+
+def on_instances(counts: SetCounts) -> Iterator[tuple[str, Terms]]:
+    """The measures of label sets that are means over instances."""
     yield "hamming_loss", counts.hamming_loss()
     yield "subset_accuracy", counts.subset_accuracy()
     yield "accuracy", counts.accuracy()
     yield "precision", counts.precision()
     yield "recall", counts.recall()
     yield "f1", counts.f_beta()
-    for mean in (macro, micro):
-        for name, measure in LABEL_BASED.items():
-            yield f"{mean.__name__}_{name}", mean(counts, measure)
 
 
-def _on_rankings(
-    Y: LabelMatrix, S: ScoreMatrix, top: Sequence[int], propensities: ArrayLike | None
+def on_rankings(
+    Y: LabelMatrix,
+    S: ScoreMatrix,
+    top: Sequence[int],
+    propensities: ArrayLike | None,
+    *,
+    auc: bool = True,
 ) -> Iterator[tuple[str, Terms | float]]:
     """Measures of rankings by name: the terms of a mean over instances, or a value."""
     q = Y.shape[1]
@@ -260,8 +275,9 @@ def _on_rankings(
     yield "ranking_loss", ranking.ranking_loss()
     yield "is_error", ranking.is_error()
     yield "average_precision", ranking.average_precision()
-    yield "macro_auc", mean_auc(label_auc(Y, S))
-    yield "micro_auc", pooled_auc(Y, S)
+    if auc:
+        yield "macro_auc", mean_auc(label_auc(Y, S))
+        yield "micro_auc", pooled_auc(Y, S)
     first = make_top(Y, ranking.top, worth)
     at_k = {"precision": first.precision, "recall": first.recall, "ndcg": first.ndcg}
     if propensities is not None:

@@ -67,7 +67,7 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     """True labels, and scores of the same shape: finite numbers, dense or CSR."""
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
-    _refuse_labels(scores)
+    refuse_labels(scores)
     S = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
@@ -116,7 +116,8 @@ def check_beta(beta: float) -> float:
     return min(float(beta), 1e15)
 
 
-def _refuse_labels(scores: Any) -> None:
+def refuse_labels(scores: Any) -> None:
+    """An error for predicted labels in place of scores."""
     # Floats pass even if all are 0 or 1: the vote shares of one neighbour are scores.
     values = scores.tocsr().data if sparse.issparse(scores) else np.asarray(scores)
     if values.dtype.kind in "biu" and values.size and values.min() >= 0 and values.max() <= 1:

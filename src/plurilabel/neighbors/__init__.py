@@ -2,7 +2,7 @@
 
 from plurilabel._public import publish
 from plurilabel.neighbors._approximate import ApproximateIndex
-from plurilabel.neighbors._dask import DaskIndex
+from plurilabel.neighbors._dask import DaskIndex, SearchCost
 from plurilabel.neighbors._exact.distance import Formula
 from plurilabel.neighbors._index import ExactIndex
 from plurilabel.neighbors._protocol import (
@@ -18,6 +18,7 @@ __all__ = [
     "ExactIndex",
     "Formula",
     "NeighborsIndex",
+    "SearchCost",
     "query_neighbors",
     "recall",
     "training_neighbors",

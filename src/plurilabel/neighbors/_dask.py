@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -18,16 +18,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel._dask import RowBlocks, blocks_of, import_dask
+from plurilabel._dask import AT_ONCE, RowBlocks, blocks_of, import_dask, in_a_tree
 from plurilabel.base import AllOrNothing
+from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Across, Blocks
 from plurilabel.neighbors._exact.certify import threads
-from plurilabel.neighbors._exact.distance import Neighbors, Points
+from plurilabel.neighbors._exact.distance import Floats, Neighbors, Points
 from plurilabel.neighbors._index import ExactIndex
 
 CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
-AT_ONCE = 8
-"""Lists that one task merges."""
+
+
+class SearchCost(NamedTuple):
+    """What a training graph takes, by formula: see :meth:`DaskIndex.cost`."""
+
+    tasks: int
+    products: float
+    moved: float
+    memory: float
 
 
 class DaskIndex(AllOrNothing, BaseEstimator):
@@ -177,6 +185,64 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         ]
         return tuple(arrays) if return_distance else arrays[1]
 
+    def cost(self, n_neighbors: int = 5, *, n_workers: int = 1) -> SearchCost:
+        """What the training graph of dense points in float64 takes, without computing it.
+
+        Parameters
+        ----------
+        n_neighbors : int, default=5
+        n_workers : int, default=1
+            With one thread each.
+
+        Returns
+        -------
+        SearchCost
+            ``tasks``: of the graph of tasks, to be multiplied by a millisecond or less of the
+            scheduler; ``products``: pairs of points that are multiplied, of d + 2 multiplications
+            each; ``moved``: bytes between workers, if the scheduler gives a worker pairs that
+            share blocks, and each worker fetches a block once (measured with two workers: 0.7 to
+            1.5 times that); ``memory``: bytes of the arrays of the largest task,
+            its blocks included. Beside it a worker holds Python and its libraries (150 to 250 MB),
+            and the blocks and lists that wait, which Dask writes to disk when memory gets short.
+
+        Notes
+        -----
+        With n points in m blocks of r rows, d features, k neighbours and w workers:
+        products n² / 2 + 1024 n; moved 8 r d (w min(m, p + 1) - m) + 16 n k (m - 1) (w - 1) / w,
+        where p = m (m - 1) / (2 w) are the pairs of a worker; memory r (72 d + 60 k + 700), for
+        products in float32.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from plurilabel.neighbors import DaskIndex
+        >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
+        >>> cost = index.cost(10, n_workers=4)
+        >>> f"{cost.products:.2g} products, {cost.moved / 2**30:.1f} GB"
+        '5e+11 products, 3.1 GB'
+        """
+        check_is_fitted(self)
+        sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
+        n, m, r = sum(sizes), len(sizes), max(sizes)
+        pairs = m * (m - 1) // 2
+        within = sum(
+            size**2 if size <= products.DIRECT_BELOW else size * (size / 2 + products.SAMPLE)
+            for size in sizes
+        )
+        across = (n**2 - sum(size**2 for size in sizes)) / 2
+        lists, merges = m, 0
+        while lists > 1:
+            lists = -(-lists // AT_ONCE)
+            merges += lists
+        # p pairs of a worker have p + 1 different blocks, at best
+        fetched = min(w * min(m, pairs / w + 1) - m, 2 * pairs)
+        return SearchCost(
+            tasks=3 * m + 3 * pairs + m * max(merges, 1),
+            products=within + across,
+            moved=8 * n / m * d * max(fetched, 0) + 16 * n * k * (m - 1) * (w - 1) / w,
+            memory=r * (72 * d + 60 * k + 700),
+        )
+
     def gather(self) -> ExactIndex:
         """An :class:`ExactIndex` with all training points, in this process."""
         check_is_fitted(self)
@@ -193,12 +259,16 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         delayed = import_dask("DaskIndex").delayed
         parts, starts, index = self.blocks_.parts, self.blocks_.starts, self._index()
         lists = [[delayed(_within)(index, part, start, k)] for part, start in zip(parts, starts)]
+        # how far the k-th neighbour is at most: other blocks need not look beyond
+        limits = [delayed(_limits)(of_block[0], k) for of_block in lists]
         pair = delayed(_pair, nout=2)
         for i, j in combinations(range(len(parts)), 2):
-            first, second = pair(index, parts[i], parts[j], starts[i], starts[j], k)
+            both = (parts[i], parts[j]), (starts[i], starts[j]), (limits[i], limits[j])
+            first, second = pair(index, *both, k)
             lists[i].append(first)
             lists[j].append(second)
-        return [_merged_in_a_tree(delayed, of_block, k) for of_block in lists]
+        merge = delayed(_merged)
+        return [in_a_tree(lambda some: merge(some, k), of_block) for of_block in lists]
 
     def _queries(self, asked: RowBlocks, k: int) -> list[Any]:
         delayed = import_dask("DaskIndex").delayed
@@ -207,9 +277,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             (delayed(_fitted)(index, part, start), start)
             for part, start in zip(self.blocks_.parts, self.blocks_.starts)
         ]
+        merge, ask = delayed(_merged), delayed(_asked)
         return [
-            _merged_in_a_tree(
-                delayed, [delayed(_asked)(of, part, start, k) for of, start in fitted], k
+            in_a_tree(
+                lambda some: merge(some, k), [ask(of, part, start, k) for of, start in fitted]
             )
             for part in asked.parts
         ]
@@ -232,27 +303,39 @@ def _within(index: ExactIndex, points: Points, start: int, k: int) -> Neighbors:
     return distances, indices + start
 
 
+def _limits(found: Neighbors, k: int) -> Floats | None:
+    """Distances of the k-th of some neighbours; None if there are fewer."""
+    return found[0][:, -1].copy() if found[0].shape[1] == k else None
+
+
 def _pair(
-    index: ExactIndex, A: Points, B: Points, start_a: int, start_b: int, k: int
+    index: ExactIndex,
+    blocks: tuple[Points, Points],
+    starts: tuple[int, int],
+    limits: tuple[Floats | None, Floats | None],
+    k: int,
 ) -> tuple[Neighbors, Neighbors]:
-    """Neighbours of the points of two blocks in the other one."""
-    one, other = _fitted(index, A, start_a), _fitted(index, B, start_b)
+    """Neighbours of the points of two blocks in the other one, as far as the limits."""
+    one, other = (_fitted(index, block, start) for block, start in zip(blocks, starts))
     # whole numbers, few features, GPUs: other engines, which search for one block at a time
     engines = one._engine, other._engine
     by_products = isinstance(engines[0], Blocks) and isinstance(engines[1], Blocks)
     if not by_products or k > min(one.n_samples_fit_, other.n_samples_fit_):
-        return _asked(other, A, start_b, k), _asked(one, B, start_a, k)
+        return _asked(other, blocks[0], starts[1], k), _asked(one, blocks[1], starts[0], k)
     assert engines[0].formula is not None
-    both = Across(engines[0].formula, engines[0].X, engines[1].X)
+    far: Floats | None = None
+    if limits[0] is not None and limits[1] is not None:
+        far = np.concatenate([limits[0], limits[1]])
+    both = Across(engines[0].formula, engines[0].X, engines[1].X, far)
     with threads(index.n_jobs) as run:
         of_a, of_b = both.of_each(k, run)
-    return (of_a[0], of_a[1] + start_b), (of_b[0], of_b[1] + start_a)
+    return (of_a[0], of_a[1] + starts[1]), (of_b[0], of_b[1] + starts[0])
 
 
 def _fitted(index: ExactIndex, points: Points, start: int) -> ExactIndex:
     try:
         return ExactIndex(**index.get_params()).fit(points)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # pandas' NA is a TypeError
         last = start + points.shape[0] - 1
         raise ValueError(f"in rows {start} to {last} of X: {error}") from None
 
@@ -268,10 +351,3 @@ def _merged(lists: list[Neighbors], k: int) -> Neighbors:
     indices = np.hstack([found[1] for found in lists])
     order = np.lexsort((indices, distances))[:, :k]
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
-
-
-def _merged_in_a_tree(delayed: Any, lists: list[Any], k: int) -> Any:
-    merge = delayed(_merged)
-    while len(lists) > AT_ONCE:
-        lists = [merge(lists[i : i + AT_ONCE], k) for i in range(0, len(lists), AT_ONCE)]
-    return merge(lists, k)

@@ -94,14 +94,23 @@ class Blocks(CertifiedEngine):
 
 
 class Across(Blocks):
-    """Two sets of points, each searched for the neighbours of the other: a product serves both."""
+    """Two sets of points, each searched for the neighbours of the other: a product serves both.
 
-    def __init__(self, formula: Formula, first: Points, second: Points):
+    With ``limits``, distances (n,) of all points of both sets, neighbours that are farther than
+    the limit of a point may be left out: their places at the end of its list have distance inf.
+    """
+
+    def __init__(
+        self, formula: Formula, first: Points, second: Points, limits: Floats | None = None
+    ):
         super().__init__(formula, stack_rows([first, second]))
-        self.cut = first.shape[0]
+        self.cut, self.limits = first.shape[0], limits
 
     def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:  # noqa: ARG002
-        near, _, bounds = smallest_across(self.operand, self.cut, K, run)
+        limits = self.limits
+        if limits is not None:
+            limits = self.rounded.ceiling(self.formula.to_norm(limits), self.X.shape[1])
+        near, _, bounds = smallest_across(self.operand, self.cut, K, run, limits)
         return near, self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
 
     def of_each(self, k: int, run: Run) -> tuple[Neighbors, Neighbors]:
@@ -118,7 +127,10 @@ class Across(Blocks):
             distances[part], indices[part] = found
 
         run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
-        all_seen = (others == K) & (candidates >= 0).all(axis=1)
+        is_full = (candidates >= 0).all(axis=1)
+        all_seen = (others == K) & is_full
+        if self.limits is not None:  # fewer than K below the limit: these are all
+            all_seen |= ~is_full
         zero = formula.zero_rows(X)
         again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
         precise = self.precise(None) if len(again) else self

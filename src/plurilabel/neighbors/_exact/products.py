@@ -140,19 +140,28 @@ def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
     return indices, search.values[back], search.bounds[back]
 
 
-def smallest_across(both: Operand, cut: int, K: int, run: Run) -> Best:
+def smallest_across(
+    both: Operand, cut: int, K: int, run: Run, limits: NDArray[Any] | None = None
+) -> Best:
     """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
 
-    The first ``cut`` rows are one set, the others the second. Each product serves both.
+    The first ``cut`` rows are one set, the others the second. Each product serves both. Products
+    above the ``limits`` (n,) of a row are not needed: fewer than K may be found then.
     """
-    sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
     fewest = min(cut, both.n - cut)
-    if fewest <= DIRECT_BELOW or fewest < 8 * K:
+    is_direct = (limits is None and fewest <= DIRECT_BELOW) or fewest < 8 * K
+    if is_direct or limits is None:
+        sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
+    if is_direct:
         found = smallest(*sets, K, run), smallest(*sets[::-1], K, run)
         near = np.concatenate([np.where(found[0][0] >= 0, found[0][0] + cut, -1), found[1][0]])
         values, bounds = (np.concatenate([found[0][i], found[1][i]]) for i in (1, 2))
         return near, values, bounds
-    of_each = [_bounds_from_sample(*pair, K, run) for pair in (sets, sets[::-1])]
+    if limits is None:
+        of_each = [_bounds_from_sample(*pair, K, run) for pair in (sets, sets[::-1])]
+    else:
+        above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
+        of_each = [above[:cut], above[cut:]]
     first, second = (np.argsort(bounds, kind="stable") for bounds in of_each)
     order = np.concatenate([first, second + cut])
     search = _Across(both.take(order), cut, K, np.concatenate(of_each)[order])

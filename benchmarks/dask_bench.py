@@ -1,0 +1,285 @@
+"""Neighbours on Dask: against one process, with little memory, in other chunks, and the costs.
+
+    python -m benchmarks.dask_bench [graph] [chunks] [memory] [cost] [mlknn] [--n 200000] ...
+
+A program of its own: it starts a cluster of two worker processes with one thread each, and has no
+part in ``python -m benchmarks``.
+
+graph : the training graph on two workers beside :class:`ExactIndex` with two threads, taking
+    turns; seconds, processor seconds (of all processes), and their ratios. The aim is 1.25.
+chunks : whether five chunkings give the same bytes.
+memory : points on disk that are ``--times`` as large as the memory limits of both workers.
+cost : what ``DaskIndex.cost`` says, beside what is measured.
+mlknn : ML-kNN on Parquet files, with a list of labels in each row, out of core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from distributed import Client, LocalCluster
+from plurilabel import MLkNN
+from plurilabel.distributed import DaskLazyClassifier, evaluate
+from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel.neighbors import _dask as tasks
+from plurilabel.neighbors._exact import products
+
+K = 10
+# Dask has its workers give memory back at once, which costs a third of the time of a search
+TRIM = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**27}
+
+
+@contextmanager
+def cluster(memory: str | int = 0, folder: str | None = None) -> Iterator[Client]:
+    with (
+        dask.config.set(TRIM),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address=":0",
+            local_directory=folder,
+        ) as workers,
+        Client(workers) as client,
+    ):
+        client.run(_imported)
+        yield client
+
+
+def _imported() -> float:
+    import plurilabel.distributed  # noqa: F401 - not part of what is measured
+
+    return time.process_time()
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _received(dask_worker: Any) -> int:
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def measured(client: Client | None, work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds, processor seconds of all processes, and the answer."""
+
+    def spent() -> float:
+        return time.process_time() + (sum(client.run(time.process_time).values()) if client else 0)
+
+    before, start = spent(), time.perf_counter()
+    answer = work()
+    return time.perf_counter() - start, spent() - before, answer
+
+
+def line(*cells: Any) -> None:
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def points(n: int, d: int) -> Any:
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def graph(n: int, d: int, turns: int) -> None:
+    X = points(n, d)
+    line("points", "ExactIndex, 2 threads", "2 workers", "ratio", "CPU s", "CPU s", "ratio")
+    with cluster() as client, tempfile.TemporaryDirectory() as folder:
+        chunks = on_disk(X, folder, -(-n // 4))
+        for _ in range(turns):
+            alone = measured(None, lambda: ExactIndex(n_jobs=2).fit(X).kneighbors(None, K))
+            both = measured(client, lambda: DaskIndex().fit(chunks).kneighbors(None, K))
+            for a, b in zip(alone[2], both[2]):
+                np.testing.assert_array_equal(a, b)
+            walls = f"{alone[0]:.1f}", f"{both[0]:.1f}", f"{both[0] / alone[0]:.2f}"
+            cpus = f"{alone[1]:.1f}", f"{both[1]:.1f}", f"{both[1] / alone[1]:.2f}"
+            line(f"{n:,} x {d}", *walls, *cpus)
+
+
+def on_disk(X: Any, folder: str, rows: int) -> Any:
+    """A file for each chunk of rows, and the array of them."""
+    cuts = [*range(0, len(X), rows), len(X)]
+    return from_files([(X[a:b], b - a) for a, b in pairwise(cuts)], X.shape[1], folder)
+
+
+def from_files(parts: Any, d: int, folder: str) -> Any:
+    arrays = []
+    for i, (part, size) in enumerate(parts):
+        path = os.path.join(folder, f"{i}.npy")
+        np.save(path, part)
+        arrays.append(da.from_delayed(dask.delayed(np.load)(path), (size, d), dtype=np.float64))
+    return da.concatenate(arrays)
+
+
+def chunkings(n: int, d: int) -> None:
+    X = points(n, d)
+    expected = ExactIndex().fit(X).kneighbors(None, K)
+    with cluster():
+        for chunks, rows in (
+            ((n, d), None), ((n // 3, d), n // 5), ((997, d), n // 7), ((n // 4, d // 3), n // 2),
+            ((tuple([0, 1, n // 2, n - n // 2 - 1, 0]), d), n // 11),
+        ):  # fmt: skip
+            found = DaskIndex(rows=rows).fit(da.from_array(X, chunks=chunks)).kneighbors(None, K)
+            same = all(a.tobytes() == b.tobytes() for a, b in zip(found, expected))
+            line(f"chunks {str(chunks)[:40]}", f"rows={rows}", "same" if same else "DIFFERENT")
+
+
+def memory(limit: int, times: float, d: int, rows: int) -> None:
+    n = int(times * 2 * limit * 2**20 / (8 * d))
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder, cluster(limit * 2**20, folder) as client:
+        cuts = [*range(0, n, rows), n]
+        parts = ((rng.normal(size=(b - a, d)), b - a) for a, b in pairwise(cuts))
+        X = from_files(parts, d, folder)
+        index = DaskIndex(rows=rows).fit(X)
+        took, cpu, (distances, _) = measured(client, lambda: index.kneighbors(None, K))
+        peaks = client.run(_peak_mb).values()
+        line("points", "GB", "limits, MB", "times", "seconds", "CPU s", "peak MB of the workers")
+        size = 8 * n * d / 2**20
+        line(
+            f"{n:,} x {d:,}", f"{size / 1024:.2f}", f"2 x {limit}", f"{size / limit / 2:.1f}",
+            f"{took:.0f}", f"{cpu:.0f}", ", ".join(f"{peak:.0f}" for peak in peaks),
+        )  # fmt: skip
+        assert np.isfinite(distances).all()
+
+
+def cost(sizes: list[tuple[int, int, int, int]]) -> None:
+    heads = "products", "counted", "memory MB", "traced", "moved MB", "received"
+    line("points", "rows", "k", *heads)
+    with cluster() as client:
+        for n, d, rows, k in sizes:
+            X = points(n, d)
+            index = DaskIndex(rows=rows).fit(X)
+            said = index.cost(k, n_workers=2)
+            counted = counted_products(index, k)
+            traced = traced_task(X, rows, k)
+            with tempfile.TemporaryDirectory() as folder:
+                before = sum(client.run(_received).values())
+                DaskIndex(rows=rows).fit(on_disk(X, folder, rows)).kneighbors(None, k)
+                received = sum(client.run(_received).values()) - before
+            line(
+                f"{n:,} x {d}", rows, k, f"{said.products:.3g}", f"{counted / said.products:.2f}",
+                f"{said.memory / 2**20:.0f}", f"{traced / said.memory:.2f}",
+                f"{said.moved / 2**20:.0f}", f"{received / said.moved:.2f}",
+            )  # fmt: skip
+
+
+def counted_products(index: DaskIndex, k: int) -> int:
+    """Products of pairs of points that the tasks really make."""
+    total, product = 0, products.product
+
+    def counting(left: Any, right: Any, out: Any = None) -> Any:
+        nonlocal total
+        total += left.shape[0] * right.shape[1]
+        return product(left, right, out)
+
+    products.product = counting
+    try:
+        with dask.config.set(scheduler="synchronous"):
+            index.kneighbors(None, k)
+    finally:
+        products.product = product
+    return total
+
+
+def traced_task(X: Any, rows: int, k: int) -> int:
+    """Most bytes of the arrays of a pair task, with its two blocks."""
+    A, B = X[:rows], X[rows : 2 * rows]
+    limits = [tasks._limits(tasks._within(ExactIndex(), M, 0, k), k) for M in (A, B)]
+    tracemalloc.start()
+    tasks._pair(ExactIndex(), (A, B), (0, len(A)), (limits[0], limits[1]), k)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak + A.nbytes + B.nbytes
+
+
+def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
+    dd = __import__("dask.dataframe").dataframe
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(d)]
+    # labels are the cells that random directions cut, so that there is something to learn
+    directions = rng.normal(size=(d, q))
+    with tempfile.TemporaryDirectory() as folder, cluster(limit * 2**20, folder) as client:
+        for i, start in enumerate(range(0, n, rows)):
+            X = rng.normal(size=(min(rows, n - start), d))
+            frame = pd.DataFrame(X.astype(np.float32), columns=names)
+            frame["labels"] = list(np.argpartition(-(X @ directions), 3, axis=1)[:, :3])
+            frame.to_parquet(Path(folder, f"part{i:04}.parquet"))
+        frame = dd.read_parquet(f"{folder}/part*.parquet")
+        empty = sparse.csr_array((0, q), dtype=np.int8)
+        sizes = [min(rows, n - start) for start in range(0, n, rows)]
+        chunks = [
+            da.from_delayed(dask.delayed(indicator)(part, q), (size, q), meta=empty)
+            for part, size in zip(frame["labels"].to_delayed(), sizes)
+        ]
+        X, Y = frame[names].to_dask_array(lengths=sizes), da.concatenate(chunks)
+        learner = DaskLazyClassifier(MLkNN(K))
+        fitted = measured(client, lambda: learner.fit(X, Y))
+        asked = slice(0, min(n, 2 * rows))
+        told = measured(
+            client, lambda: evaluate(Y[asked], labels=learner.predict(X[asked]), rows=rows)
+        )
+        line("points", "labels", "fit s", "CPU s", "predict s", "micro F1", "peak MB of workers")
+        peaks = ", ".join(f"{peak:.0f}" for peak in client.run(_peak_mb).values())
+        line(
+            f"{n:,} x {d}", q, f"{fitted[0]:.0f}", f"{fitted[1]:.0f}", f"{told[0]:.0f}",
+            f"{told[2]['micro_f1']:.3f}", peaks,
+        )  # fmt: skip
+
+
+def indicator(lists: Any, q: int) -> Any:
+    """A CSR matrix of lists of labels."""
+    rows = np.repeat(np.arange(len(lists)), [len(some) for some in lists])
+    columns = np.concatenate(list(lists))
+    return sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(len(lists), q)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", default=["graph", "chunks", "memory", "cost"])
+    parser.add_argument("--n", type=int, default=200_000)
+    parser.add_argument("--d", type=int, default=64)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=500, help="MB of each worker")
+    parser.add_argument("--times", type=float, default=4.0)
+    parser.add_argument("--features", type=int, default=20_000, help="of the points in `memory`")
+    parser.add_argument("--rows", type=int, default=250, help="of a block in `memory`")
+    parser.add_argument("--mlknn-n", type=int, default=500_000)
+    asked = parser.parse_args()
+    threadpool_limits(1)  # as in Dask's workers
+    if "graph" in asked.what:
+        graph(asked.n, asked.d, asked.turns)
+    if "chunks" in asked.what:
+        chunkings(20_000, 60)
+    if "memory" in asked.what:
+        memory(asked.limit, asked.times, asked.features, asked.rows)
+    if "cost" in asked.what:
+        cost(
+            [
+                (20_000, 64, 5000, 10), (30_000, 32, 6000, 10), (24_000, 128, 8000, 10),
+                (40_000, 64, 20_000, 5), (20_000, 32, 4000, 40), (12_000, 256, 2000, 10),
+            ]
+        )  # fmt: skip
+    if "mlknn" in asked.what:
+        mlknn(asked.mlknn_n, 32, 1000, max(5000, asked.mlknn_n // 10), 2048)
+
+
+if __name__ == "__main__":
+    main()

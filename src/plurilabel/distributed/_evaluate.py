@@ -1,0 +1,133 @@
+"""All measures of predictions that stay in blocks, in one pass over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from plurilabel._blocks import stack_rows
+from plurilabel._dask import RowBlocks, blocks_of, import_dask, in_a_tree
+from plurilabel.metrics import Evaluation, MeasureSums, macro_auc, micro_auc
+
+
+def evaluate(
+    Y_true: Any,
+    scores: Any = None,
+    labels: Any = None,
+    *,
+    top: Sequence[int] = (1, 3, 5),
+    propensities: ArrayLike | None = None,
+    auc: bool = False,
+    rows: int | None = None,
+) -> Evaluation:
+    """Compute the measures of :func:`plurilabel.metrics.evaluate` on Dask collections.
+
+    Each block of rows is read once, and leaves its sums only. Measures that are made of counts
+    are exactly those of ``metrics.evaluate`` on all rows; means are the same up to rounding.
+
+    Parameters
+    ----------
+    Y_true : Dask array or data frame of shape (n, q), or any 0/1 matrix
+        Chunks are dense, or CSR; the three collections need not have the same chunks.
+    scores : Dask array or data frame of shape (n, q), or any matrix, optional
+    labels : Dask array or data frame of shape (n, q), or any 0/1 matrix, optional
+    top : sequence of int, default=(1, 3, 5)
+    propensities : array-like of shape (q,), optional
+        Both as in ``metrics.evaluate``.
+    auc : bool, default=False
+        Add ``macro_auc`` and ``micro_auc``. They compare all rows with each other: Y_true and
+        scores come together in the memory of one worker.
+    rows : int, optional
+        Most rows of a block; None for some megabytes.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from plurilabel.distributed import evaluate
+    >>> Y_true = da.from_array([[1, 0, 1], [0, 1, 0], [1, 0, 0]], chunks=(2, 3))
+    >>> scores = da.from_array([[0.9, 0.5, 0.6], [0.4, 0.3, 0.2], [0.8, 0.1, 0.3]], chunks=(1, 3))
+    >>> result = evaluate(Y_true, scores, scores > 0.5, top=(1,))
+    >>> result["micro_f1"], result["precision@1"]
+    (0.857..., 0.666...)
+    """
+    if scores is None and labels is None:
+        raise ValueError("evaluate needs scores, labels or both, got neither")
+    if auc and scores is None:
+        raise ValueError("auc=True needs scores, got none")
+    dask = import_dask("evaluate")
+    given = {"Y_true": Y_true, "scores": scores, "labels": labels}
+    blocks = {name: blocks_of(M, rows, name=name) for name, M in given.items() if M is not None}
+    _check_same(given, blocks)
+    Y = blocks["Y_true"]
+    others = {name: of.parts for name, of in blocks.items() if name != "Y_true"}
+    sums = dask.delayed(_sums)
+    parts = [
+        sums(
+            part,
+            {name: of[i] for name, of in others.items()},
+            start,
+            {"top": top, "propensities": propensities},
+        )
+        for i, (part, start) in enumerate(zip(Y.parts, Y.starts))
+    ]
+    wanted = [in_a_tree(dask.delayed(_added), parts)]
+    if auc:
+        wanted.append(dask.delayed(_auc)(Y.parts, others["scores"]))
+    total, *areas = dask.compute(*wanted)
+    result: Evaluation = total.evaluation()
+    if not areas:
+        return result
+    # at the place where metrics.evaluate has them
+    names = [*result]
+    before = names[: names.index("average_precision") + 1]
+    ordered = {name: result[name] for name in before} | areas[0]
+    ordered |= {name: result[name] for name in names[len(before) :]}
+    with_auc = Evaluation(ordered, note=result.note)
+    with_auc.n_unknown = result.n_unknown
+    return with_auc
+
+
+def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
+    """Labels in the same order, and as many of them, for as many rows."""
+    names = {
+        name: [str(column) for column in M.columns]
+        for name, M in given.items()
+        if hasattr(M, "columns")
+    }
+    expected = blocks["Y_true"].shape
+    for name, of in blocks.items():
+        if of.shape != expected:
+            raise ValueError(f"{name} must have the shape of Y_true, {expected}, got {of.shape}")
+        first, own = names.get("Y_true"), names.get(name)
+        if first and own and first != own and sorted(first) == sorted(own):
+            raise ValueError(
+                f"{name} must have its columns in the order of Y_true, {first[:5]}..., "
+                f"got {own[:5]}..."
+            )
+
+
+# tasks ----------------------------------------------------------------------------------------
+
+
+def _sums(Y: Any, others: dict[str, Any], start: int, options: dict[str, Any]) -> MeasureSums:
+    try:
+        return MeasureSums.of(Y, **others, **options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"in rows {start} to {start + Y.shape[0] - 1}: {error}") from None
+
+
+def _added(some: list[MeasureSums]) -> MeasureSums:
+    return reduce(add, some)
+
+
+def _auc(Y: list[Any], scores: list[Any]) -> dict[str, float]:
+    truth, together = stack_rows(Y), stack_rows(scores)
+    return {"macro_auc": macro_auc(truth, together), "micro_auc": micro_auc(truth, together)}

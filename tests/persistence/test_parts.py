@@ -1,0 +1,78 @@
+"""Learners on Dask that are saved block by block."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from plurilabel import BRkNN, MLkNN
+from plurilabel.distributed import DaskLazyClassifier
+from plurilabel.persistence import ModelFileError, load_parts, save_parts
+
+da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+pytest.importorskip("skops", reason="skops is not installed")
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 5))
+Y = (rng.random((60, 4)) < 0.4).astype(np.int8)
+
+
+def fitted(learner, labels=Y):
+    return DaskLazyClassifier(learner, rows=25).fit(da.from_array(X, chunks=(20, -1)), labels)
+
+
+@pytest.mark.parametrize("learner", [MLkNN(3), BRkNN(3), MLkNN(3, metric="cosine")], ids=str)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_answers_stay_the_same(tmp_path, learner, form):
+    before = fitted(learner, form(Y))
+    save_parts(tmp_path / "model", before)
+    after = load_parts(tmp_path / "model")
+    asked = X[:9] + 0.1
+    np.testing.assert_array_equal(after.predict_proba(asked), before.predict_proba(asked))
+    lazily = after.predict_proba(da.from_array(asked, chunks=(4, -1)))
+    np.testing.assert_array_equal(lazily.compute(), before.predict_proba(asked))
+    gathered = after.gather()
+    np.testing.assert_array_equal(gathered.predict_proba(asked), before.predict_proba(asked))
+    save_parts(tmp_path / "again", after)
+    names = sorted(path.name for path in (tmp_path / "again").iterdir())
+    assert names == ["block000000.npy", "block000001.npy", "block000002.npy", "learner.skops",
+                     "parts.json"]  # fmt: skip
+
+
+def test_what_is_not_whole_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="needs a DaskLazyClassifier, got MLkNN"):
+        save_parts(tmp_path, MLkNN())
+    sparse_chunks = da.from_array(X, chunks=(20, -1)).map_blocks(sparse.csr_array)
+    with pytest.raises(TypeError, match="needs dense instances"):
+        save_parts(tmp_path / "s", DaskLazyClassifier(MLkNN(3)).fit(sparse_chunks, Y))
+    with pytest.raises(ModelFileError, match="saving was not finished"):
+        load_parts(tmp_path / "s")
+    model = tmp_path / "model"
+    save_parts(model, fitted(MLkNN(3)))
+    with pytest.raises(FileExistsError, match="holds a learner already"):
+        save_parts(model, fitted(MLkNN(3)))
+    about = json.loads((model / "parts.json").read_text())
+    for change, message in (
+        ({"format": 9}, "not of format 1"),
+        ({"sizes": [20, -20, 60]}, "does not list blocks"),
+        ({"files": ["../x.npy", "b", "c"]}, "does not list blocks"),
+        ({"width": 4}, r"shape \(20, 4\), got \(20, 5\)"),
+        ({"sizes": about["sizes"][:2], "files": about["files"][:2]}, "60 instances"),
+    ):
+        (model / "parts.json").write_text(json.dumps(about | change))
+        with pytest.raises(ModelFileError, match=message):
+            load_parts(model)
+    (model / "parts.json").write_text("{")
+    with pytest.raises(ModelFileError, match="broken"):
+        load_parts(model)
+    (model / "parts.json").write_text(json.dumps(about))
+    block = model / "block000001.npy"
+    content = block.read_bytes()
+    for broken in (b"", content[:200], np.array([None]).dumps()):
+        block.write_bytes(broken)
+        with pytest.raises(ModelFileError, match=r"block000001.npy cannot be read"):
+            load_parts(model)
+    block.unlink()
+    with pytest.raises(ModelFileError, match=r"block000001.npy cannot be read"):
+        load_parts(model)
