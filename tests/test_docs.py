@@ -23,7 +23,7 @@ PAGES = sorted(
     for path in DOCS.rglob("*.md")
     if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts)
 )
-HOSTS = {"scikit-learn.org", "pynndescent.readthedocs.io"}
+HOSTS = {"scikit-learn.org", "pynndescent.readthedocs.io", "www.dask.org"}
 FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 CHEAP = {"describe", "fit", "predict", "evaluate", "export", "tune", "compare", "stream"}
 

@@ -345,6 +345,7 @@ OTHER = {
     "smoothing": 3.0,
     "metric": "cosine",
     "n_jobs": 2,
+    "device": "cuda",
     "variant": "a",
     "width": 0,
     "C": 0.01,

@@ -163,7 +163,7 @@ class StackedRelevance(TransformationClassifier):
             f"{n:,} instances and {q:,} labels",
             memory=24.0 * n * q / parts + linear,
             models=2 * q,
-            instead="stack_method='predict' with folds and a sparse X, or BinaryRelevance",
+            instead="stack_method='predict' with folds and a sparse X, or ClassifierChain",
         )
         jobs, verbose = self.n_jobs, self.verbose
         method = self._base_method()

@@ -82,7 +82,7 @@ class CellReader:
             return
         if isinstance(cell, str):
             cell = cell.strip()
-            if not cell or cell.lower() in MISSING:
+            if not cell or (cell.lower() in MISSING and column not in self._texts):
                 return
             value = self._number(column, cell)
             if value is None:
