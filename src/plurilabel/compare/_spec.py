@@ -128,7 +128,7 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
     >>> make_learner("MLkNN(k=7)")
     Traceback (most recent call last):
     ...
-    ValueError: MLkNN has no parameter 'k'; it has n_neighbors, smoothing, metric, index, n_jobs, device
+    ValueError: MLkNN has no parameter 'k'; it has n_neighbors, smoothing, metric, index, ...
     """
     return _made(_parsed(text), text, measure, cv)
 
