@@ -425,3 +425,12 @@ def test_counts_survive_growth_that_fails(text, monkeypatch):
     assert_array_equal(learner.counts_, counts)
     assert_array_equal(learner.predict_proba(queries), before)
     same(learner.partial_fit(X[40:], Y[40:]), make_learner(text).fit(X, Y), queries)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_sparse_labels_that_nobody_has(text):
+    X, Y, queries = ties()
+    none = np.zeros_like(Y)
+    expected = make_learner(text).fit(X, none).predict_proba(queries)
+    found = make_learner(text).fit(X, sparse.csr_array(none)).predict_proba(queries)
+    assert_array_equal(found, expected)

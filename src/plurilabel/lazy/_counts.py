@@ -160,6 +160,8 @@ def _entries_of(neighbors: Rows, matrix: sparse.csr_array) -> tuple[Rows, Rows]:
 
 def cells_of(matrix: Any, rows: Rows, columns: Rows) -> NDArray[Any]:
     """Some cells of a matrix, dense or sparse."""
+    if not len(rows):  # SciPy has no array of none
+        return np.zeros(0, dtype=matrix.dtype)
     if sparse.issparse(matrix):
         matrix = sparse.csr_matrix(matrix)
     return np.asarray(matrix[rows, columns]).ravel()
