@@ -209,8 +209,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         -----
         With n points in m blocks of r rows, d features, k neighbours and w workers:
         products n² / 2 + 1024 n; moved 8 r d (w min(m, p + 1) - m) + 16 n k (m - 1) (w - 1) / w,
-        where p = m (m - 1) / (2 w) are the pairs of a worker; memory r (72 d + 60 k + 700), for
-        products in float32.
+        where p = m (m - 1) / (2 w) are the pairs of a worker; memory r (72 d + 60 k + 700) and 4
+        MB, for products in float32.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             tasks=3 * m + 3 * pairs + m * max(merges, 1),
             products=within + across,
             moved=8 * n / m * d * max(fetched, 0) + 16 * n * k * (m - 1) * (w - 1) / w,
-            memory=r * (72 * d + 60 * k + 700),
+            memory=r * (72 * d + 60 * k + 700) + (4 << 20),
         )
 
     def gather(self) -> ExactIndex:
