@@ -263,7 +263,7 @@ def page(runs: list[dict[str, Any]]) -> None:
         here.sort(key=lambda run: names.index(run["name"]))
         if not here:
             continue
-        print(f"\n### {data}\n")
+        print(f"\n## {data}\n")
         print(
             "| | P@1 | P@3 | P@5 | PSP@1 | PSP@3 | PSP@5 | tail recall@5 | fit, s | predict, s |"
         )

@@ -31,10 +31,10 @@ from plurilabel.metrics._inputs import (
 
 @dataclass(frozen=True)
 class MeasureSums:
-    """What some rows add to the measures of :func:`evaluate`.
+    """What some rows add to the measures of :func:`~plurilabel.metrics.evaluate`.
 
     Sums of different rows are added with ``+``, in any order; :meth:`evaluation` reads the
-    measures of all of them. They are those of :func:`evaluate` on all rows: measures that are
+    measures of all of them. They are those of ``evaluate`` on all rows: measures that are
     made of counts exactly, means up to rounding. The two measures of AUC compare rows with each
     other, so that sums cannot give them.
 
@@ -78,7 +78,7 @@ class MeasureSums:
         Parameters
         ----------
         Y_true, scores, labels, top, propensities :
-            As in :func:`evaluate`, for these rows.
+            As in :func:`~plurilabel.metrics.evaluate`, for these rows.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class MeasureSums:
         )
 
     def evaluation(self) -> Evaluation:
-        """The measures of all rows, in the order of :func:`evaluate`."""
+        """The measures of all rows, in the order of :func:`~plurilabel.metrics.evaluate`."""
         if self._is_labels:
             refuse_labels(np.array([0, 1]))
         values = {
