@@ -18,3 +18,12 @@ if not (find_spec("fastapi") and find_spec("uvicorn")):
     collect_ignore_glob += [
         f"src/plurilabel/serve/_{name}.py" for name in ("app", "examples", "server")
     ]
+
+# examples in docstrings that a package's ``__init__`` publishes
+NEED = {"plurilabel.neighbors.DaskIndex": "dask", "plurilabel.persistence.save_parts": "dask"}
+
+
+def pytest_collection_modifyitems(items):
+    """Leave out the examples of those for which a library is missing."""
+    missing = {name for name, library in NEED.items() if not find_spec(library)}
+    items[:] = [item for item in items if item.name not in missing]

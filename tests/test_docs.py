@@ -56,7 +56,7 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
             pytest.importorskip(library)
     if "plurilabel.serve import" in text:
         pytest.importorskip("fastapi")
-    if re.search(r"plurilabel.streams import (Stream|Neighbor)", text):
+    if re.search(r"plurilabel.streams import (Stream|Neighbor|MLHoeffding)", text):
         pytest.importorskip("river")
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.chdir(tmp_path)

@@ -51,6 +51,8 @@ def is_missing(value: Any) -> bool:
     >>> [is_missing(value) for value in (None, float("nan"), 0, "", [1])]
     [True, True, False, False, False]
     """
+    if isinstance(value, np.ndarray) and value.ndim:
+        return False
     try:
         return value is None or bool(value != value)
     except TypeError:  # NA is neither equal to itself nor not

@@ -217,6 +217,8 @@ def test_imputed_labels(data):
 
 @pytest.mark.parametrize("learner", [*COUNTING, *SCORED[:2], BOOSTED[0], BOOSTED[3]], ids=repr)
 def test_a_sparse_mask_is_the_same(learner, data):
+    if isinstance(learner, BPMLL):
+        pytest.importorskip("torch")
     X, _, Y = data
     partial = PartialLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
     thin = PartialLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
@@ -333,6 +335,8 @@ def test_bounds_of_boosting_are_of_known_labels(data):
 
 @pytest.mark.parametrize("learner", SCORED, ids=repr)
 def test_learners_of_rankings(learner, data):
+    if isinstance(learner, BPMLL):
+        pytest.importorskip("torch")
     X, truth, Y = data
     learner = sklearn_clone(learner)
     expected = learner.fit(X, Y).decision_function(X)
