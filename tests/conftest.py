@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# examples are few and some are slow on a busy machine; a time limit would only fail at random
-settings.register_profile("plurilabel", deadline=None)
+# Examples are few and some are slow on a busy machine; a time limit would only fail at random.
+# Where all data are required, as in CI, the examples are the same each time: new ones are looked
+# for by whoever runs `make test`.
+settings.register_profile(
+    "plurilabel", deadline=None, derandomize=bool(os.environ.get("PLURILABEL_REQUIRE_DATA"))
+)
 settings.load_profile("plurilabel")
 
 # Keras looks for TensorFlow unless told otherwise
