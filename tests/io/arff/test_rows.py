@@ -150,6 +150,12 @@ def test_random_files_equal_the_twin(text, chunk):
     assert_is_twin(data, text, ["a0", "a1"])
 
 
+def test_labels_that_are_not_known_are_read_as_the_twin_reads_them():
+    head = "@attribute a0 {0,1}\n@attribute a1 {no,yes}\n@attribute b numeric\n@data\n"
+    for rows in ("?,no,1\n1,yes,?\n0,?,2\n", "{0 ?,2 1}\n{1 yes}\n{1 ?}\n", "?,?,1\n0,no,1\n"):
+        assert_is_twin(read(head + rows, 2), head + rows, ["a0", "a1"])
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     text=files(),
