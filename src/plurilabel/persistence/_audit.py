@@ -103,8 +103,8 @@ def refused(content: bytes) -> str | None:
             return None
         schema = json.loads(archive.read("schema.json"))
         sizes = {entry.filename: entry.file_size for entry in entries}
-        if _has_scalar_array(schema, archive):
-            return "it has trees, and an array without dimensions, of which trees read the length"
+    if _has_scalar_array(schema, shapes):
+        return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))
     if not all(_tree_is_whole(node, shapes) for node in nodes):
         return "a tree in it has arrays of another shape"
@@ -139,7 +139,7 @@ def _holds_packed(stream: Any, size: int) -> bool:
     return False
 
 
-def _has_scalar_array(schema: Any, archive: zipfile.ZipFile) -> bool:
+def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
     """Whether a file with trees has an array without dimensions, in whatever place.
 
     scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
@@ -153,12 +153,9 @@ def _has_scalar_array(schema: Any, archive: zipfile.ZipFile) -> bool:
             node = node["content"]["data"]
             if node["__class__"] != "ndarray":
                 return True
-        if node.get("__class__") == "ndarray" and isinstance(node.get("file"), str):
-            with archive.open(node["file"]) as stream:
-                if stream.read(6) == b"\x93NUMPY":
-                    stream.seek(0)
-                    if not _header(stream)[0]:
-                        return True
+        is_array = node.get("__class__") == "ndarray" and isinstance(node.get("file"), str)
+        if is_array and shapes[node["file"]] == ():
+            return True
     return False
 
 
