@@ -24,7 +24,7 @@ from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Across, Blocks
 from plurilabel.neighbors._exact.certify import threads
 from plurilabel.neighbors._exact.distance import Floats, Neighbors, Points
-from plurilabel.neighbors._index import ExactIndex
+from plurilabel.neighbors._index import ExactIndex, how_many
 
 CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
 
@@ -154,21 +154,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         indices : array of int64, shape (m, n_neighbors)
         """
         check_is_fitted(self)
-        k, n = 5 if n_neighbors is None else n_neighbors, self.n_samples_fit_
-        if not isinstance(k, int | np.integer) or isinstance(k, bool):
-            raise TypeError(f"n_neighbors must be an integer, got {k!r}")
-        if not 1 <= k <= n - (X is None):
-            limit = "smaller than" if X is None else "at most"
-            raise ValueError(
-                f"n_neighbors must be at least 1 and {limit} the {n} training instances, got {k}"
-            )
+        k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
         asked = self.blocks_ if X is None else blocks_of(X, self.rows)
         if asked.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {asked.shape[1]} features, but DaskIndex was fitted on "
                 f"{self.n_features_in_}"
             )
-        found = self._among_themselves(int(k)) if X is None else self._queries(asked, int(k))
+        found = self._among_themselves(k) if X is None else self._queries(asked, k)
         dask = import_dask("DaskIndex")
         if compute:
             parts = dask.compute(*found)

@@ -346,14 +346,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         indices : ndarray of int64, shape (m, n_neighbors)
         """
         check_is_fitted(self)
-        k, n = 5 if n_neighbors is None else n_neighbors, self.n_samples_fit_
-        if not isinstance(k, int | np.integer) or isinstance(k, bool):
-            raise TypeError(f"n_neighbors must be an integer, got {k!r}")
-        if k < 1:
-            raise ValueError(f"n_neighbors must be at least 1, got {k}")
-        if k > n - (X is None):
-            limit = "smaller than" if X is None else "at most"
-            raise ValueError(f"n_neighbors must be {limit} the {n} training instances, got {k}")
+        k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
         if as_tensors and not hasattr(self._engine, "on_device"):
             raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         Q = None if X is None else validate_points(self, X, reset=False)
@@ -362,11 +355,11 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             asked = there
             if there is None and Q is not None:
                 asked = self._as_asked(dense(Q))
-            distances, indices = self._engine.on_device(asked, int(k))  # type: ignore[attr-defined]
+            distances, indices = self._engine.on_device(asked, k)  # type: ignore[attr-defined]
             return (distances, indices) if return_distance else indices
         with threads(self.n_jobs) as run:
             search = self._engine.neighbors if Q is None else self._search
-            distances, indices = search(Q, int(k), run)
+            distances, indices = search(Q, k, run)
         if self._engine.formula is None:
             self._check_defined(distances, "X" if X is not None else "the training points")
         return (distances, indices) if return_distance else indices
@@ -402,6 +395,19 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         tags.input_tags.sparse = self.metric != "precomputed"
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
+    """The number of neighbours asked for among n points, checked; ``own``: of these points."""
+    k = 5 if n_neighbors is None else n_neighbors
+    if not isinstance(k, int | np.integer) or isinstance(k, bool):
+        raise TypeError(f"n_neighbors must be an integer, got {k!r}")
+    if k < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {k}")
+    if k > n - own:
+        limit = "smaller than" if own else "at most"
+        raise ValueError(f"n_neighbors must be {limit} the {n} training instances, got {k}")
+    return int(k)
 
 
 def validate_points(index: Any, X: Any, *, reset: bool) -> Points:
