@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +32,7 @@ class Trained:
     rows: Rows
 
 
-class Training:
+class Training(ABC):
     """Training rows, and how a model learns others; subclasses say how."""
 
     how: str
@@ -42,18 +43,18 @@ class Training:
         self.model, self.reader = model, reader
         self.places = {name: j for j, name in enumerate(model.label_names)}
 
+    @abstractmethod
     def labels_given(self, row: int) -> tuple[str, ...]:
         """Labels that a row of the training set had at first."""
-        raise NotImplementedError
 
     def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
         """Labels of a row now."""
         said = ledger.labels(row)
         return self.labels_given(row) if said is None else said
 
+    @abstractmethod
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
         """The model of a later version; the earlier one stays as it is."""
-        raise NotImplementedError
 
     def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
