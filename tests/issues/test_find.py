@@ -9,6 +9,8 @@ from sklearn.metrics import average_precision_score
 
 from plurilabel.issues import find_label_issues, label_quality
 from plurilabel.issues._quality import RIDGE, TIES
+from plurilabel.missing import PartialLabels
+from plurilabel.neighbors import ExactIndex
 
 
 def problem(n=60, q=4, seed=0):
@@ -30,19 +32,20 @@ def expected(R, fit_on, l):
 def twin(Y, p, X=None, k=None):
     """Slowly: votes by sorting all distances, and ridge regressions label by label."""
     n, q = Y.shape
-    p = p.copy()
+    p, known = p.copy(), ~np.isnan(Y)
     for l in range(q):
-        slope = np.polyfit(p[:, l], Y[:, l], 1)[0]
-        slope = min(max(slope, 0), 1)
-        p[:, l] = np.clip(Y[:, l].mean() + slope * (p[:, l] - p[:, l].mean()), 0, 1)
+        y, own = Y[known[:, l], l], p[known[:, l], l]
+        slope = min(max(np.polyfit(own, y, 1)[0], 0), 1)
+        p[:, l] = np.clip(y.mean() + slope * (p[:, l] - own.mean()), 0, 1)
     if X is not None:
         for i in range(n):
             far = [np.inf if j == i else np.sum((X[i] - X[j]) ** 2) for j in range(n)]
             near = np.argsort(far, kind="stable")[:k]
             for l in range(q):
-                share = (Y[near, l].sum() + Y[:, l].mean()) / (k + 1)
+                told = [Y[j, l] for j in near if known[j, l]]
+                share = (sum(told) + Y[known[:, l], l].mean()) / (len(told) + 1)
                 p[i, l] = (p[i, l] + share) / 2
-    R = Y - p
+    R = np.where(known, Y - p, 0)
     quality = np.empty((n, q))
     for l in range(q):
         tried = np.empty(n)
@@ -54,7 +57,7 @@ def twin(Y, p, X=None, k=None):
             told = min(max(p[i, l] + shift[i], 0), 1)
             told = (1 - TIES) * told + TIES * p[i, l]
             quality[i, l] = told if Y[i, l] else 1 - told
-    return quality
+    return np.where(known, quality, np.nan)
 
 
 @pytest.mark.parametrize("with_X", [False, True])
@@ -65,6 +68,32 @@ def test_quality_is_that_of_the_twin(with_X):
     np.testing.assert_allclose(
         label_quality(Y, p, X=X, n_neighbors=5), twin(Y, p, X, 5), rtol=0, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("with_X", [False, True])
+def test_labels_that_are_not_known_are_no_issues_and_say_nothing(with_X):
+    X, Y, p = problem()
+    p = 0.5 * p + 0.4 * Y + 0.05
+    hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3
+    X, Y_known = X if with_X else None, np.where(hidden, np.nan, Y)
+    quality = label_quality(Y_known, p, X=X, n_neighbors=5)
+    np.testing.assert_allclose(quality, twin(Y_known, p, X, 5), rtol=0, atol=1e-6)
+    sparse_form = PartialLabels(sparse.csr_array(Y), hidden)
+    found = find_label_issues(sparse_form, p, X=X, n_neighbors=5, threshold=1.0)
+    np.testing.assert_array_equal(found.quality, quality[found.rows, found.labels])
+    assert len(found) == (~hidden).sum()
+    if with_X:
+        near = ExactIndex().fit(X).kneighbors(X, 6)[1][:, 1:]
+        for i, l, agreeing in zip(found.rows, found.labels, found.agreeing):
+            assert agreeing == (Y_known[near[i], l] == Y[i, l]).sum()
+
+
+def test_a_label_that_nobody_knows():
+    X, Y, p = problem(seed=3)
+    Y = Y.astype(float)
+    Y[:, 1] = np.nan
+    quality = label_quality(Y, p, X=X)
+    np.testing.assert_array_equal(np.isnan(quality), np.isnan(Y))
 
 
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 99), st.booleans())

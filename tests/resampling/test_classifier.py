@@ -11,7 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from plurilabel import MLkNN
-from plurilabel.resampling import MLROS, MLSMOTE, MLeNN, ResampledClassifier
+from plurilabel.missing import PartialLabels
+from plurilabel.resampling import MLROS, MLRUS, MLSMOTE, MLeNN, ResampledClassifier
 from tests.resampling.test_resampling import problem
 
 
@@ -89,3 +90,41 @@ def test_names_reach_the_classifier(resampler):
         assert learner.label_names_.tolist() == learner.estimator_.label_names_.tolist() == labels
         np.testing.assert_array_equal(learner.predict_proba(frame), plain.predict_proba(X))
         assert learner.explain(frame[:1])[0].label_names == tuple(labels)
+
+
+@pytest.mark.parametrize("resampler", [MLROS(random_state=0), MLRUS(random_state=0)])
+def test_labels_that_are_not_known_go_along_with_their_rows(resampler):
+    X, Y = problem()
+    hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3
+    partial = PartialLabels(Y, hidden)
+    rows, labels = resampler.fit_resample(np.arange(len(X)), partial)
+    absent = resampler.fit_resample(np.arange(len(X)), np.where(hidden, 0, Y))[0]
+    np.testing.assert_array_equal(rows, absent)
+    np.testing.assert_array_equal(labels.toarray(), partial.toarray()[rows])
+
+    learner = ResampledClassifier(MLkNN(3), resampler)
+    assert learner.accepts_missing_labels
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(partial.toarray(), columns=[f"l{j}" for j in range(Y.shape[1])])
+    learner.fit(X, frame)
+    alone = MLkNN(3).fit(X[rows], labels)
+    np.testing.assert_array_equal(learner.predict_proba(X), alone.predict_proba(X))
+    assert learner.estimator_.label_names_[0] == "l0"
+    many = ResampledClassifier(MLkNN(3), resampler)
+    many.fit(X, PartialLabels(sparse.csr_array(Y), hidden))
+    np.testing.assert_array_equal(many.predict_proba(X), alone.predict_proba(X))
+
+
+def test_resamplers_of_whole_label_sets_refuse_labels_that_are_not_known():
+    X, Y = problem()
+    Y = Y.astype(float)
+    Y[4, 1] = np.nan
+    with pytest.raises(ValueError, match="for MLSMOTE, got NaN in row 4, column 1; MLROS"):
+        MLSMOTE().fit_resample(X, Y)
+    for learner in (
+        ResampledClassifier(MLkNN(3), MLSMOTE()),
+        ResampledClassifier(DummyClassifier(), MLROS()),
+    ):
+        assert not learner.accepts_missing_labels
+        with pytest.raises(ValueError, match="ImputedLabels"):
+            learner.fit(X, Y)

@@ -56,3 +56,13 @@ def test_labels_that_are_too_rare_are_always_predicted():
 def test_bad_alpha(alpha):
     with pytest.raises(ValueError, match="alpha"):
         LabelCoverage(alpha).fit(*problem(0))
+
+
+def test_labels_that_are_not_known_are_left_out():
+    scores, Y = problem(1)
+    hidden = np.random.default_rng(2).uniform(size=Y.shape) < 0.3
+    found = LabelCoverage(0.2).fit(scores, np.where(hidden, np.nan, Y)).cuts_
+    for j in range(3):
+        known = ~hidden[:, j]
+        alone = LabelCoverage(0.2).fit(scores[known][:, [j]], Y[known][:, [j]])
+        assert alone.cuts_[0] == found[j]

@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from plurilabel import MLkNN, ThresholdClassifier, datasets
 from plurilabel.metrics import recall
 from plurilabel.persistence import Model, load_model, save_model
-from plurilabel.uncertainty import RiskControl
+from plurilabel.uncertainty import FalseDiscoveryControl, RiskControl
 
 
 def loss(risk, Y, sets):
@@ -159,3 +160,19 @@ def test_bad_risk():
         RiskControl(risk=lambda y, _: 7.0 * y.sum(axis=1)).fit(scores, Y)
     with pytest.raises(ValueError, match="at most alpha=0.1 for sets of all labels"):
         RiskControl(risk=lambda y, _: np.ones(len(y))).fit(scores, Y)
+
+
+@pytest.mark.parametrize(
+    "control", [RiskControl(0.2), RiskControl(0.2, risk="subset"), FalseDiscoveryControl(0.5)]
+)
+def test_rows_with_labels_that_are_not_known_are_left_out(control):
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(size=(80, 3))
+    Y = (rng.uniform(size=scores.shape) < scores).astype(float)
+    Y[rng.permutation(80)[:20], rng.integers(3, size=20)] = np.nan
+    complete = ~np.isnan(Y).any(axis=1)
+    cut = clone(control).fit(scores, Y).cut_
+    assert np.isfinite(cut) and cut == clone(control).fit(scores[complete], Y[complete]).cut_
+    Y[:, 0] = np.nan
+    with pytest.raises(ValueError, match="all labels are known .*, got none"):
+        clone(control).fit(scores, Y)

@@ -35,7 +35,8 @@ class LabelIssues:
     scores : ndarray of float
         The probability of the label that was passed in.
     agreeing : ndarray of int, or None
-        How many of the nearest ``n_neighbors`` instances are labelled as given; None without X.
+        How many of the nearest ``n_neighbors`` instances are labelled as given, those that do not
+        know the label left out; None without X.
     n_neighbors : int
     label_names : sequence of str
     shape : tuple of int
@@ -102,7 +103,8 @@ def find_label_issues(
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt.
+        The labels in doubt. Those that are not known (NaN, None, NA, or
+        :class:`~plurilabel.missing.PartialLabels`) are no issues.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities: a model that has seen a wrong label will defend it.
     X, n_neighbors, index, use_labels, calibrate
@@ -138,14 +140,15 @@ def find_label_issues(
     """
     if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
         raise ValueError(f"threshold must be a number from 0 to 1, got {threshold!r}")
-    given, p = checked(Y, scores)
+    given, unknown, p = checked(Y, scores)
     names = names_or_default(
         column_names(Y) if label_names is None else label_names, given.shape[1]
     )
-    seen, votes = calibrated(given, p) if calibrate else p, None
+    seen, votes = calibrated(given, unknown, p) if calibrate else p, None
+    asked: Any = 0
     if X is not None:
-        seen, votes = with_neighbours(given, seen, X, n_neighbors, index)
-    quality = quality_of(given, seen, use_labels=use_labels)
+        seen, votes, asked = with_neighbours(given, unknown, seen, X, n_neighbors, index)
+    quality = quality_of(given, unknown, seen, use_labels=use_labels)
     rows, labels = np.nonzero(quality < threshold)
     order = np.argsort(quality[rows, labels], kind="stable")
     rows, labels = rows[order], labels[order]
@@ -153,7 +156,8 @@ def find_label_issues(
     y, agreeing = given[rows, labels].astype(bool), None
     if votes is not None:
         has = votes[rows, labels].astype(np.intp)
-        agreeing = np.where(y, has, k - has)
+        told = np.broadcast_to(asked, votes.shape)[rows, labels].astype(np.intp)
+        agreeing = np.where(y, has, told - has)
     return LabelIssues(
         rows=rows,
         labels=labels,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._blocks import csr_of_rows, dense, row_blocks
+from plurilabel._partial import known_part
 from plurilabel.base import check_labels, check_scores, column_names
 from plurilabel.neighbors import ExactIndex, NeighborsIndex, training_neighbors
 
@@ -46,12 +47,14 @@ def label_quality(
       those of the instance's other labels, by ridge regression, is added to p, times the share of
       it (0 to 1, for each label) that holds between the two halves of the data.
 
-    The quality is p where the label is given, 1 - p where it is not.
+    The quality is p where the label is given, 1 - p where it is not, and NaN where the label is
+    not known. Such labels say nothing about others, and the neighbours that know one are asked.
 
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt.
+        The labels in doubt. NaN, None, NA or :class:`~plurilabel.missing.PartialLabels` where they
+        are not known.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities, as of
         ``sklearn.model_selection.cross_val_predict(..., method="predict_proba")``.
@@ -82,18 +85,22 @@ def label_quality(
     array([[0.9, 0.8],
            [0.3, 0.6]])
     """
-    given, p = checked(Y, scores)
-    p = calibrated(given, p) if calibrate else p
+    given, unknown, p = checked(Y, scores)
+    p = calibrated(given, unknown, p) if calibrate else p
     if X is not None:
-        p, _ = with_neighbours(given, p, X, n_neighbors, index)
-    return quality_of(given, p, use_labels=use_labels)
+        p, _, _ = with_neighbours(given, unknown, p, X, n_neighbors, index)
+    return quality_of(given, unknown, p, use_labels=use_labels)
 
 
-def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], NDArray[np.floating]]:
-    """Labels and probabilities, dense, of the same shape."""
+Unknown: TypeAlias = NDArray[np.bool_] | None
+
+
+def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], Unknown, NDArray[np.floating]]:
+    """Labels, which of them are not known (None if all are), and probabilities; all dense."""
     if sparse.issparse(scores):
         raise TypeError("scores must be dense: every label of every instance needs a probability")
-    given, p = check_labels(Y), check_scores(scores)
+    filled, unknown = known_part(Y)
+    given, p = check_labels(filled), check_scores(scores)
     if given.shape != p.shape:
         raise ValueError(f"scores must have the shape of Y, {given.shape}, got {p.shape}")
     names, other = column_names(Y), column_names(scores)
@@ -105,26 +112,45 @@ def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], NDArray[np.floating]
             f"scores must be probabilities from 0 to 1, got {low if low < 0 else high:g}; "
             "calibrate decision values first"
         )
-    return dense(given), p
+    return dense(given), None if unknown is None else dense(unknown), p
 
 
-def calibrated(given: NDArray[np.int8], p: NDArray[np.floating]) -> NDArray[np.floating]:
+def calibrated(
+    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
+) -> NDArray[np.floating]:
     """Each label's scores, drawn towards its frequency with the slope of Y on p, at most 1."""
     n, q = given.shape
-    y_mean, p_mean = given.mean(axis=0), p.mean(axis=0, dtype=np.float64)
+    y_mean, p_mean = _means(given, unknown), _means(p, unknown)
     both, own = np.zeros(q), np.zeros(q)
     for rows in row_blocks(n, q, BLOCK):
         centred = p[rows] - p_mean
+        if unknown is not None:
+            centred[unknown[rows]] = 0
         both += np.einsum("ij,ij->j", centred, given[rows] - y_mean)
         own += np.einsum("ij,ij->j", centred, centred)
     slope = np.clip(both / np.maximum(own, np.finfo(np.float64).tiny), 0, 1)
     return np.clip(slope * p + (y_mean - slope * p_mean), 0, 1)
 
 
+def _means(values: NDArray[Any], unknown: Unknown) -> NDArray[np.float64]:
+    """The mean of each column over the rows that know its label; 0 where none does."""
+    if unknown is None:
+        return values.mean(axis=0, dtype=np.float64)
+    known = len(unknown) - np.count_nonzero(unknown, axis=0)
+    return values.sum(axis=0, dtype=np.float64, where=~unknown) / np.maximum(known, 1)
+
+
 def with_neighbours(
-    given: NDArray[np.int8], p: NDArray[np.floating], X: Any, k: int, index: Any
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Probabilities averaged with the votes of the neighbours, and how many have each label."""
+    given: NDArray[np.int8],
+    unknown: Unknown,
+    p: NDArray[np.floating],
+    X: Any,
+    k: int,
+    index: Any,
+) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
+    """Probabilities averaged with the votes of the neighbours, and how many have each label, of
+    how many that know it.
+    """
     n = len(given)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"n_neighbors must be an integer of at least 1, got {k!r}")
@@ -134,37 +160,56 @@ def with_neighbours(
     if rows.shape[0] != n:
         raise ValueError(f"X must have {n} rows, as Y has, got {rows.shape[0]}")
     if k == 0:
-        return p, np.zeros(p.shape)
+        return p, np.zeros(p.shape), 0
     _, near = training_neighbors(index, rows, k)
     graph = csr_of_rows(np.ones(n * k, np.float32), near.ravel(), np.full(n, k), n)
     votes = graph @ given.astype(np.float32)  # (n, q)
     # one more vote with the frequency of the label, so that few neighbours are never certain
-    share = (votes + given.mean(axis=0)) / (k + 1)
-    return (p + share) / 2, votes
+    asked = k if unknown is None else k - graph @ unknown.astype(np.float32)
+    share = (votes + _means(given, unknown)) / (asked + 1)
+    return (p + share) / 2, votes, asked
 
 
 def quality_of(
-    given: NDArray[np.int8], p: NDArray[np.floating], *, use_labels: bool
+    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating], *, use_labels: bool
 ) -> NDArray[np.float64]:
-    """Quality from probabilities, with the word of the other labels."""
+    """Quality from probabilities, with the word of the other labels; NaN if it is not known."""
     n, q = given.shape
-    W = _weights(given, p) if use_labels and q > 1 and n > 3 else np.zeros((q, q))
+    W = _weights(given, unknown, p) if use_labels and q > 1 and n > 3 else np.zeros((q, q))
     quality = np.empty((n, q))
     for rows in row_blocks(n, q, BLOCK):
         y, own = given[rows], p[rows]
-        told = np.clip(own + (y - own) @ W, 0, 1) if W.any() else own
+        told = own
+        if W.any():
+            hidden = None if unknown is None else unknown[rows]
+            told = np.clip(own + _residuals(y, hidden, own) @ W, 0, 1)
         told = told + TIES * (own - told)
         quality[rows] = np.where(y, told, 1 - told)
+    if unknown is not None:
+        quality[unknown] = np.nan
     return quality
 
 
-def _weights(given: NDArray[np.int8], p: NDArray[np.floating]) -> NDArray[np.float64]:
+def _residuals(
+    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """``Y - p``; 0 where a label is not known: then nothing speaks against p."""
+    residuals = given - p
+    if unknown is not None:
+        residuals[unknown] = 0
+    return residuals
+
+
+def _weights(
+    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
+) -> NDArray[np.float64]:
     """Column l holds the weights of the other labels' residuals in that expected of l, (q, q).
 
     Weights from the even rows are tried on the odd ones, and the other way round: what is
     expected of label l there is right up to a factor, the slope of the residuals on it.
     """
-    R = [given[half::2] - p[half::2] for half in (0, 1)]
+    halves = [(given[h::2], None if unknown is None else unknown[h::2], p[h::2]) for h in (0, 1)]
+    R = [_residuals(*half) for half in halves]
     C = [(part.T @ part).astype(np.float64) for part in R]
     both, own = np.zeros(given.shape[1]), np.zeros(given.shape[1])
     for here, there in ((0, 1), (1, 0)):

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, indexable
 from sklearn.utils.validation import check_consistent_length
 
 from plurilabel._blocks import canonical, refuse_masked
 from plurilabel._compat import safe_indexing, validate_parameter_constraints
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel.base import check_labels
 from plurilabel.datasets import describe
 
@@ -29,8 +29,10 @@ class Resampler(BaseEstimator, ABC):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _needs_numbers: ClassVar[bool] = True
     """Whether X must be numbers, to find neighbours by."""
+    _learns_from_known: ClassVar[bool] = False
+    """Whether labels that are not known may be taken for absent ones."""
 
-    def fit_resample(self, X: Any, Y: Any) -> tuple[Any, NDArray[np.int8] | sparse.csr_array]:
+    def fit_resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """Resample a training set.
 
         Parameters
@@ -38,17 +40,26 @@ class Resampler(BaseEstimator, ABC):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Random resampling and REMEDIAL take any rows, also a list of texts.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+            :class:`MLROS` and :class:`MLRUS` take labels that are not known (NaN, None, NA, or
+            :class:`~plurilabel.missing.PartialLabels`): they count labels that are present.
 
         Returns
         -------
         X : rows in the form that they came in; for methods that need neighbours, numbers
-        Y : ndarray or csr_array of shape (n', q)
-            CSR if it came sparse.
+        Y : ndarray of int8 or csr_array of shape (n', q)
+            CSR if it came sparse; PartialLabels if some labels are not known.
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        labels = check_labels(Y)
+        filled, unknown = known_part(Y)
+        if unknown is not None and not self._learns_from_known:
+            i, j = (int(at[0]) for at in unknown.nonzero())
+            raise ValueError(
+                f"Y must hold only 0 and 1 for {type(self).__name__}, got NaN in row {i}, "
+                f"column {j}; MLROS and MLRUS take labels that are not known"
+            )
+        labels = check_labels(filled)
         if 0 in labels.shape:
             raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
         refuse_masked(X, "X")
@@ -59,11 +70,11 @@ class Resampler(BaseEstimator, ABC):
         else:
             X = indexable(X)[0]
         check_consistent_length(X, labels)
-        return self._resample(X, labels)
+        return self._resample(X, labels if unknown is None else PartialLabels(labels, unknown))
 
     @abstractmethod
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """X and Y, resampled; Y is 0/1 in int8, dense or CSR."""
+        """X and Y, resampled; Y is 0/1 in int8, dense or CSR, or PartialLabels of these."""
 
 
 class RowChooser(Resampler):
@@ -73,7 +84,7 @@ class RowChooser(Resampler):
     """
 
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        rows = self._rows(X, Y)
+        rows = self._rows(X, known_part(Y)[0])
         rows = rows if len(rows) else np.arange(Y.shape[0])
         return safe_indexing(X, rows), Y[rows]
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import HasMethods
 from plurilabel._fitted import Declared, count
+from plurilabel._partial import PartialLabels, takes_missing_labels
 from plurilabel.base import LabelMatrix, MultiLabelClassifier, column_names, default_label_names
 from plurilabel.explanation import explain
 from plurilabel.metrics import score_matrix, score_method
@@ -76,12 +77,24 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         self.estimator = estimator
         self.resampler = resampler
 
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: where classifier and resampler do."""
+        able = getattr(self.resampler, "_learns_from_known", False)
+        return bool(able) and takes_missing_labels(self.estimator)
+
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         rows, Y = clone(self.resampler).fit_resample(X, Y)
         self.n_resampled_ = int(Y.shape[0])
         target = self.classes_[Y.argmax(axis=1)] if self.single_output_ else Y
         names = list(self.label_names_)
-        if not self.single_output_ and names != list(default_label_names(len(names))):
+        if isinstance(Y, PartialLabels) and not sparse.issparse(Y.Y):
+            target = Y.toarray()
+        if (
+            not self.single_output_
+            and not isinstance(target, PartialLabels)
+            and names != list(default_label_names(len(names)))
+        ):
             target = _named(target, names)
         self.estimator_ = clone(self.estimator).fit(_named_like(rows, X), target)
 

@@ -157,6 +157,8 @@ class MLROS(_Random):
     [[0], [1], [2], [3], [4], [4]]
     """
 
+    _learns_from_known = True
+
     def _rows(self, _: Any, Y: Any) -> NDArray[np.intp]:
         n, rng, found = Y.shape[0], check_random_state(self.random_state), describe(Y)
         rows_of, labels_of = sparse.csc_array(Y), sparse.csr_array(Y)
@@ -205,6 +207,8 @@ class MLRUS(_RandomUnder):
     >>> len(X), [4] in X
     (3, True)
     """
+
+    _learns_from_known = True
 
     def _rows(self, _: Any, Y: Any) -> NDArray[np.intp]:
         n, rng = Y.shape[0], check_random_state(self.random_state)

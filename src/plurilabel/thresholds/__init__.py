@@ -8,6 +8,7 @@ from plurilabel.thresholds._base import (
     above,  # noqa: F401
     check_dense_scores,  # noqa: F401
     check_scores_and_labels,  # noqa: F401
+    complete_rows,  # noqa: F401
     never_empty,
 )
 from plurilabel.thresholds._cardinality import CardinalityCut

@@ -13,7 +13,7 @@ from plurilabel._blocks import dense
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, number
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds import Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds import Scores, Sets, ThresholdStrategy, above, complete_rows
 
 
 class FalseDiscoveryControl(ThresholdStrategy):
@@ -51,8 +51,8 @@ class FalseDiscoveryControl(ThresholdStrategy):
     instances: to test all of these is to test every number, and fixed-sequence testing (Bauer)
     controls the error for all of them. No grid is needed.
 
-    The scores have to come from a classifier that was not trained on these instances; see
-    :class:`RiskControl`.
+    The scores have to come from a classifier that was not trained on these instances; instances
+    with labels that are not known are left out: see :class:`RiskControl`.
 
     References
     ----------
@@ -72,6 +72,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
     True
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
@@ -87,6 +88,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
         self.delta = delta
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        scores, Y = complete_rows(scores, Y, "FalseDiscoveryControl")
         n, q = scores.shape
         order = np.argsort(-scores, axis=1, kind="stable")
         wrong = 1 - np.take_along_axis(dense(Y), order, axis=1)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from plurilabel._blocks import dense
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, numbers
+from plurilabel._partial import known_part
 from plurilabel.base import LabelMatrix
 from plurilabel.thresholds import Scores, Sets, ThresholdStrategy, above
 from plurilabel.uncertainty._risk_control import highest_cut
@@ -21,7 +22,8 @@ class LabelCoverage(ThresholdStrategy):
 
     The cut of a label is the highest at which at most alpha (n + 1) - 1 of the n instances with
     the label are missed: conformal prediction, separately for each label (Vovk). The guarantee is
-    that of :class:`RiskControl`, for the instances with the label.
+    that of :class:`RiskControl`, for the instances with the label. Labels that are not known are
+    left out; then whether a label is known must not depend on its score.
 
     Parameters
     ----------
@@ -50,6 +52,7 @@ class LabelCoverage(ThresholdStrategy):
            [0, 0]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"],
     }
@@ -66,6 +69,7 @@ class LabelCoverage(ThresholdStrategy):
                 f"alpha must be between 0 and 1, one number or one for each of the {q} labels, "
                 f"got {self.alpha!r}"
             )
+        Y, _ = known_part(Y)  # instances that are known to have the label
         by_label = Y.tocsc() if hasattr(Y, "tocsc") else Y
         self.cuts_ = np.empty(q)
         for j, level in enumerate(np.broadcast_to(alpha, q)):

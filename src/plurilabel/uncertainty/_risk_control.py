@@ -13,7 +13,7 @@ from plurilabel._blocks import dense
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, number
 from plurilabel.base import LabelMatrix
-from plurilabel.thresholds import Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds import Scores, Sets, ThresholdStrategy, above, complete_rows
 
 RISKS = ("recall", "subset", "misses")
 _ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
@@ -31,6 +31,8 @@ class RiskControl(ThresholdStrategy):
     The scores have to come from a classifier that was not trained on these instances:
     ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
     (another ``cv``) all data serve both purposes, and the guarantee becomes an approximation.
+    Instances with labels that are not known are left out: then the others have to be
+    exchangeable with a new one.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ class RiskControl(ThresholdStrategy):
     0.125
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "risk": [StrOptions(set(RISKS)), callable],
@@ -99,6 +102,7 @@ class RiskControl(ThresholdStrategy):
         self.risk = risk
 
     def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        scores, Y = complete_rows(scores, Y, "RiskControl")
         if callable(self.risk):
             self.cut_, self.risk_ = _search(self.risk, scores, dense(Y) == 1, float(self.alpha))
             return
