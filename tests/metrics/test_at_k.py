@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from plurilabel import metrics
+from plurilabel.missing import PartialLabels
 from tests.metrics import twins
 from tests.metrics.cases import SETTINGS, near, random_problem, sparsely_scored
 
@@ -67,3 +68,22 @@ def test_propensities_follow_the_model():
         metrics.propensities(Y[:2])
     with pytest.raises(ValueError, match="a and b must be positive"):
         metrics.propensities(Y, a=0)
+
+
+@settings(**SETTINGS)
+@given(problem=sparsely_scored(), k=st.integers(1, 5), seed=st.integers(0, 99))
+def test_sparse_scores_of_labels_that_are_not_known_are_not_ranked(problem, k, seed):
+    Y, S, F = problem
+    k = min(k, Y.shape[1])
+    hidden = np.random.default_rng(seed).uniform(size=Y.shape) < 0.3
+    partial = PartialLabels(sparse.csr_array(Y), hidden)
+    seen = np.where(hidden, -np.inf, F)  # as if they were not stored
+    for name in AT_K:
+        found = getattr(metrics, name)(partial, S, k)
+        assert found == near(getattr(twins, name)(np.where(hidden, 0, Y), seen, k)), name
+
+
+def test_whole_rankings_need_dense_scores_where_labels_are_not_known():
+    partial = PartialLabels(sparse.csr_array([[1, 0]]), [[0, 1]])
+    with pytest.raises(ValueError, match="only measures of the first k labels take sparse ones"):
+        metrics.average_precision(partial, sparse.csr_array([[0.5, 0.2]]))

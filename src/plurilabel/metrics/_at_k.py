@@ -306,7 +306,7 @@ def _top(
     Y_true: ArrayLike, scores: ArrayLike, k: int, propensities: ArrayLike | None = None
 ) -> Top:
     """The first k labels of what a user passes to a measure."""
-    Y, S = check_scored(Y_true, scores)
+    Y, S = check_scored(Y_true, scores, first=True)
     if check_count(k, "k") > Y.shape[1]:
         raise ValueError(f"k must be at most the number of labels, {Y.shape[1]}, got {k}")
     worth = worth_of(propensities, Y.shape[1])

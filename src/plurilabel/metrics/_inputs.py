@@ -63,8 +63,14 @@ def _may_be_tags(labels: Any) -> bool:
     return is_tags(labels) or (empty and all(np.ndim(cell) == 1 for cell in labels))
 
 
-def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
-    """True labels, and scores of the same shape: finite numbers, dense or CSR."""
+def check_scored(
+    Y_true: Any, scores: Any, *, first: bool = False
+) -> tuple[LabelMatrix, ScoreMatrix]:
+    """True labels, and scores of the same shape: finite numbers, dense or CSR.
+
+    With ``first``, only the first labels of each ranking matter: then sparse scores lose what
+    they store of labels that are not known.
+    """
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     refuse_labels(scores)
@@ -75,9 +81,27 @@ def check_scored(Y_true: Any, scores: Any) -> tuple[LabelMatrix, ScoreMatrix]:
     if unknown is None:
         return Y, S
     if sparse.issparse(S):
-        raise ValueError("scores must be dense where some labels of Y_true are not known")
+        if first:
+            return PartialLabels(Y, unknown).Y, _without(S, unknown)
+        raise ValueError(
+            "scores must be dense where some labels of Y_true are not known; only measures of the "
+            "first k labels take sparse ones"
+        )
     # below all others: no known label is ranked behind one that is not known
     return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
+
+
+def _without(S: sparse.csr_array, unknown: Any) -> sparse.csr_array:
+    """Scores that are stored in other cells than these."""
+    q = S.shape[1]
+    at, hidden = (
+        np.repeat(np.arange(M.shape[0]) * q, np.diff(M.indptr)) + M.indices
+        for M in (S, sparse.csr_array(unknown))
+    )
+    stays = ~np.isin(at, hidden)
+    row = at[stays] // q
+    ends = np.searchsorted(row, np.arange(S.shape[0] + 1))
+    return sparse.csr_array((S.data[stays], S.indices[stays], ends), S.shape)
 
 
 def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
