@@ -3,7 +3,9 @@
 from plurilabel._public import publish
 from plurilabel.distributed._evaluate import evaluate
 from plurilabel.distributed._lazy import DaskLazyClassifier
+from plurilabel.distributed._read import read
+from plurilabel.distributed._split import stratified_split
 
-__all__ = ["DaskLazyClassifier", "evaluate"]
+__all__ = ["DaskLazyClassifier", "evaluate", "read", "stratified_split"]
 
 publish(globals())

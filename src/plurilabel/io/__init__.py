@@ -8,7 +8,11 @@ from plurilabel.io._files import FileFormatError, file_format, opened, write_ato
 from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text._libsvm import read_libsvm, write_libsvm
-from plurilabel.io._sparse_text._xmc import read_xmc, write_xmc
+from plurilabel.io._sparse_text._xmc import (
+    read_xmc,
+    write_xmc,
+    xmc_blocks,  # noqa: F401 - for plurilabel.distributed, as are those below
+)
 from plurilabel.io._table._cells import CellReader
 from plurilabel.io._table._date_encoder import DateEncoder
 from plurilabel.io._table._encoder import (
@@ -17,6 +21,8 @@ from plurilabel.io._table._encoder import (
     unseen_categories,
     without_known_words,
 )
+from plurilabel.io._table._frame import CellError, table_module  # noqa: F401
+from plurilabel.io._table._labels import tag_column  # noqa: F401
 from plurilabel.io._table._read import FurtherRows, read_further, read_table
 from plurilabel.io._table._tags import label_matrix
 from plurilabel.io._table._write import frame_writer, write_table

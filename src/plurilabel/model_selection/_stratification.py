@@ -95,6 +95,58 @@ def deal_rows(
     return part
 
 
+def deal_block(
+    Y: sparse.csr_array,
+    sizes: Ints,
+    weight: NDArray[np.float64],
+    got: Ints,
+    random_state: np.random.RandomState | None = None,
+) -> Ints:
+    """Deal some of the rows, after those before them.
+
+    Parameters
+    ----------
+    Y : csr_array of shape (rows, q)
+        0/1 labels of these rows.
+    sizes : ndarray of int, shape (k,)
+        Rows in each part, of all rows.
+    weight : ndarray of shape (q,)
+        Of all rows, how many there are for each that has the label; 0 if none has.
+    got : ndarray of int, shape (q + 1, k)
+        Rows with each label that each part has already; the last row holds their sizes. Changed.
+    random_state : RandomState, optional
+
+    Returns
+    -------
+    ndarray of int, shape (rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> got = np.zeros((2, 2), dtype=int)
+    >>> Y, weight = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0])
+    >>> deal_block(Y, np.array([4, 4]), weight, got), deal_block(Y, np.array([4, 4]), weight, got)
+    (array([0, 1, 0, 1]), array([0, 1, 0, 1]))
+    """
+    n, k = Y.shape[0], len(sizes)
+    tie = np.arange(n) if random_state is None else random_state.permutation(n)
+    order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
+    part = np.empty(n, dtype=np.intp)
+    part[order] = _deal_one_by_one(
+        sparse.csr_array(Y[order]),
+        np.ones(n, dtype=np.intp),
+        weight,
+        got=got[:-1],
+        sizes=sizes,
+        filled=got[-1],
+    )
+    members = sparse.csr_array((np.ones(n, dtype=np.intp), part, np.arange(n + 1)), shape=(n, k))
+    got[:-1] += (Y.T.astype(np.intp) @ members).toarray()
+    got[-1] += np.bincount(part, minlength=k)
+    return part
+
+
 def _used_labels(Y: sparse.csr_array) -> sparse.csr_array:
     """Y without the labels that no row has: of 100,000 labels, few may occur in a sample."""
     return Y[:, np.bincount(Y.indices, minlength=Y.shape[1]) > 0]

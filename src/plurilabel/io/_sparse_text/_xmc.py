@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from scipy import sparse
 
 from plurilabel._dataset import Dataset
 from plurilabel._text import shortened
 from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
 from plurilabel.io._numbers import MOST_DIGITS
-from plurilabel.io._sparse_text._lines import LARGEST_NUMBER, line_blocks, parse_rows
+from plurilabel.io._sparse_text._lines import (
+    BLOCK_BYTES,
+    LARGEST_NUMBER,
+    line_blocks,
+    parse_rows,
+)
 from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 
 
@@ -79,6 +88,78 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
         raise FileFormatError(path, None, problem)
     X, Y = rows.matrices(path, d, q)
     return Dataset(X, Y, name=plain_name(path) if name is None else name)
+
+
+class XmcBlock(NamedTuple):
+    """Rows of a file in the text format that can be read by themselves."""
+
+    path: AnyPath
+    start: int  # bytes
+    stop: int
+    first_line: int
+    n_rows: int
+    n_features: int
+    n_labels: int
+
+    def read(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """X and Y of these rows."""
+        with open(self.path, "rb") as stream:
+            stream.seek(self.start)
+            text = stream.read(self.stop - self.start)
+        rows = parse_rows(self.path, self.first_line, text if text[-1:] == b"\n" else text + b"\n")
+        if len(rows.lines) != self.n_rows:
+            raise FileFormatError(self.path, None, "the file has changed while it was read")
+        rows.check_below(self.path, "feature", self.n_features, "the header's second number")
+        rows.check_below(self.path, "label", self.n_labels, "the header's third number")
+        return rows.matrices(self.path, self.n_features, self.n_labels)
+
+
+def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
+    """The rows of a file in the text format, a number of them at a time.
+
+    The file is read once for the ends of its lines; the rows are parsed when a block is read.
+    """
+    with open(path, "rb") as stream:
+        if stream.read(2) == b"\x1f\x8b":
+            problem = "a gzipped file cannot be read in blocks: unpack it first"
+            raise FileFormatError(path, None, problem)
+        stream.seek(0)
+        n, d, q = _header(path, stream.readline())
+        ends = [stream.tell()]  # of the header, and of every n_rows lines
+        lines, at = 0, stream.tell()
+        while text := stream.read(BLOCK_BYTES):
+            found = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) + 1
+            wanted = range(-lines % n_rows or n_rows, len(found) + 1, n_rows)
+            ends += [at + int(found[i - 1]) for i in wanted if lines + i < n]
+            if lines < n <= lines + len(found):
+                last = at + int(found[n - lines - 1])
+            lines, at = lines + len(found), at + len(text)
+        if lines < n and at > ends[0] and not _ends_a_line(stream, at):
+            lines, last = lines + 1, at  # the last line need not have an end
+        if lines < n:
+            problem = f"expected {n} rows (the header's first number), got {lines}"
+            raise FileFormatError(path, None, problem)
+        if n == 0:
+            return []
+        stream.seek(last)
+        line = n + 1
+        while text := stream.readline():
+            line += 1
+            if text.strip():
+                problem = (
+                    f"expected no more than {n} rows (the header's first number), got another"
+                )
+                raise FileFormatError(path, line, problem)
+    ends.append(last)
+    return [
+        XmcBlock(path, a, b, 2 + i * n_rows, min(n_rows, n - i * n_rows), d, q)
+        for i, (a, b) in enumerate(pairwise(ends))
+    ]
+
+
+def _ends_a_line(stream: BinaryIO, end: int) -> bool:
+    stream.seek(end - 1)
+    return stream.read(1) == b"\n"
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"

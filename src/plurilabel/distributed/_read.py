@@ -1,0 +1,385 @@
+"""Files as Dask collections: nothing but sizes and names is read at first."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._dask import MOST_ROWS, import_dask
+from plurilabel._dataset import Dataset
+from plurilabel._text import listed
+from plurilabel.io import CellError, FileFormatError, file_format, table_module, tag_column
+from plurilabel.io import xmc_blocks as blocks_of_file
+
+FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
+BLOCK_BYTES = "64MB"  # of a CSV file
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def read(
+    paths: Paths,
+    *,
+    labels: str | Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    tag_sep: str | None = None,
+    label_names: Sequence[str] | None = None,
+    rows: int = MOST_ROWS,
+) -> Dataset:
+    r"""Read files as Dask collections, for data that do not fit into memory.
+
+    At first only names and sizes are read: the footers of Parquet files, the lines of a text file,
+    the tags of a column of tags. Values are read block by block when they are needed, by whoever
+    needs them, so that all workers must see the files under the same path.
+
+    Parameters
+    ----------
+    paths : str, path, or several of them
+        Files of one kind, in this order; ``*`` and ``?`` stand for several, in the order of their
+        names.
+
+        ``.parquet``, ``.csv``
+            Tables. Needs pandas and pyarrow: ``pip install 'plurilabel[dask,table]'``.
+        ``.txt``
+            One file of the extreme-classification repository, not gzipped. X and Y have CSR
+            chunks.
+        ``.zarr``
+            One group with the arrays ``X`` and ``Y``. Needs zarr: ``pip install zarr``.
+    labels : list of str, or str
+        For tables: the label columns, which hold 0 and 1, or the one column of tags (text with a
+        separator, or lists).
+    features : list of str, optional
+        For tables: columns of numbers. By default all that are no labels.
+    drop : sequence of str
+        For tables: columns to leave out, such as identifiers.
+    tag_sep : str, optional
+        What separates the tags of a text; see :func:`plurilabel.io.read_table`.
+    label_names : sequence of str, optional
+        The tags, in the order wanted. By default all that occur, sorted: the column of tags is
+        read once for that.
+    rows : int
+        Most rows of a block, but never less than a row group of a Parquet file. CSV files are cut
+        by size.
+
+    Returns
+    -------
+    Dataset
+        X and Y are Dask arrays. The chunks of Y are dense for label columns, else CSR.
+
+    See Also
+    --------
+    plurilabel.io.read : Files that fit into memory.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.distributed import read
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "toy.txt")
+    >>> _ = path.write_text("3 5 4\n0,3 1:0.5 4:2\n2\n 0:1.5\n")
+    >>> data = read(path, rows=2)
+    >>> data
+    Dataset 'toy': 3 instances, 5 features, 4 labels
+    >>> data.Y.chunks
+    ((2, 1), (4,))
+    >>> folder.cleanup()
+    """
+    import_dask("read")
+    files = _files(paths)
+    kinds = {_kind(path) for path in files}
+    if len(kinds) > 1:
+        raise ValueError(f"paths must be files of one kind, got {listed(sorted(kinds))}")
+    (kind,) = kinds
+    if rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    if kind in ("xmc", "zarr"):
+        if labels is not None or features is not None or drop:
+            raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
+        if len(files) > 1:
+            raise ValueError(f"paths must be one {FORMATS[kind]}, got {len(files)}")
+        return (_read_xmc if kind == "xmc" else _read_zarr)(files[0], rows)
+    if labels is None:
+        raise ValueError("labels must name the label columns, or the column of tags")
+    table = _parquet(files, rows) if kind == "parquet" else _csv(files)
+    return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
+
+
+def _files(paths: Paths) -> list[str]:
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    found: list[str] = []
+    for path in [os.fspath(one) for one in given]:
+        some = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
+        if not some:
+            raise FileNotFoundError(f"no file is named {path!r}")
+        found += [os.path.abspath(one) for one in some]
+    if not found:
+        raise ValueError("paths must name at least one file, got none")
+    return found
+
+
+def _kind(path: str) -> str:
+    kind = "zarr" if path.rstrip("/").endswith(".zarr") else file_format(path)
+    if kind not in FORMATS:
+        raise ValueError(
+            f"{path} cannot be read in blocks: expected a name that ends in one of "
+            f"{', '.join(FORMATS.values())}"
+        )
+    return str(kind)
+
+
+# sparse text and Zarr -------------------------------------------------------------------------
+
+
+def _read_xmc(path: str, rows: int) -> Dataset:
+    dask = import_dask("read")
+    blocks = blocks_of_file(path, rows)
+    if not blocks:
+        raise FileFormatError(path, None, "expected at least one row, got none")
+    pairs = [dask.delayed(_read_block, nout=2)(block) for block in blocks]
+    X, Y = zip(*pairs)
+    sizes = [block.n_rows for block in blocks]
+    d, q = blocks[0].n_features, blocks[0].n_labels
+    return Dataset(
+        _array(X, sizes, sparse.csr_array((0, d), dtype=np.float64)),
+        _array(Y, sizes, sparse.csr_array((0, q), dtype=np.int64)),
+        name=Path(path).stem,
+    )
+
+
+def _read_block(block: Any) -> Any:
+    return block.read()
+
+
+def _read_zarr(path: str, _: int) -> Dataset:
+    dask = import_dask("read")
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError("a .zarr folder needs zarr: pip install zarr") from error
+    group: Any = zarr.open(path, mode="r")
+    arrays = []
+    for name in ("X", "Y"):
+        if not hasattr(group, "keys") or name not in group:
+            raise ValueError(f"{path} must be a group with the arrays X and Y")
+        array = dask.array.from_zarr(path, component=name)
+        if array.ndim != 2:
+            raise ValueError(f"{name} in {path} must be a matrix, got {array.ndim} dimension(s)")
+        arrays.append(array)
+    return Dataset(arrays[0], arrays[1], name=Path(path).stem)
+
+
+# tables ---------------------------------------------------------------------------------------
+
+
+class _Table:
+    """A table in blocks.
+
+    Attributes
+    ----------
+    kinds : dict of str to bool
+        For each column whether it holds numbers.
+    sizes : list of int
+        Rows of each block.
+    blocks : function
+        From names of columns to the blocks with them: delayed data frames.
+    """
+
+    def __init__(
+        self, kinds: dict[str, bool], sizes: list[int], blocks: Callable[[list[str]], list[Any]]
+    ) -> None:
+        self.kinds, self.sizes, self.blocks = kinds, sizes, blocks
+
+
+def _parquet(files: list[str], rows: int) -> _Table:
+    dask, parquet = import_dask("read"), table_module("pyarrow.parquet")
+    arrow = table_module("pyarrow")
+    kinds: dict[str, bool] = {}
+    pieces: list[tuple[str, list[int]]] = []
+    sizes: list[int] = []
+    for path in files:
+        try:
+            with parquet.ParquetFile(path) as file:
+                schema, about = file.schema_arrow, file.metadata
+        except (OSError, arrow.ArrowException) as error:
+            raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
+        types = arrow.types
+        own = {
+            field.name: types.is_integer(field.type)
+            or types.is_floating(field.type)
+            or types.is_boolean(field.type)
+            for field in schema
+        }
+        kinds = kinds or own
+        if own != kinds:
+            other = sorted(set(own.items()) ^ set(kinds.items()))[0][0]
+            raise ValueError(f"{path} must have the columns of {files[0]}; {other!r} is different")
+        groups: list[int] = []
+        for group in range(about.num_row_groups):
+            size = about.row_group(group).num_rows
+            if groups and sizes[-1] + size <= rows:
+                groups.append(group)
+                sizes[-1] += size
+            elif size:
+                groups = [group]
+                pieces.append((path, groups))
+                sizes.append(size)
+
+    def blocks(names: list[str]) -> list[Any]:
+        load = dask.delayed(_load_groups)
+        return [load(path, groups, names) for path, groups in pieces]
+
+    return _Table(kinds, sizes, blocks)
+
+
+def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
+    parquet = table_module("pyarrow.parquet")
+    with parquet.ParquetFile(path) as file:
+        return file.read_row_groups(groups, columns=names).to_pandas()
+
+
+def _csv(files: list[str]) -> _Table:
+    import_dask("read")
+    frame = table_module("dask.dataframe").read_csv(files, blocksize=BLOCK_BYTES)
+    kinds = {str(name): dtype.kind in "iufb" for name, dtype in frame.dtypes.items()}
+    sizes = [int(size) for size in frame.map_partitions(len).compute()]
+    full = [i for i, size in enumerate(sizes) if size]
+
+    def blocks(names: list[str]) -> list[Any]:
+        parts = frame[names].to_delayed()
+        return [parts[i] for i in full]
+
+    return _Table(kinds, [sizes[i] for i in full], blocks)
+
+
+def _read_table(
+    path: str,
+    table: _Table,
+    labels: str | Sequence[str],
+    features: Sequence[str] | None,
+    drop: Sequence[str],
+    tag_sep: str | None,
+    label_names: Sequence[str] | None,
+) -> Dataset:
+    dask = import_dask("read")
+    if not table.sizes:
+        raise FileFormatError(path, None, "expected at least one row, got none")
+    tags = labels if isinstance(labels, str) else None
+    own = [labels] if isinstance(labels, str) else list(labels)
+    if features is None:
+        features = [name for name in table.kinds if name not in own and name not in drop]
+    for name in (*own, *features, *drop):
+        if name not in table.kinds:
+            raise ValueError(
+                f"there is no column {name!r}; there are {listed(list(table.kinds), 10)}"
+            )
+    if not features:
+        raise ValueError("features must name at least one column, got none")
+    words = [name for name in features if not table.kinds[name]]
+    if words:
+        raise ValueError(
+            f"features must be columns of numbers, but {listed(list(map(repr, words)), 5)} "
+            f"{'is none' if len(words) == 1 else 'are not'}: leave out with drop="
+        )
+    numbers = dask.delayed(_numbers)
+    X = [numbers(block, list(features)) for block in table.blocks(list(features))]
+    starts = np.cumsum([0, *table.sizes[:-1]]).tolist()
+    if tags is None:
+        zero_one = dask.delayed(_zero_one)
+        Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
+        meta: Any = np.empty((0, len(own)), dtype=np.int8)
+        names: Sequence[str] = own
+    else:
+        cells = table.blocks([tags])
+        if label_names is None or tag_sep is None:
+            told = dask.delayed(_tags)
+            found = dask.compute(*(told(b, tags, tag_sep, s) for b, s in zip(cells, starts)))
+            tag_sep = _one_separator(tags, {sep for _, sep in found if sep is not None})
+            if label_names is None:
+                label_names = sorted(set().union(*(own for own, _ in found)))
+            if not label_names:
+                raise ValueError(f"column {tags!r} must hold tags, got only empty cells")
+        names = list(label_names)
+        to_rows = dask.delayed(_tag_rows)
+        Y = [to_rows(b, tags, tag_sep, names, start) for b, start in zip(cells, starts)]
+        meta = sparse.csr_array((0, len(names)), dtype=np.int8)
+    return Dataset(
+        _array(X, table.sizes, np.empty((0, len(features)))),
+        _array(Y, table.sizes, meta),
+        tuple(features),
+        tuple(names),
+        name=Path(path).stem,
+        tag_sep=tag_sep,
+    )
+
+
+def _array(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
+    """Delayed matrices below each other, as one Dask array."""
+    array = import_dask("read").array
+    width = meta.shape[1]
+    return array.concatenate(
+        [array.from_delayed(part, (size, width), meta=meta) for part, size in zip(parts, sizes)]
+    )
+
+
+def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
+    return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
+    values = frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = np.argwhere((values != 0) & (values != 1))
+    if len(wrong):
+        i, j = wrong[0]
+        raise ValueError(
+            f"label column {names[j]!r} must hold only 0 and 1, got {values[i, j]:g} in row "
+            f"{start + i}"
+        )
+    return values.astype(np.int8)
+
+
+def _tags(frame: Any, name: str, tag_sep: str | None, start: int) -> tuple[set[str], str | None]:
+    """The tags of a block, and what separates them."""
+    try:
+        _, names, sep = _tag_matrix(frame, name, tag_sep, None, start)
+    except _OnlyEmpty:
+        return set(), None
+    return set(names), sep
+
+
+def _one_separator(column: str, found: set[str]) -> str | None:
+    if len(found) > 1:
+        raise ValueError(
+            f"column {column!r} must have one separator between tags, got "
+            f"{' and '.join(map(repr, sorted(found)))}; say which with tag_sep="
+        )
+    return found.pop() if found else None
+
+
+def _tag_rows(
+    frame: Any, name: str, tag_sep: str | None, names: list[str], start: int
+) -> sparse.csr_array:
+    return _tag_matrix(frame, name, tag_sep, names, start)[0].astype(np.int8)
+
+
+class _OnlyEmpty(ValueError):
+    """A block in which no row has a tag."""
+
+
+def _tag_matrix(
+    frame: Any, name: str, tag_sep: str | None, names: list[str] | None, start: int
+) -> tuple[sparse.csr_array, list[str], str | None]:
+    try:
+        return tag_column(frame[name], name, tag_sep, names)
+    except CellError as error:
+        if "only empty cells" in error.problem:
+            raise _OnlyEmpty(error.problem) from None
+        where = "" if error.row is None else f", row {start + error.row}"
+        raise ValueError(f"column {name!r}{where}: {error.problem}") from None

@@ -1,0 +1,110 @@
+"""Parts of collections in which every label is as frequent as in the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from plurilabel._dask import RowBlocks, blocks_of, import_dask
+from plurilabel.model_selection import deal_block, label_sets, part_sizes
+
+
+def stratified_split(
+    X: Any,
+    Y: Any,
+    *,
+    sizes: Sequence[float | None] = (0.75, 0.25),
+    random_state: int | np.random.RandomState | None = None,
+    rows: int | None = None,
+) -> list[Any]:
+    """Split Dask collections into parts with every label distributed as evenly as possible.
+
+    As :func:`plurilabel.model_selection.stratified_split`, but the labels are read block by block,
+    twice: once to count them, once to deal the rows of a block to the parts, after those of the
+    blocks before it. A byte for each row is kept. X is not read.
+
+    Parameters
+    ----------
+    X : Dask array or data frame of shape (n, d), or any matrix
+    Y : Dask array or data frame of shape (n, q), or any 0/1 matrix
+        With dense or CSR chunks.
+    sizes : sequence of float, int or None, default=(0.75, 0.25)
+        As in ``model_selection.stratified_split``.
+    random_state : int, RandomState instance or None, default=None
+    rows : int, optional
+        Most rows of a block; None for some megabytes. The split depends on it.
+
+    Returns
+    -------
+    list of Dask arrays
+        ``X_train, X_test, Y_train, Y_test``, or more parts. Rows stay in their order.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from plurilabel.distributed import stratified_split
+    >>> X = da.arange(40, chunks=10).reshape(40, 1)
+    >>> Y = da.from_array(np.tile([[1, 0], [1, 1], [1, 1], [0, 0]], (10, 1)), chunks=(10, 2))
+    >>> X_train, X_test, Y_train, Y_test = stratified_split(
+    ...     X, Y, sizes=(0.8, 0.2), random_state=0, rows=7)
+    >>> Y_train.mean(axis=0).compute(), Y_test.mean(axis=0).compute()
+    (array([0.75, 0.5 ]), array([0.75, 0.5 ]))
+    """
+    dask = import_dask("stratified_split")
+    instances, labels = blocks_of(X, rows), blocks_of(Y, rows, name="Y")
+    (n, q), rng = labels.shape, check_random_state(random_state)
+    if instances.shape[0] != n:
+        raise ValueError(f"X has {instances.shape[0]} rows, but Y has {n}")
+    wanted = part_sizes(n, sizes)
+    all_sizes = np.array([*wanted, n - sum(wanted)] if sum(wanted) < n else wanted)
+    counted = dask.delayed(_counts)
+    total = np.zeros(q, dtype=np.int64)
+    for found in dask.compute(*(counted(part) for part in labels.parts)):
+        total += found
+    weight = np.divide(n, total, out=np.zeros(q), where=total > 0)
+    # shuffled parts too, or ties would always favour the first
+    order = rng.permutation(len(all_sizes))
+    got = np.zeros((q + 1, len(order)), dtype=np.intp)
+    part = np.empty(n, dtype=np.int8 if len(order) < 128 else np.intp)
+    in_csr = dask.delayed(label_sets)
+    for start, size, block in zip(labels.starts, labels.sizes, labels.parts):
+        rows_of = in_csr(block).compute()
+        dealt = deal_block(rows_of, all_sizes[order], weight, got, rng)
+        part[start : start + size] = order[dealt]
+    return [
+        _rows_of_part(dask, of, part == j)
+        for of in (instances, labels)
+        for j in range(len(wanted))
+    ]
+
+
+def _rows_of_part(dask: Any, blocks: RowBlocks, chosen: NDArray[np.bool_]) -> Any:
+    meta = dask.delayed(_no_rows)(blocks.parts[0]).compute()
+    choose, arrays = dask.delayed(_chosen), []
+    for start, size, block in zip(blocks.starts, blocks.sizes, blocks.parts):
+        rows = np.flatnonzero(chosen[start : start + size])
+        if len(rows):
+            shape = (len(rows), blocks.width)
+            arrays.append(dask.array.from_delayed(choose(block, rows), shape, meta=meta))
+    return dask.array.concatenate(arrays)
+
+
+# tasks ----------------------------------------------------------------------------------------
+
+
+def _counts(Y: Any) -> NDArray[np.int64]:
+    return np.asarray(label_sets(Y).sum(axis=0, dtype=np.int64)).ravel()
+
+
+def _chosen(block: Any, rows: NDArray[np.intp]) -> Any:
+    return block[rows]
+
+
+def _no_rows(block: Any) -> Any:
+    return sparse.csr_array(block)[:0] if sparse.issparse(block) else np.asarray(block)[:0]
