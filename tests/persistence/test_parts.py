@@ -40,12 +40,37 @@ def test_the_answers_stay_the_same(tmp_path, learner, form):
                      "parts.json"]  # fmt: skip
 
 
+def test_sparse_instances(tmp_path):
+    thin = np.where(np.abs(X) > 0.8, X, 0)
+    chunks = da.from_array(thin, chunks=(20, -1)).map_blocks(sparse.csr_array)
+    before = DaskLazyClassifier(MLkNN(3), rows=25).fit(chunks, Y)
+    save_parts(tmp_path, before)
+    asked = sparse.csr_array(thin[:9] + 0.1)
+    after = load_parts(tmp_path)
+    np.testing.assert_array_equal(after.predict_proba(asked), before.predict_proba(asked))
+    with np.load(tmp_path / "block000001.npz") as file:
+        entries = dict(file)
+    entries["indices"][0] = 10**6
+    np.savez(tmp_path / "block000001.npz", **entries)
+    with pytest.raises(ValueError, match="indices"):
+        load_parts(tmp_path).predict_proba(asked)
+    for change, message in (
+        ({"shape": np.array([20, 9])}, r"shape \(20, 5\), got \(20, 9\)"),
+        ({"shape": None}, "cannot be read"),
+    ):
+        changed = {k: v for k, v in (entries | change).items() if v is not None}
+        np.savez(tmp_path / "block000001.npz", **changed)
+        with pytest.raises(ModelFileError, match=message):
+            load_parts(tmp_path)
+    np.savez_compressed(tmp_path / "block000001.npz", **entries)
+    with pytest.raises(ModelFileError, match="it is compressed"):
+        load_parts(tmp_path)
+
+
 def test_what_is_not_whole_is_refused(tmp_path):
     with pytest.raises(TypeError, match="needs a DaskLazyClassifier, got MLkNN"):
         save_parts(tmp_path, MLkNN())
-    sparse_chunks = da.from_array(X, chunks=(20, -1)).map_blocks(sparse.csr_array)
-    with pytest.raises(TypeError, match="needs dense instances"):
-        save_parts(tmp_path / "s", DaskLazyClassifier(MLkNN(3)).fit(sparse_chunks, Y))
+    (tmp_path / "s").mkdir()
     with pytest.raises(ModelFileError, match="saving was not finished"):
         load_parts(tmp_path / "s")
     model = tmp_path / "model"

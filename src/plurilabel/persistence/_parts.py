@@ -6,8 +6,10 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._dask import RowBlocks, import_dask
@@ -17,6 +19,7 @@ from plurilabel.persistence._file import ModelFileError, load_model, save_model
 
 FORMAT = 1
 _ABOUT, _LEARNER = "parts.json", "learner.skops"
+_DENSE, _SPARSE = ".npy", ".npz"
 
 
 def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> None:
@@ -31,7 +34,7 @@ def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> N
     folder : str or path
         Made if needed; it must not hold a learner already.
     learner : DaskLazyClassifier
-        Fitted, on dense instances.
+        Fitted.
 
     See Also
     --------
@@ -65,9 +68,8 @@ def save_parts(folder: str | os.PathLike[str], learner: DaskLazyClassifier) -> N
         raise FileExistsError(f"{place} holds a learner already; choose another folder")
     index = learner.index_
     write = dask.delayed(_write)
-    names = [f"block{i:06}.npy" for i in range(len(index.blocks_.parts))]
-    paths = [os.fspath(place.absolute() / name) for name in names]
-    dask.compute(*(write(path, part) for path, part in zip(paths, index.blocks_.parts)))
+    stems = [os.fspath(place.absolute() / _stem(i)) for i in range(len(index.blocks_.parts))]
+    names = dask.compute(*(write(stem, part) for stem, part in zip(stems, index.blocks_.parts)))
     save_model(place / _LEARNER, learner.without_instances())
     about = {
         "format": FORMAT,
@@ -106,8 +108,8 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
     sizes, width, names = about["sizes"], about["width"], about["files"]
     for name, size in zip(names, sizes):
         try:
-            shape = np.load(place / name, mmap_mode="r", allow_pickle=False).shape
-        except (OSError, ValueError, EOFError) as error:
+            shape = _shape(place / name)
+        except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
             raise ModelFileError(f"{place / name} cannot be read: {error}") from None
         if shape != (size, width):
             raise ModelFileError(
@@ -142,7 +144,7 @@ def _read_about(place: Path) -> dict[str, Any]:
         isinstance(sizes, list)
         and sizes
         and all(map(is_count, sizes))
-        and files == [f"block{i:06}.npy" for i in range(len(sizes))]
+        and any(files == [_stem(i) + end for i in range(len(sizes))] for end in (_DENSE, _SPARSE))
         and is_count(about.get("width"))
         and (about.get("rows") is None or is_count(about["rows"]))
     ):
@@ -150,15 +152,39 @@ def _read_about(place: Path) -> dict[str, Any]:
     return about
 
 
+def _stem(i: int) -> str:
+    return f"block{i:06}"
+
+
+def _shape(path: Path) -> tuple[int, ...]:
+    """The shape of a block, without reading it."""
+    if path.suffix == _DENSE:
+        return np.load(path, mmap_mode="r", allow_pickle=False).shape
+    with ZipFile(path) as archive:
+        if any(entry.compress_type != ZIP_STORED for entry in archive.infolist()):
+            raise ValueError("it is compressed")
+    with np.load(path, allow_pickle=False) as entries:
+        return tuple(entries["shape"].tolist())
+
+
 # tasks ----------------------------------------------------------------------------------------
 
 
-def _write(path: str, block: Any) -> None:
-    if not isinstance(block, np.ndarray):
-        raise TypeError("save_parts needs dense instances, got a sparse block")
+def _write(stem: str, block: Any) -> str:
+    """Write a block, and return the name of its file."""
+    path = stem + (_SPARSE if sparse.issparse(block) else _DENSE)
+    block = block.astype(np.float64, copy=False)
     with write_atomic(path) as stream:
-        np.save(stream, block.astype(np.float64, copy=False), allow_pickle=False)
+        if sparse.issparse(block):
+            sparse.save_npz(stream, sparse.csr_array(block), compressed=False)
+        else:
+            np.save(stream, block, allow_pickle=False)
+    return os.path.basename(path)
 
 
 def _read(path: str) -> Any:
-    return np.load(path, allow_pickle=False)
+    if path.endswith(_DENSE):
+        return np.load(path, allow_pickle=False)
+    block = sparse.csr_array(sparse.load_npz(path))
+    block.check_format(full_check=True)  # indices that are not there would be read all the same
+    return block
