@@ -68,6 +68,25 @@ def test_a_learner_on_a_cluster(client):
     np.testing.assert_array_equal(answer.compute(), expected)
 
 
+def test_the_command_line_on_a_cluster(client, tmp_path):
+    pytest.importorskip("skops")
+    from plurilabel.cli._main import plurilabel as command
+    from plurilabel.persistence import load_model
+    from tests.cli.runner import runner
+
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.hstack([X, Y]), columns=[f"c{j}" for j in range(35)])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=900)
+    labels, out = "c30,c31,c32,c33,c34", tmp_path / "model.skops"
+    words = ["fit", str(tmp_path / "rows.parquet"), "--labels", labels, "-o", str(out)]
+    words += ["--learner", "MLkNN(n_neighbors=5)", "--scheduler", client.scheduler.address]
+    result = runner().invoke(command, words)
+    assert result.exit_code == 0, result.stderr
+    expected = MLkNN(5).fit(X, Y).predict_proba(X[:50] + 0.1)
+    found = load_model(out).estimator.predict_proba(X[:50] + 0.1)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_errors_of_workers_name_the_rows(client):
     assert client is distributed.get_client()
     broken = X.copy()

@@ -8,6 +8,7 @@ import click
 from sklearn.model_selection import GridSearchCV
 
 from plurilabel import metrics
+from plurilabel.cli._blocks import BlockTraining, connected
 from plurilabel.cli._common import UsageError, heard_or_not, print_table, read_learner
 from plurilabel.cli._training import Training, training_command
 from plurilabel.compare import learner_text, set_seeds
@@ -28,8 +29,15 @@ from plurilabel.compare import learner_text, set_seeds
     metavar="NAME",
     help="The measure that matters, without --learner.",
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Read files in blocks and learn on a Dask cluster, such as tcp://host:8786; threads or "
+    "processes for those of this machine. For ML-kNN and its kin, on columns of numbers; FILE may "
+    "be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
+)
 @training_command
-def fit(training: Training, learner: str | None, measure: str) -> None:
+def fit(training: Training, learner: str | None, measure: str, scheduler: str | None) -> None:
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
@@ -47,9 +55,17 @@ def fit(training: Training, learner: str | None, measure: str) -> None:
       plurilabel fit mails.csv --labels topics --text subject --text body \\
           --features from,sent -o mails.skops
       plurilabel fit yeast --learner "StandardScaler | MLkNN(n_neighbors=7)" -o yeast.skops
+      plurilabel fit rows/*.parquet --labels tags --scheduler tcp://host:8786 -o rows.skops
     """
     check_measure(measure)
     estimator = None if learner is None else read_learner(learner)
+    if scheduler is not None:
+        blocks = BlockTraining(training)
+        with connected(scheduler):
+            blocks.run(estimator, learner)
+        text = learner_text(training.estimator)
+        training.finish({"learner": text}, digest=blocks.digest())
+        return
     training.read()
     notes: dict[str, Any] = {}
     if estimator is None:

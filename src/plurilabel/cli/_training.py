@@ -27,6 +27,7 @@ from plurilabel._partial import PartialLabels, known_part
 from plurilabel._text import counted, file_size, listed
 from plurilabel.automatic import AutoClassifier
 from plurilabel.cli._common import (
+    UsageError,
     can_write,
     check_output,
     data_options,
@@ -72,7 +73,13 @@ def training_command(function: Any) -> Any:
 
     def command(**options: Any) -> None:
         own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
-        function(Training(**options), **own)
+        data = options.pop("data")
+        sources = [data] if isinstance(data, str) else list(data)
+        if len(sources) > 1 and not own.get("scheduler"):
+            raise UsageError(f"expected one file, got {len(sources)}: several need --scheduler")
+        training = Training(sources[0], **options)
+        training.sources = sources
+        function(training, **own)
 
     update_wrapper(command, function)
     for option in (
@@ -114,7 +121,11 @@ def training_command(function: Any) -> Any:
         ),
     ):  # fmt: skip
         command = option(command)
-    return click.argument("data", metavar="NAME|FILE")(data_options(command))
+    several = "scheduler" in signature(function).parameters
+    argument = click.argument(
+        "data", metavar="NAME|FILE", nargs=-1 if several else 1, required=True
+    )
+    return argument(data_options(command))
 
 
 class Training:
@@ -132,6 +143,7 @@ class Training:
     """
 
     automatic: AutoClassifier | None = None
+    sources: list[str]
 
     def __init__(
         self,
@@ -169,7 +181,7 @@ class Training:
                 f"{self.source} holds bags of instances, which are learned in Python only: "
                 "see plurilabel.bags"
             )
-        self.is_table = hasattr(data.X, "iloc")
+        self.is_table, self.is_sparse = hasattr(data.X, "iloc"), sparse.issparse(data.X)
         n, share = data.Y.shape[0], 0.2 if self.holdout is None else self.holdout
         self.say(
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
@@ -412,8 +424,8 @@ class Training:
                 self.estimator = _fitted(clone(self.estimator), self.X, self.Y)
         return search
 
-    def finish(self, notes: dict[str, Any]) -> None:
-        """Say how good the model is, and save it."""
+    def finish(self, notes: dict[str, Any], *, digest: str | None = None) -> None:
+        """Say how good the model is, and save it, with a digest of the data."""
         if self.measures:
             self.say(f"Measured on held-out rows: {self.how}")
             rows = [
@@ -439,6 +451,7 @@ class Training:
             "learned_rows": "all" if self.refit or not self.measures else "train",
         }
         data = self.data
+        digest = rows_digest(data.X, data.Y) if digest is None else digest
         about = {"name": data.name, "rows": int(data.Y.shape[0])}
         labels: Any = label_option(self.reading["labels"]) if self.is_table else None
         model = Model(
@@ -448,8 +461,8 @@ class Training:
             labels=labels,
             tag_sep=data.tag_sep,
             sep=self.reading["sep"],
-            sparse_features=sparse.issparse(data.X),
-            notes={"data": about | {"digest": rows_digest(data.X, data.Y)}, **notes},
+            sparse_features=self.is_sparse,
+            notes={"data": about | {"digest": digest}, **notes},
             written=data.written,
         )
         out, problem = self._save(model)

@@ -52,7 +52,7 @@ def read(
             One file of the extreme-classification repository, not gzipped. X and Y have CSR
             chunks.
         ``.zarr``
-            One group with the arrays ``X`` and ``Y``. Needs zarr: ``pip install zarr``.
+            One group with the arrays ``X`` and ``Y``.
     labels : list of str, or str
         For tables: the label columns, which hold 0 and 1, or the one column of tags (text with a
         separator, or lists).
@@ -163,7 +163,7 @@ def _read_zarr(path: str, _: int) -> Dataset:
     try:
         import zarr
     except ImportError as error:
-        raise ImportError("a .zarr folder needs zarr: pip install zarr") from error
+        raise ImportError("a .zarr folder needs zarr: pip install 'plurilabel[dask]'") from error
     group: Any = zarr.open(path, mode="r")
     arrays = []
     for name in ("X", "Y"):

@@ -1,0 +1,102 @@
+"""``plurilabel fit --scheduler``: the model of one machine, from files in blocks."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+pytest.importorskip("skops", reason="model files need skops")
+pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
+
+from plurilabel import MLkNN, io
+from plurilabel.datasets import Dataset
+from plurilabel.persistence import load_model
+
+NAMES = np.array(["blue", "green", "red"])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("blocks")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 5)) * [100, 1, 1, 1, 0], columns=list("abcde"))
+    frame["e"] += 0.1  # a constant column
+    Y = frame[["a", "b", "c"]].to_numpy() / [100, 1, 1] + rng.normal(size=(300, 3)) > 0.5
+    frame["tags"] = [";".join(NAMES[row]) for row in Y]
+    frame.loc[::37, "b"] = np.nan
+    for i in range(2):
+        part = frame.iloc[i * 150 : i * 150 + 150]
+        part.to_parquet(folder / f"part{i}.parquet", row_group_size=40)
+    return folder, frame, Y.astype(int)
+
+
+def test_the_model_is_that_of_one_machine(run, files, tmp_path):
+    folder, frame, Y = files
+    out, paths = tmp_path / "m.skops", sorted(folder.glob("*.parquet"))
+    done = run("fit", *paths, "--labels", "tags", "--scheduler", "threads", "-o", out)
+    assert done.status == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "part0: 300 rows in 2 blocks, 5 features, 3 labels"
+    assert lines[1] == "Learner: ML-kNN on scaled features"
+    assert lines[2] == "Measured on held-out rows: 60 rows (20%, stratified)"
+    assert lines[-2] == "The saved model is learned again from all rows."
+    model = load_model(out)
+    X = frame[list("abcde")].to_numpy()
+    alone = make_pipeline(SimpleImputer(), StandardScaler(), MLkNN(10)).fit(X, Y)
+    np.testing.assert_allclose(model.estimator[1].scale_, alone[1].scale_, rtol=1e-12)
+    asked = X + 0.01
+    np.testing.assert_allclose(
+        model.estimator.predict_proba(asked), alone.predict_proba(asked), rtol=0, atol=1e-9
+    )
+    frame.iloc[:5].to_csv(tmp_path / "new.csv", index=False)
+    predicted = run("predict", out, tmp_path / "new.csv").out.splitlines()
+    assert predicted[0] == "tags" and len(predicted) == 6
+
+
+def test_learners_and_sparse_text(run, files, tmp_path):
+    folder, frame, Y = files
+    out = tmp_path / "m.skops"
+    options = ("--scheduler", "threads", "--json", "--quiet", "-o", out, "--force")
+    done = run(
+        "fit", folder / "part0.parquet", folder / "part1.parquet", "--labels", "tags",
+        "--features", "a,c", "--learner", "BRkNN(n_neighbors=7)", "--holdout", 0, *options,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert "BRkNN(n_neighbors=7)" in json.loads(done.out)["learner"]
+    assert load_model(out).feature_names == ("a", "c")
+    X = np.maximum(frame[["a", "c"]].to_numpy(), 0)
+    io.write_xmc(tmp_path / "rows.txt", Dataset(X, Y))
+    done = run("fit", tmp_path / "rows.txt", *options)
+    assert done.status == 0, done.err
+    model = load_model(out)
+    assert model.sparse_features
+    expected = MLkNN(10, metric="cosine").fit(io.read_xmc(tmp_path / "rows.txt").X, Y)
+    found = model.estimator.predict_proba(model.read(tmp_path / "rows.txt").X)
+    np.testing.assert_array_equal(
+        found, expected.predict_proba(io.read_xmc(tmp_path / "rows.txt").X)
+    )
+
+
+def test_what_does_not_go_with_it(run, files, tmp_path):
+    folder, _, _ = files
+    first, out = folder / "part0.parquet", tmp_path / "m.skops"
+    common = ("--labels", "tags", "-o", out)
+
+    def message(*words):
+        done = run("fit", *words, *common)
+        assert done.status != 0 and not out.exists()
+        return done.err
+
+    assert "several need --scheduler" in message(first, folder / "part1.parquet")
+    threads = ("--scheduler", "threads")
+    assert "--quick does not go with" in message(first, *threads, "--quick")
+    assert "--text does not go with" in message(first, *threads, "--text", "a")
+    assert "--learner must be a lazy learner" in message(
+        first, *threads, "--learner", "BinaryRelevance(LogisticRegression)"
+    )
+    assert "no column 'x'" in message(first, *threads, "--features", "x")
+    assert "does not answer" in message(first, "--scheduler", "nowhere:1")
