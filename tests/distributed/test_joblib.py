@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from plurilabel import BinaryRelevance, MLRandomForest, RAkEL
+from plurilabel import (
+    AutoClassifier,
+    BinaryRelevance,
+    EnsembleOfChains,
+    MLRandomForest,
+    RAkEL,
+)
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
@@ -15,7 +21,9 @@ Y = (X[:, :4] + 0.5 * rng.normal(size=(80, 4)) > 0).astype(np.int8)
 LEARNERS = [
     BinaryRelevance(LogisticRegression(), n_jobs=2),
     RAkEL(LogisticRegression(), random_state=0, n_jobs=2),
+    EnsembleOfChains(LogisticRegression(), n_estimators=3, random_state=0, n_jobs=2),
     MLRandomForest(n_estimators=6, random_state=0, n_jobs=2),
+    AutoClassifier(portfolio="quick", cv=2, random_state=0, n_jobs=2),
 ]
 
 
