@@ -49,6 +49,9 @@ CELLS = 1 << 14
 SETS = 1 << 20
 """Instances times label sets that are compared at a time."""
 
+GAINS = 1 << 20
+"""Gains of conditions for labels that are added up at a time."""
+
 
 class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     """Gradient boosting with trees or rules that score many labels at once.
@@ -399,11 +402,14 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     def _set_importances(self, grown: list[Grown], *, as_sparse: bool) -> None:
         shape = self.n_labels_, self.n_features_in_
         gains = sparse.csr_array(shape)
-        for tree in grown:
-            inner = np.flatnonzero(tree.feature >= 0)
-            pairs = np.repeat(tree.feature[inner], len(tree.labels))
-            places = np.tile(tree.labels, len(inner)), pairs
-            gains = gains + sparse.coo_array((tree.gains[inner].ravel(), places), shape=shape)
+        for some in row_blocks(len(grown), max(tree.gains.size for tree in grown), GAINS):
+            trees = grown[some]
+            inner = [np.flatnonzero(tree.feature >= 0) for tree in trees]
+            feature = [np.repeat(t.feature[i], len(t.labels)) for t, i in zip(trees, inner)]
+            label = [np.tile(t.labels, len(i)) for t, i in zip(trees, inner)]
+            each = np.concatenate([t.gains[i].ravel() for t, i in zip(trees, inner)])
+            places = np.concatenate(label), np.concatenate(feature)
+            gains = gains + sparse.coo_array((each, places), shape=shape)
         total = gains.sum()
         if total > 0:
             gains = gains / total
