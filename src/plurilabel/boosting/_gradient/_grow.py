@@ -323,8 +323,8 @@ class Grower:
     def _in_order(self, slots: Rows, sums: Floats, starts: Rows) -> tuple[Rows, Floats]:
         """Put the categories of each feature in each node into an order in which to cut them.
 
-        It is that of the Newton steps along their first principal component, by which the sums of
-        a division into two are about as good as by all divisions; for one label they are as good.
+        It is that of the Newton steps along their first principal component. Rare categories are
+        near the middle, because l2 makes their steps small.
         """
         B, q = self.binned, sums.shape[1] // 2
         is_start = np.zeros(len(slots), dtype=bool)
@@ -340,7 +340,7 @@ class Grower:
         centred = steps - mean[group]
         place = centred[:, 0]
         if q > 1:
-            weight *= centred
+            weight = weight * centred
             # powers of the covariances, from the category that is farthest from the mean
             size = np.einsum("cl,cl->c", weight, centred)
             farthest = np.lexsort((-size, group))[begin]
