@@ -138,7 +138,10 @@ class Binned:
             small = np.min_scalar_type(self.n_slots.max(initial=0) + 1)
             table = np.tile(self.common.astype(small), (n, 1))
             table[self._rows, owner] = codes
-            self._table = table.ravel()
+            self._table, self._table_rows = (
+                table.ravel(),
+                np.arange(0, table.size, len(found) or 1),
+            )
 
     def __len__(self) -> int:
         return len(self.features)
@@ -169,7 +172,7 @@ class Binned:
     def bins_of(self, at: Rows, features: Rows) -> NDArray[Any]:
         """The bin of each instance in ``features[at]``, (n,); of any where ``at`` is -1."""
         if self._table is not None:
-            return self._table[np.arange(0, len(self._table), len(self)) + features[at]]
+            return self._table[self._table_rows + features[at]]
         bins = self.common[features][at]
         entries, size = self._entries(features)
         which, rows = np.arange(len(features)).repeat(size), self._rows[entries]

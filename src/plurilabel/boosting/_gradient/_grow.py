@@ -21,8 +21,8 @@ TIE = 1e-9
 """Gains that differ by a smaller share are equal: the first feature and slot win. So the order of
 the training rows, which changes sums by rounding, cannot choose the condition."""
 
-SMALL = 1 << 14
-"""So many entries are better sorted than put into a sparse matrix by scipy."""
+SMALL = 1 << 20
+"""Entries times columns up to which entries are better sorted by us than by scipy."""
 
 POWERS = 8
 """Products with a matrix, to find its first principal component."""
@@ -109,7 +109,7 @@ class Summer:
     ) -> tuple[Rows, Floats]:
         """The slots with entries, and the sums over the rows of the entries of each."""
         m = len(slot)
-        if m > SMALL:
+        if m * W.shape[1] > SMALL:
             full = np.flatnonzero(np.bincount(slot, minlength=n_slots))
             place = np.empty(n_slots, dtype=np.int32)
             place[full] = np.arange(len(full), dtype=np.int32)
@@ -398,15 +398,15 @@ class Grower:
         if q > self.heads:
             largest = slice(q - self.heads, None)
             gains = [np.partition(g, q - self.heads, axis=1)[:, largest].sum(1) for g in gains]
-        light = [side[:, -1] < self.min_weight for side in sides]
         noise = TIE * whole
         if self.rule:
+            light = [side[:, -1] < self.min_weight for side in sides]
             gains = [np.where(few, -np.inf, gain) for few, gain in zip(light, gains)]
             gain = np.maximum(*gains)
             return gain, gains[1] > gains[0] + noise, (gain > noise).nonzero()[0]
-        gains_some = gains[0] > noise
-        gains_some &= ~(light[0] | light[1])
-        return gains[0], None, gains_some.nonzero()[0]
+        some = (gains[0] > noise).nonzero()[0]
+        heavy = np.minimum(far[some, -1], near[some, -1]) >= self.min_weight
+        return gains[0], None, some[heavy]
 
     def _head(self, splits: Splits, total: Floats) -> Rows:
         """The labels that gain most by the first condition."""
