@@ -1,16 +1,19 @@
 """MLGradientBoosting against loops written from the formulas."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
+from sklearn.base import clone
 
 from plurilabel import MLGradientBoosting, datasets, metrics
 from plurilabel.boosting._gradient._gradient_boosting import _Run
 from plurilabel.boosting._gradient._losses import LOSSES
+from plurilabel.persistence import load_model, save_model
 from tests.boosting.problems import data, problems
 
 
@@ -335,3 +338,191 @@ def test_as_good_as_measured(dataset, precision, hamming):
     X, Y = found.X[found.test], found.Y[found.test]
     assert metrics.average_precision(Y, learner.predict_proba(X)) > precision
     assert metrics.hamming_loss(Y, learner.predict(X)) < hamming
+
+
+# categories ------------------------------------------------------------------------------------
+
+
+def coloured(n=240, q=3, seed=0):
+    """A table with a column of text, one of numbers without order, and one of numbers."""
+    rng = np.random.default_rng(seed)
+    colour = np.array(list("abcdefg"), dtype=object)[rng.integers(0, 7, n)]
+    size = rng.integers(0, 4, n) * 10.0
+    each = rng.random((7, q)) < 0.5
+    Y = each[[ord(c) - 97 for c in colour]] ^ (size == 20)[:, None] ^ (rng.random((n, q)) < 0.1)
+    colour[rng.random(n) < 0.1] = None
+    X = pd.DataFrame({"colour": colour, "size": size, "z": rng.normal(size=n)})
+    return X, Y.astype(int)
+
+
+@pytest.fixture(scope="module")
+def by_colour():
+    X, Y = coloured()
+    learner = MLGradientBoosting(8, categorical_features=["colour", "size"], random_state=0)
+    return learner.fit(X, Y), X, Y
+
+
+def divisions(cells):
+    """Every division of categories into two, as which cells go to the right."""
+    kinds = sorted(set(cells))
+    for number in range(1, 2 ** (len(kinds) - 1)):
+        right = {kind for bit, kind in enumerate(kinds) if number >> bit & 1}
+        yield np.array([cell in right for cell in cells])
+
+
+def first_division(learner, X):
+    """Which instances the first condition sends to the right, cell by cell."""
+    j, row = learner.feature_[0], learner.subsets_[learner.subset_[0]]
+    categories = learner.categories_[list(np.flatnonzero(learner.is_categorical_)).index(j)]
+    return np.array(
+        [
+            row[categories.index(cell)] if cell in categories else learner.missing_right_[0]
+            for cell in X.iloc[:, j]
+        ]
+    )
+
+
+def test_division_of_categories_is_the_best_for_one_label():
+    for seed in range(5):
+        X, Y = coloured(n=60, q=1, seed=seed)
+        learner = MLGradientBoosting(
+            1, max_depth=1, max_features=None, l2_regularization=1e-9, random_state=0,
+            categorical_features=[0],
+        ).fit(X[["colour"]], Y)  # fmt: skip
+        f = np.tile(learner.start_, (60, 1))
+        g, h = LOSSES["logistic"].derivatives(f, Y > 0)
+        cells = X["colour"].fillna("missing")
+        best = max(gain(right, g, h, 1e-9, False, 1) for right in divisions(cells))
+        found = first_division(learner, X[["colour"]])
+        assert gain(found, g, h, 1e-9, False, 1) == pytest.approx(best)
+
+
+def test_categories_are_cut_along_their_principal_component(by_colour):
+    _, X, Y = by_colour
+    X = X[["colour"]].fillna("missing")
+    learner = MLGradientBoosting(1, max_depth=1, categorical_features=[0], random_state=0)
+    learner.fit(X, Y)
+    g, h = LOSSES["logistic"].derivatives(np.tile(learner.start_, (len(X), 1)), Y > 0)
+    kinds = sorted(set(X["colour"]))
+    members = [np.flatnonzero(X["colour"] == kind) for kind in kinds]
+    G, H = (np.array([part[rows].sum(axis=0) for rows in members]) for part in (g, h + 0.0))
+    steps, weight = G / (H + 1), (H + 1).sum(axis=1)
+    centred = steps - np.average(steps, axis=0, weights=weight)
+    axis = np.linalg.eigh(centred.T @ (weight[:, None] * centred))[1][:, -1]
+    order = [kinds[i] for i in np.argsort(centred @ axis)]
+    gains = [
+        gain(X["colour"].isin(order[:k]).to_numpy(), g, h, 1.0, False, 3)
+        for k in range(1, len(order))
+    ]
+    assert gain(first_division(learner, X), g, h, 1.0, False, 3) == pytest.approx(max(gains))
+
+
+def test_instances_run_down_by_their_categories(by_colour):
+    learner, X, _ = by_colour
+    X = X.copy()
+    X.loc[:30, "colour"] = "never seen"
+    codes = X[["colour", "size", "z"]].to_numpy(dtype=object)
+    for column, known in enumerate(learner.categories_):
+        codes[:, column] = [
+            known.index(c) if c in known else np.nan for c in codes[:, column].tolist()
+        ]
+    expected = np.tile(learner.start_, (len(X), 1))
+    for i, x in enumerate(codes.astype(float)):
+        for node in learner.roots_:
+            while learner.feature_[node] >= 0:
+                value = x[learner.feature_[node]]
+                if np.isnan(value):
+                    right = learner.missing_right_[node]
+                elif learner.is_categorical_[learner.feature_[node]]:
+                    right = learner.subsets_[learner.subset_[node], int(value)]
+                else:
+                    right = value > learner.threshold_[node]
+                node = learner.left_[node] + right
+            expected[i] += _values(learner, node)
+    assert_allclose(learner.predict_proba(X), expit(expected))
+    missing = X.assign(colour=None)
+    unknown = X.assign(colour="never seen")
+    assert_array_equal(learner.predict_proba(missing), learner.predict_proba(unknown))
+
+
+def test_forms_of_categorical_features(by_colour):
+    learner, X, Y = by_colour
+    expected = learner.predict_proba(X)
+    typed = X.astype({"colour": "category", "size": "category"})
+    cells = X.to_numpy(dtype=object)
+    for asked, table in [
+        ([0, 1], X), ([True, True, False], X), ("from_dtype", typed), ([1, 0], cells.tolist()),
+        (np.array([0, 1]), cells),
+    ]:  # fmt: skip
+        other = MLGradientBoosting(8, categorical_features=asked, random_state=0).fit(table, Y)
+        assert_array_equal(other.predict_proba(table), expected)
+        assert other.categories_ == learner.categories_
+    numbers = np.column_stack([X["size"], X["z"]])
+    one = MLGradientBoosting(3, categorical_features=[0], random_state=0).fit(numbers, Y)
+    assert one.categories_ == [[0.0, 10.0, 20.0, 30.0]]
+    # another name of the same categories changes nothing
+    renamed = numbers * [-1, 1] + [7, 0]
+    assert_allclose(one.predict_proba(numbers), clone(one).fit(renamed, Y).predict_proba(renamed))
+    one.set_params(categorical_features=None).fit(numbers, Y)
+    assert not hasattr(one, "categories_") and not hasattr(one, "subsets_")
+
+
+def test_categories_in_words(by_colour):
+    learner, X, _ = by_colour
+    text = learner.to_text()
+    assert "colour is one of a" in text or "colour is a" in text
+    assert "size is 20" in text
+    for wanted, explained in zip(learner.predict_proba(X[:5]), learner.explain(X[:5])):
+        assert_allclose(expit(explained.total), wanted)
+        assert any("colour is" in rule for rule, _ in explained.top(0))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"weak": "rule", "heads": 1}, {"loss": "joint", "subsample": 0.7},
+     {"validation_fraction": 0.3}],
+)  # fmt: skip
+def test_categories_with_other_options(params):
+    X, Y = coloured(n=80)
+    learner = MLGradientBoosting(5, categorical_features=[0, 1], random_state=0, **params)
+    assert np.isfinite(learner.fit(X, Y).predict_proba(X)).all()
+
+
+def test_model_file_with_categories(by_colour, tmp_path):
+    learner, X, _ = by_colour
+    save_model(tmp_path / "m.skops", learner)
+    again = load_model(tmp_path / "m.skops").learner
+    assert_array_equal(again.predict_proba(X), learner.predict_proba(X))
+    assert again.to_text() == learner.to_text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ([3], "must be from 0 to 2"),
+        ([-1], "must be from 0 to 2"),
+        ([True], "one entry for each of the 3"),
+        (["shade"], "has shade, which X does not have"),
+        (["z"], "at most 255 categories, got 300 in column z"),
+    ],
+)
+def test_wrong_categorical_features(asked, message):
+    X, Y = coloured(n=300)
+    with pytest.raises(ValueError, match=message):
+        MLGradientBoosting(categorical_features=asked).fit(X, Y)
+    with pytest.raises(ValueError, match="X is not a data frame"):
+        MLGradientBoosting(categorical_features=["a"]).fit(X.to_numpy(), Y)
+    with pytest.raises(TypeError, match="need dense X"):
+        MLGradientBoosting(categorical_features=[0]).fit(sparse.eye_array(300), Y)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [[None] * 6, ["a"] * 6, ["a", None] * 3, [True, False, None] * 2, [1, 1.5, "x"] * 2],
+    ids=["nothing known", "one", "one or missing", "bools", "mixed"],
+)
+def test_strange_categories(column):
+    X, Y = pd.DataFrame({"c": pd.Series(column, dtype=object)}), np.eye(6, 2, dtype=int)
+    learner = MLGradientBoosting(3, categorical_features=["c"], random_state=0).fit(X, Y)
+    assert np.isfinite(learner.predict_proba(X)).all()
+    assert isinstance(learner.to_text(), str)

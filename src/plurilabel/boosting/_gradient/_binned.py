@@ -7,17 +7,61 @@ The bins below the common one are numbered upwards from the first, those above i
 the last: then the sum over the far side of each cut is a running sum, and there are as many cuts
 as bins with entries. The number of a bin in this order is its slot; the cut of a slot has the bin
 on its far side, and is nearer to the common bin than the cuts before.
+
+A categorical feature has a bin for each category, and no common one: its slots are its bins, and
+what a cut is depends on the order that the search puts them into.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from plurilabel.boosting._bins import columns_of, distinct_values, find_cuts
-from plurilabel.boosting._rules import Floats, Rows
+from plurilabel.boosting._rules import Columns, Floats, Rows
+
+Ints = NDArray[np.int32]
+
+TABLE = 1 << 24
+"""Bins that may be written down although most of them are common ones."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The bins of one feature: instances outside of ``rows`` are in the common bin."""
+
+    feature: int
+    cuts: Floats
+    common: int
+    rows: NDArray[Any]
+    codes: NDArray[Any]
+    missing: bool = False
+    categories: int = 0
+
+    @property
+    def n_slots(self) -> int:
+        return (self.categories or len(self.cuts)) + self.missing
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The entries of some features, and their slots, numbered on from feature to feature.
+
+    Attributes
+    ----------
+    rows, slot : ndarray of shape (entries,)
+    slots : ndarray of shape (K,)
+        The number of each slot among those of all features.
+    """
+
+    rows: Ints
+    slot: Rows
+    slots: Rows
 
 
 class Binned:
@@ -26,99 +70,179 @@ class Binned:
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
-        NaN is a missing value: it has a bin of its own, the last of its feature.
+        NaN is a missing value: it has a bin of its own, the last of its feature. Categories are
+        numbers from 0.
     max_bins : int
         Bins of a feature with more distinct values, without the one for missing values.
     weights : ndarray of shape (n,)
         An instance of weight 2 counts as two.
+    categories : ndarray of int of shape (d,), optional
+        Number of categories of each feature; 0 for a feature that is not categorical.
 
     Attributes
     ----------
     features : ndarray of shape (d',)
         The features with more than one bin. All that follows is about these.
     common : ndarray of shape (d',)
-        The bin that has no entries.
+        The bin that has no entries; for a categorical feature one behind the last.
     n_slots : ndarray of shape (d',)
         Slots of each feature: bins with entries, and cuts.
     missing : ndarray of bool of shape (d',)
-        Whether the last bin is for missing values.
+        Whether the last bin is for missing values; False for a categorical feature, where this
+        bin is one among the others.
+    categories : ndarray of int of shape (d',)
+    bin, cut, right, run, threshold : ndarrays of shape (slots of all features,)
+        Of each slot: its bin; its cut c, between the bins c and c + 1, and the value of that;
+        whether its bin is on the right of the cut; and a number that slots have in common if
+        their sums run on.
     """
 
-    def __init__(self, X: Any, max_bins: int, weights: Floats):
-        self.n = X.shape[0]
-        kept, common, n_slots, missing = [], [], [], []
-        self._cuts: list[Floats] = []
-        rows: list[NDArray[Any]] = [np.empty(0, dtype=np.int32)]
-        codes: list[NDArray[Any]] = [np.empty(0, dtype=np.int32)]
-        for j, (values, at, zeros) in enumerate(columns_of(X)):
-            zeros = zeros or int(np.sum(values == 0))
-            cuts, code, some = _codes(values, zeros, max_bins, weights[at])
-            if len(cuts) + some == 0 or ((code > len(cuts)).all() and not zeros):
-                continue
-            if zeros:
-                most = int(np.searchsorted(cuts, 0.0))
-            else:
-                most = int(np.bincount(code, weights[at]).argmax())
-            stored = np.flatnonzero(code != most)
-            kept.append(j)
-            self._cuts.append(cuts)
-            n_slots.append(len(cuts) + some)
-            common.append(most)
-            missing.append(some)
-            rows.append(at[stored])
-            codes.append(code[stored])
-        self.features = np.array(kept, dtype=np.intp)
-        self.common = np.array(common, dtype=np.intp)
-        self.n_slots = np.array(n_slots, dtype=np.intp)
-        self.missing = np.array(missing, dtype=bool)
-        self._start = np.cumsum([len(part) for part in rows])
-        self._rows = np.concatenate(rows).astype(np.int32)
-        self._codes = np.concatenate(codes).astype(np.int32)
+    def __init__(
+        self,
+        X: Any,
+        max_bins: int,
+        weights: Floats,
+        categories: NDArray[np.intp] | None = None,
+    ):
+        n, d = X.shape
+        categories = np.zeros(d, dtype=np.intp) if categories is None else categories
+        found = list(_columns(X, max_bins, weights, categories))
+        self.features = np.array([c.feature for c in found], dtype=np.intp)
+        self.common = np.array([c.common for c in found], dtype=np.intp)
+        self.n_slots = np.array([c.n_slots for c in found], dtype=np.intp)
+        self.missing = np.array([c.missing and not c.categories for c in found], dtype=bool)
+        self.categories = categories[self.features]
+        self.any_missing = bool(self.missing.any())
+        self.n_categories = int(self.categories.max(initial=0))
+        self._size = np.array([len(c.rows) for c in found], dtype=np.intp)
+        self._start = np.cumsum(self._size) - self._size
+        self._first = np.cumsum(self.n_slots) - self.n_slots
+        which = np.repeat(np.arange(len(found)), self.n_slots)
+        self.bin = self._turned(np.arange(len(which)) - self._first[which], which)
+        self.right = self.bin > self.common[which]
+        self.cut = self.bin - self.right
+        self.run = 2 * which + self.right
+        # behind the last cut there are only missing values
+        ends = [np.append(c.cuts, np.inf) if c.missing else c.cuts for c in found]
+        ends = [np.full(c.n_slots, np.nan) if c.categories else e for c, e in zip(found, ends)]
+        cuts = np.concatenate([np.empty(0), *ends])
+        self.threshold = cuts[self._first[which] + self.cut]
+        self._rows = np.concatenate([np.empty(0, dtype=np.int32), *(c.rows for c in found)])
+        self._rows = self._rows.astype(np.int32, copy=False)
+        codes = np.concatenate([np.empty(0, dtype=np.int32), *(c.codes for c in found)])
+        owner = np.repeat(np.arange(len(found)), self._size)
+        self._slots = self._turned(codes, owner).astype(np.int32)
+        # where they take little memory, all bins are written down too: to look one up is cheap
+        self._table: NDArray[Any] | None = None
+        if n * len(found) <= max(4 * len(codes), TABLE):
+            small = np.min_scalar_type(self.n_slots.max(initial=0) + 1)
+            table = np.tile(self.common.astype(small), (n, 1))
+            table[self._rows, owner] = codes
+            self._table, self._table_rows = (
+                table.ravel(),
+                np.arange(0, table.size, len(found) or 1),
+            )
 
     def __len__(self) -> int:
         return len(self.features)
 
-    def threshold(self, feature: int, cut: int) -> float:
-        """The value of a cut; behind the last one there are only missing values."""
-        cuts = self._cuts[feature]
-        return float(cuts[cut]) if cut < len(cuts) else np.inf
+    def _turned(self, bins: NDArray[Any], which: Rows) -> Rows:
+        """Slots of bins, or bins of slots: those above the common bin count from the last."""
+        common = self.common[which]
+        return np.where(bins < common, bins, common + self.n_slots[which] - bins)
 
-    def slots(self, features: Rows) -> tuple[Rows, Rows, Rows]:
-        """Of the slots of some features: the feature's position, the bin, and the cut.
-
-        The cut c is between the bins c and c + 1.
-        """
-        size = self.n_slots[features]
-        which = np.repeat(np.arange(len(features)), size)
-        slot = np.arange(len(which)) - np.repeat(np.cumsum(size) - size, size)
-        common = self.common[features][which]
-        below = slot < common
-        bins = np.where(below, slot, common + size[which] - slot)
-        return which, bins, np.where(below, bins, bins - 1)
-
-    def entries(self, features: Rows) -> tuple[Rows, NDArray[np.int32], NDArray[np.int32]]:
-        """Position among the given features, instance and bin of all their entries."""
-        start = self._start[features]
-        size = self._start[features + 1] - start
-        which = np.repeat(np.arange(len(features)), size)
+    def _entries(self, features: Rows) -> tuple[Rows, Rows]:
+        """Where the entries of some features are, and how many each has."""
+        size = self._size[features]
+        ends = size.cumsum()
         # consecutive numbers from the start of each feature
-        at = np.arange(len(which)) + np.repeat(start - (np.cumsum(size) - size), size)
-        return which, self._rows[at], self._codes[at]
+        at = (self._start[features] - ends + size).repeat(size)
+        at += np.arange(len(at))
+        return at, size
+
+    def draw(self, features: Rows) -> Drawn:
+        """The entries and slots of some features."""
+        at, size = self._entries(features)
+        n_slots = self.n_slots[features]
+        offset = n_slots.cumsum() - n_slots
+        slots = (self._first[features] - offset).repeat(n_slots)
+        slots += np.arange(len(slots))
+        return Drawn(self._rows[at], self._slots[at] + offset.repeat(size), slots)
+
+    def bins_of(self, at: Rows, features: Rows) -> NDArray[Any]:
+        """The bin of each instance in ``features[at]``, (n,); of any where ``at`` is -1."""
+        if self._table is not None:
+            return self._table[self._table_rows + features[at]]
+        bins = self.common[features][at]
+        entries, size = self._entries(features)
+        which, rows = np.arange(len(features)).repeat(size), self._rows[entries]
+        mine = np.flatnonzero(at[rows] == which)
+        bins[rows[mine]] = self._turned(self._slots[entries[mine]], features[which[mine]])
+        return bins
 
 
-def _codes(
-    values: Floats, zeros: int, max_bins: int, weights: Floats
-) -> tuple[Floats, Rows, bool]:
-    """Cuts of a feature, the bins of its stored values, and whether some are missing."""
-    if zeros and len(values) and values[0] > 0 and (values == values[0]).all():
-        # an indicator, as most columns of texts are; the general way takes ten times as long
-        return values[:1] / 2, np.ones(len(values), dtype=np.intp), False
+def _columns(
+    X: Any, max_bins: int, weights: Floats, categories: NDArray[np.intp]
+) -> Iterator[Column]:
+    """The features with more than one bin."""
+    plain = np.zeros(X.shape[1])
+    if sparse.issparse(X):
+        plain = _values_of_indicators(X)
+    whole = Columns(X)
+    for j, (values, rows, zeros) in enumerate(columns_of(X)):
+        column: Column | None
+        if categories[j]:
+            column = _categorical(j, whole(j), int(categories[j]))
+        elif plain[j]:
+            # most columns of texts are so; the general way takes ten times as long
+            cuts, ones = plain[j : j + 1] / 2, np.ones(len(rows), dtype=np.int32)
+            column = Column(j, cuts, 0, rows, ones)
+        else:
+            column = _ordered(j, values, rows, zeros, max_bins, weights)
+        if column is not None:
+            yield column
+
+
+def _values_of_indicators(X: Any) -> Floats:
+    """The one positive value in each column that has zeros and nothing else; 0 for the others."""
+    X = sparse.csc_array(X)
+    sizes = np.diff(X.indptr)
+    found, some = np.zeros(X.shape[1]), np.flatnonzero(sizes)
+    if len(some):
+        starts = X.indptr[some]
+        least, most = (part.reduceat(X.data, starts) for part in (np.minimum, np.maximum))
+        found[some] = np.where((least > 0) & (least == most) & (sizes[some] < X.shape[0]), most, 0)
+    return found
+
+
+def _categorical(j: int, values: Floats, categories: int) -> Column | None:
     unknown = np.isnan(values)
+    codes = np.where(unknown, categories, values).astype(np.int32)
+    if (codes == codes[0]).all():
+        return None
+    n_bins, rows = categories + bool(unknown.any()), np.arange(len(values), dtype=np.int32)
+    return Column(j, np.empty(0), n_bins, rows, codes, n_bins > categories, categories)
+
+
+def _ordered(
+    j: int, values: Floats, rows: NDArray[Any], zeros: int, max_bins: int, weights: Floats
+) -> Column | None:
+    zeros = zeros or int(np.sum(values == 0))
+    weights = weights[rows]
+    unknown = np.isnan(values)
+    missing = bool(unknown.any())
     distinct, counts = distinct_values(values[~unknown], zeros)
     if len(distinct) > max_bins:
         place = np.searchsorted(distinct, values[~unknown])
         counts = np.bincount(place, weights[~unknown], minlength=len(distinct))
     cuts = find_cuts(distinct, counts, max_bins)
-    code = np.searchsorted(cuts, values)
-    code[unknown] = len(cuts) + 1
-    return cuts, code, bool(unknown.any())
+    codes = np.searchsorted(cuts, values)
+    codes[unknown] = len(cuts) + 1
+    if len(cuts) + missing == 0 or (unknown.all() and not zeros):
+        return None
+    if zeros:
+        common = int(np.searchsorted(cuts, 0.0))
+    else:
+        common = int(np.bincount(codes, weights).argmax())
+    stored = np.flatnonzero(codes != common)
+    return Column(j, cuts, common, rows[stored], codes[stored].astype(np.int32), missing)

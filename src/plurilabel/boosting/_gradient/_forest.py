@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,24 @@ from plurilabel.boosting._rules import Floats, Rows
 STEPS = 1 << 17
 """Instances times trees, or times features, that are looked at together: small enough for the
 cache."""
+
+
+class Subsets(NamedTuple):
+    """Conditions on categorical features.
+
+    Attributes
+    ----------
+    asked : ndarray of bool of shape (nodes,)
+        Whether the condition of a node is about categories.
+    row : ndarray of shape (nodes,)
+        The row of ``right`` for the condition; 0, which is empty, for other nodes.
+    right : ndarray of bool of shape (subsets, categories)
+        The categories that go to the right.
+    """
+
+    asked: NDArray[np.bool_]
+    row: NDArray[Any]
+    right: NDArray[np.bool_]
 
 
 def joined(grown: Sequence[Grown], q: int) -> dict[str, Any]:
@@ -49,6 +67,15 @@ def joined(grown: Sequence[Grown], q: int) -> dict[str, Any]:
     }
 
 
+def joined_subsets(grown: Sequence[Grown], is_categorical: NDArray[np.bool_]) -> Subsets:
+    """The conditions on categories of all trees."""
+    feature = np.concatenate([tree.feature for tree in grown])
+    asked = (feature >= 0) & is_categorical[np.maximum(feature, 0)]
+    subset = np.concatenate([tree.subset for tree in grown])
+    right = np.concatenate([np.zeros((1, subset.shape[1]), dtype=bool), subset[asked]])
+    return Subsets(asked, np.where(asked, np.cumsum(asked), 0), right)
+
+
 def run_down(
     X: Any,
     roots: Rows,
@@ -57,6 +84,7 @@ def run_down(
     missing_right: NDArray[np.bool_],
     left: NDArray[Any],
     depth: int,
+    subsets: Subsets | None = None,
 ) -> Iterator[tuple[slice, NDArray[np.int32]]]:
     """The leaves (rows, trees) that instances come to, for some rows of X at a time."""
     used, position = np.unique(np.maximum(feature, 0), return_inverse=True)
@@ -72,6 +100,11 @@ def run_down(
         for _ in range(depth):
             value = flat[first + position[node]]
             right = value > threshold[node]
+            if subsets is not None:
+                # a missing value, or a category that is not known, is NaN
+                some = subsets.asked[node] & ~np.isnan(value)
+                at = node[some]
+                right[some] = subsets.right[subsets.row[at], value[some].astype(np.intp)]
             if gaps:
                 right |= np.isnan(value) & missing_right[node]
             node = left[node] + right
@@ -90,25 +123,59 @@ def sums_of_leaves(leaves: NDArray[Any], values: Any) -> Floats:
 
 
 def ways_in_words(
-    feature: NDArray[Any], threshold: Floats, left: NDArray[Any], names: Sequence[str]
+    feature: NDArray[Any],
+    threshold: Floats,
+    left: NDArray[Any],
+    names: Sequence[str],
+    subsets: Subsets | None = None,
+    categories: Mapping[int, Sequence[Any]] | None = None,
 ) -> list[str]:
     """The way to each node in words, with at most one condition for each side of a feature."""
-    ways: list[dict[tuple[int, bool], float]] = [{} for _ in feature]
+    ways: list[dict[tuple[int, bool], Any]] = [{} for _ in feature]
     for node in np.flatnonzero(feature >= 0):  # in the order of growing: parents come first
+        j = int(feature[node])
         for right in (False, True):
             way = dict(ways[node])
-            key = int(feature[node]), right
+            value: Any
+            if subsets is not None and categories is not None and subsets.asked[node]:
+                # one set of categories: those of all conditions so far
+                goes = subsets.right[subsets.row[node], : len(categories[j])]
+                key, value = (j, True), set(np.flatnonzero(goes == right).tolist())
+                value &= way.get(key, value)
+            else:
+                key, value = (j, right), float(threshold[node])
             # a later condition on the same side is the narrower one; it goes to the end
             way.pop(key, None)
-            ways[left[node] + right] = {**way, key: float(threshold[node])}
-    return [_in_words(way, names) for way in ways]
+            ways[left[node] + right] = {**way, key: value}
+    return [_in_words(way, names, categories or {}) for way in ways]
 
 
-def _in_words(way: dict[tuple[int, bool], float], names: Sequence[str]) -> str:
+def _in_words(
+    way: dict[tuple[int, bool], Any],
+    names: Sequence[str],
+    categories: Mapping[int, Sequence[Any]],
+) -> str:
     words = []
     for (j, right), value in way.items():
-        if np.isinf(value):
+        if isinstance(value, set):
+            words.append(f"{names[j]} {_set_in_words(value, categories[j])}")
+        elif np.isinf(value):
             words.append(f"{names[j]} {'missing' if right else 'known'}")
         else:
             words.append(f"{names[j]} {'>' if right else '<='} {value:.4g}")
     return " and ".join(words) or "always"
+
+
+def _set_in_words(inside: set[int], categories: Sequence[Any]) -> str:
+    if not inside:
+        return "missing"
+    outside = set(range(len(categories))) - inside
+    if not outside:
+        return "known"
+    shorter, is_one = (inside, "is") if len(inside) <= len(outside) else (outside, "is not")
+    texts = [_shown(categories[c]) for c in sorted(shorter)]
+    return f"{is_one} {'one of ' * (len(texts) > 1)}{', '.join(texts)}"
+
+
+def _shown(category: Any) -> str:
+    return f"{category:.4g}" if isinstance(category, float) else str(category)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions, check_sample_weight
 from plurilabel._explanation import LOG_ODDS, SCORE, Contributions, Given
-from plurilabel._fitted import Declared, count, labels, numbers, places
+from plurilabel._fitted import Declared, count, labels, numbers, places, values
 from plurilabel._label_weight import cell_weights
 from plurilabel._limits import check_size
 from plurilabel._partial import known_part
@@ -29,8 +29,17 @@ from plurilabel.base import (
 )
 from plurilabel.boosting._base import names_of_features, rows_that_know
 from plurilabel.boosting._gradient._binned import Binned
+from plurilabel.boosting._gradient._categories import (
+    as_columns,
+    categories_of,
+    find_categorical,
+    has_categories,
+    with_codes,
+)
 from plurilabel.boosting._gradient._forest import (
+    Subsets,
     joined,
+    joined_subsets,
     run_down,
     sums_of_leaves,
     ways_in_words,
@@ -48,6 +57,9 @@ CELLS = 1 << 14
 
 SETS = 1 << 20
 """Instances times label sets that are compared at a time."""
+
+GAINS = 1 << 20
+"""Gains of conditions for labels that are added up at a time."""
 
 
 class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
@@ -94,6 +106,11 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     n_iter_no_change : int, default=10
         With ``validation_fraction``: stop after this many rounds without a smaller held-out loss;
         the rounds up to the smallest are kept.
+    categorical_features : array-like of bool, int or str, "from_dtype" or None, \
+            default="from_dtype"
+        The features whose values are categories, without an order: a mask, numbers of columns,
+        or names of columns of a data frame. "from_dtype": the columns of a data frame that are
+        categorical. Categories may be text or numbers, up to 255 for a feature; X must be dense.
     random_state : int, RandomState instance or None, default=None
         For the features and instances that are drawn, and the held-out part.
 
@@ -113,7 +130,11 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         ``feature_importances_``.
     label_sets_ : ndarray of shape (sets, q)
         The label sets of the training data, only with ``loss="joint"``.
-    roots_, feature_, threshold_, missing_right_, left_, leaf_, values_, depth_
+    is_categorical_ : ndarray of bool of shape (d,)
+        Which features are categorical; this and the next only if some are.
+    categories_ : list of list
+        The categories of each of these features, in order.
+    roots_, feature_, threshold_, missing_right_, left_, leaf_, values_, depth_, subset_, subsets_
         The trees, node by node: ``to_text`` puts them into words.
     label_names_ : ndarray of shape (q,)
 
@@ -137,7 +158,11 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
     **Features.** Each feature is cut into bins once; sparse X stays sparse. Missing values (NaN)
     go to the side of a condition that gains more, or, where none was missing in training, to the
-    side with more training instances. Encode categories as indicators.
+    side with more training instances. A condition on a categorical feature is whether the value
+    is one of some categories. Of all divisions of the categories into two, those are tried that
+    cut them in the order of their Newton steps along the first principal component of these
+    (Coppersmith, Hong and Hosking); for a single label and a small ``l2_regularization`` the best
+    one is among them. Categories that a node has not seen in training go where missing values go.
 
     **Defaults.** Depth, learning rate and number of trees were chosen by the test parts of the
     datasets in ``docs/gradient_boosting_results.md``, not by cross-validation.
@@ -152,6 +177,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
     J. H. Friedman. Greedy function approximation: a gradient boosting machine. Annals of
     Statistics 29(5), 2001.
+
+    D. Coppersmith, S. J. Hong, J. R. M. Hosking. Partitioning nominal attributes in decision
+    trees. Data Mining and Knowledge Discovery 3, 1999.
 
     T. Chen, C. Guestrin. XGBoost: a scalable tree boosting system. KDD 2016.
 
@@ -172,6 +200,13 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     >>> print(rules.to_text(feature_names=["degrees", "wind"]))
     1. degrees > 14: label0 +0.067
     2. wind > 0.5: label1 +0.067
+
+    Categories need not be encoded:
+
+    >>> X, Y = [["red"], ["blue"], ["green"], ["red"]], [[1, 0], [1, 1], [0, 1], [1, 0]]
+    >>> learner = MLGradientBoosting(1, weak="rule", categorical_features=[0]).fit(X, Y)
+    >>> print(learner.to_text(feature_names=["colour"]))
+    1. colour is red: label1 -0.067, label0 +0.042
     """
 
     _learns_from_known = True
@@ -195,6 +230,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         "label_weight": [StrOptions({"balanced"}), "array-like", None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "random_state": ["random_state"],
     }
     _fitted: ClassVar[Declared] = {
@@ -211,6 +247,10 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         "feature_importances_": numbers("n_features_in_"),
         "label_feature_importances_": numbers("n_labels_", "n_features_in_"),
         "validation_loss_": numbers(None),
+        "is_categorical_": labels("n_features_in_", optional=True),
+        "categories_": values(None, optional=True),
+        "subsets_": labels("subsets", None, optional=True),
+        "subset_": places("nodes", below="subsets", optional=True),
     }
 
     def __init__(
@@ -230,6 +270,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         label_weight: ArrayLike | str | None = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 10,
+        categorical_features: ArrayLike | str | None = "from_dtype",
         random_state: Any = None,
     ):
         self.n_estimators = n_estimators
@@ -246,6 +287,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self.label_weight = label_weight
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     # fit -----------------------------------------------------------------------------------
@@ -256,7 +298,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
-            Features may be missing (NaN).
+            Features may be missing (NaN); ``categorical_features`` may be text.
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
         sample_weight : array-like of shape (n,), default=None
 
@@ -288,6 +330,8 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self.loss_ = self.loss
         for name, value in joined(grown, self.n_labels_).items():
             setattr(self, name, value)
+        if hasattr(self, "is_categorical_"):
+            _, self.subset_, self.subsets_ = joined_subsets(grown, self.is_categorical_)
         if self.loss == "joint":
             # labels that are not known, or do not count, as the model predicts them
             sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
@@ -350,7 +394,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         """The rounds."""
         (n, q), loss = has.shape, LOSSES[self.loss]
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        binned = Binned(X, self.max_bins, weight)
+        binned = Binned(X, self.max_bins, weight, self._n_categories())
         grower = Grower(
             binned,
             rule=self.weak == "rule",
@@ -386,7 +430,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             run.add(tree, tree.node)
             grown.append(replace(tree, node=np.empty(0, dtype=np.intp)))
             if check is not None:
-                for rows, node in _leaves_of(tree, X_held):
+                for rows, node in self._leaves_of(tree, X_held):
                     check.add(tree, node[:, 0], rows.start)
                 checked.append(check.loss())
                 if checked[-1] < min(checked[:-1], default=np.inf):
@@ -396,14 +440,24 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self.validation_loss_ = np.array(checked)
         return grown if check is None else grown[: max(kept, 1)]
 
+    def _leaves_of(self, tree: Grown, X: Any) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+        subsets, root = None, np.zeros(1, dtype=np.intp)
+        if hasattr(self, "is_categorical_"):
+            subsets = joined_subsets([tree], self.is_categorical_)
+        nodes = tree.feature, tree.threshold, tree.missing, tree.left
+        return run_down(X, root, *nodes, tree.depth, subsets)
+
     def _set_importances(self, grown: list[Grown], *, as_sparse: bool) -> None:
         shape = self.n_labels_, self.n_features_in_
         gains = sparse.csr_array(shape)
-        for tree in grown:
-            inner = np.flatnonzero(tree.feature >= 0)
-            pairs = np.repeat(tree.feature[inner], len(tree.labels))
-            places = np.tile(tree.labels, len(inner)), pairs
-            gains = gains + sparse.coo_array((tree.gains[inner].ravel(), places), shape=shape)
+        for some in row_blocks(len(grown), max(tree.gains.size for tree in grown), GAINS):
+            trees = grown[some]
+            inner = [np.flatnonzero(tree.feature >= 0) for tree in trees]
+            feature = [np.repeat(t.feature[i], len(t.labels)) for t, i in zip(trees, inner)]
+            label = [np.tile(t.labels, len(i)) for t, i in zip(trees, inner)]
+            each = np.concatenate([t.gains[i].ravel() for t, i in zip(trees, inner)])
+            places = np.concatenate(label), np.concatenate(feature)
+            gains = gains + sparse.coo_array((each, places), shape=shape)
         total = gains.sum()
         if total > 0:
             gains = gains / total
@@ -430,8 +484,15 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
     def _leaves(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Rows of ``values_`` for all trees (rows, trees), for some rows of X at a time."""
         tree = self.feature_, self.threshold_, self.missing_right_, self.left_
-        for rows, nodes in run_down(X, self.roots_, *tree, self.depth_):
+        for rows, nodes in run_down(X, self.roots_, *tree, self.depth_, self._subsets()):
             yield rows, self.leaf_[nodes]
+
+    def _subsets(self) -> Subsets | None:
+        """The conditions on categorical features, if there are such features."""
+        if not hasattr(self, "is_categorical_"):
+            return None
+        asked = (self.feature_ >= 0) & self.is_categorical_[np.maximum(self.feature_, 0)]
+        return Subsets(asked, self.subset_, self.subsets_)
 
     def _predict(self, X: Any) -> Any:
         if self.loss_ != "joint":
@@ -446,7 +507,40 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         return self.label_sets_[best]
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """X with the numbers of categories in the place of these."""
+        if reset:
+            X = self._learn_categories(X)
+        elif hasattr(self, "is_categorical_"):
+            columns = np.flatnonzero(self.is_categorical_)
+            X = with_codes(as_columns(X), columns, self.categories_)
         return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+
+    def _learn_categories(self, X: Any) -> Any:
+        for name in ("is_categorical_", "categories_", "subset_", "subsets_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        asked = self.categorical_features
+        if asked is None or (isinstance(asked, str) and not has_categories(X)):
+            return X
+        columnar = as_columns(X)
+        columns = find_categorical(asked, columnar)
+        if not len(columns):
+            return X
+        self.categories_ = categories_of(columnar, columns)
+        self.is_categorical_ = np.isin(np.arange(columnar.shape[1]), columns)
+        return with_codes(columnar, columns, self.categories_)
+
+    def _n_categories(self) -> NDArray[np.intp]:
+        """The number of categories of each feature, 0 if it is not categorical."""
+        numbers = np.zeros(self.n_features_in_, dtype=np.intp)
+        for j, known in self._categories_by_feature().items():
+            numbers[j] = max(len(known), 1)
+        return numbers
+
+    def _categories_by_feature(self) -> dict[int, list[Any]]:
+        if not hasattr(self, "is_categorical_"):
+            return {}
+        return dict(zip(np.flatnonzero(self.is_categorical_).tolist(), self.categories_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -472,7 +566,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         """
         check_is_fitted(self)
         names, words = names_of_features(self, feature_names), list(self.label_names_)
-        ways = ways_in_words(self.feature_, self.threshold_, self.left_, names)
+        ways = self._ways(names)
         ends = np.append(self.roots_[1:], len(self.feature_))
         lines = []
         for t, (start, end) in enumerate(zip(self.roots_, ends), start=1):
@@ -488,9 +582,14 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
                     indent = " " * len(indent)
         return "\n".join(lines)
 
+    def _ways(self, names: Sequence[str]) -> list[str]:
+        """The way to each node in words."""
+        nodes, categories = (self.feature_, self.threshold_), self._categories_by_feature()
+        return ways_in_words(*nodes, self.left_, names, self._subsets(), categories)
+
     def _explain(self, X: Any, given: Given) -> list[Contributions]:
         """The rules that an instance meets, and what each adds to the scores."""
-        ways = ways_in_words(self.feature_, self.threshold_, self.left_, list(given.names))
+        ways = self._ways(list(given.names))
         nodes = np.flatnonzero(self.feature_ < 0)  # of the rows of values_
         scale = LOG_ODDS if self._score_method() == "predict_proba" else SCORE
         names, answers, explained = tuple(self.label_names_), self._scores(X), []
@@ -522,12 +621,12 @@ class _Run:
         for rows in row_blocks(len(W), q, CELLS):
             known = None if self._known is None else self._known[rows]
             both = self._loss.derivatives(self.f[rows], self._has[rows], known)
-            for part, values in enumerate(both):
+            for part, each in enumerate(both):
                 into = W[rows, part * q : (part + 1) * q]
                 if self._cells is None:
-                    into[:] = values
+                    into[:] = each
                 else:
-                    np.multiply(values, self._cells[rows], out=into)
+                    np.multiply(each, self._cells[rows], out=into)
         W[:, -1] = self._weight
 
     def add(self, tree: Grown, node: NDArray[Any], first: int = 0) -> None:
@@ -549,8 +648,3 @@ class _Run:
             weights = self._weight[:, np.newaxis]
         total = weights.sum()
         return float((losses * weights).sum() / total) if total > 0 else 0.0
-
-
-def _leaves_of(tree: Grown, X: Any) -> Iterator[tuple[slice, NDArray[np.int32]]]:
-    root = np.zeros(1, dtype=np.intp)
-    return run_down(X, root, tree.feature, tree.threshold, tree.missing, tree.left, tree.depth)

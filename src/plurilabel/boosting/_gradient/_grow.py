@@ -7,7 +7,7 @@ sparse product sums the derivatives of all labels in all bins of all nodes of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,12 @@ TIE = 1e-9
 """Gains that differ by a smaller share are equal: the first feature and slot win. So the order of
 the training rows, which changes sums by rounding, cannot choose the condition."""
 
+SMALL = 1 << 20
+"""Entries times columns up to which entries are better sorted by us than by scipy."""
+
+POWERS = 8
+"""Products with a matrix, to find its first principal component."""
+
 
 @dataclass(frozen=True)
 class Grown:
@@ -32,6 +38,8 @@ class Grown:
         -1 for a leaf.
     threshold : ndarray of shape (nodes,)
         Larger values go to the right.
+    subset : ndarray of bool of shape (nodes, categories)
+        The categories that go to the right, where the feature is categorical.
     missing : ndarray of bool of shape (nodes,)
         Whether missing values go to the right.
     left : ndarray of shape (nodes,)
@@ -49,6 +57,7 @@ class Grown:
 
     feature: NDArray[np.int32]
     threshold: Floats
+    subset: NDArray[np.bool_]
     missing: NDArray[np.bool_]
     left: NDArray[np.int32]
     labels: Rows
@@ -62,38 +71,64 @@ class Grown:
 class Cuts:
     """Cuts to choose from, by node.
 
-    ``which`` is the position of the feature among those drawn, ``right`` says whether the far side
-    of the cut is on the right, ``stray`` whether missing values go to the left.
+    ``slot`` is the slot of the cut among those of all features, ``stray`` says whether missing
+    values go to the left; None: nowhere.
     """
 
     node: Rows
-    which: Rows
-    cut: Rows
-    right: NDArray[np.bool_]
-    stray: NDArray[np.bool_]
+    slot: Rows
+    stray: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
 class Splits:
-    """The best conditions of some nodes: arrays with one entry for each.
+    """The best conditions of the nodes that have one: arrays with one entry for each.
 
-    ``sums`` are those on the left and on the right, (2, nodes, width); ``covers`` is the side
-    that a rule goes on with; ``gain`` is minus infinity where there is no condition.
+    ``node`` is the position of the node in its level; ``slot`` says which condition it is;
+    ``subset`` (nodes, categories) which categories go to the right, if it is about a categorical
+    feature; ``sums`` are those on the left and on the right, (nodes, 2, width); ``covers`` is the
+    side that a rule goes on with.
     """
 
-    gain: Floats
-    feature: Rows
-    cut: Rows
+    node: Rows
+    slot: Rows
+    subset: NDArray[np.bool_]
     missing: NDArray[np.bool_]
     covers: Rows
     sums: Floats
 
-    def of(self, nodes: Rows) -> Splits:
-        """Those of some of the nodes."""
-        return Splits(
-            self.gain[nodes], self.feature[nodes], self.cut[nodes], self.missing[nodes],
-            self.covers[nodes], self.sums[:, nodes],
-        )  # fmt: skip
+
+class Summer:
+    """Sums rows of a matrix W (n, width) by slots."""
+
+    def __init__(self) -> None:
+        self._members: dict[tuple[int, int], Any] = {}
+
+    def __call__(
+        self, slot: Rows, rows: NDArray[Any], W: Floats, n_slots: int
+    ) -> tuple[Rows, Floats]:
+        """The slots with entries, and the sums over the rows of the entries of each."""
+        m = len(slot)
+        if m * W.shape[1] > SMALL:
+            full = np.flatnonzero(np.bincount(slot, minlength=n_slots))
+            place = np.empty(n_slots, dtype=np.int32)
+            place[full] = np.arange(len(full), dtype=np.int32)
+            member = sparse.coo_array((np.ones(m), (place[slot], rows)), shape=(len(full), len(W)))
+            member.has_canonical_format = True  # no entry occurs twice: nothing to look for
+            return full, np.asarray(member.tocsc() @ W)
+        # numbers of 16 bits are sorted twice as fast
+        order = (slot.astype(np.uint16) if n_slots <= 1 << 16 else slot).argsort(kind="stable")
+        slot = slot[order]
+        starts = _starts(slot)
+        size = 1 << len(starts).bit_length()
+        member = self._members.get((size, len(W)))
+        if member is None:
+            # scipy takes longer to make a small matrix than to multiply it: it is filled anew
+            member = self._members[size, len(W)] = sparse.csr_array((size, len(W)))
+        member.data, member.indices = np.ones(m), rows[order]
+        member.indptr = np.full(size + 1, m, dtype=np.int32)
+        member.indptr[: len(starts)] = starts
+        return slot[starts], (member @ W)[: len(starts)]
 
 
 @dataclass(frozen=True)
@@ -114,6 +149,7 @@ class Grower:
         Least weight of the instances in a leaf.
     l2 : float
     random : Generator
+    sums : Summer
     """
 
     binned: Binned
@@ -124,6 +160,7 @@ class Grower:
     min_weight: float
     l2: float
     random: Any
+    sums: Summer = field(default_factory=Summer)
 
     def grow(self, W: Floats, drawn: NDArray[np.bool_] | None = None) -> Grown:
         """Grow one.
@@ -139,186 +176,241 @@ class Grower:
         q = W.shape[1] // 2
         labels = np.arange(q)
         node = np.zeros(len(W), dtype=np.intp)
-        sums = W.sum(axis=0, keepdims=True)  # of all nodes so far
-        active = np.zeros(1, dtype=np.intp)  # the nodes of this level that may be split
-        levels: list[tuple[Rows, Rows, Splits, Floats]] = []
+        sums = W.sum(axis=0, keepdims=True)  # of the nodes of this level that may be split
+        number = np.zeros(1, dtype=np.intp)  # of these nodes in the tree
+        at, count = node, 1  # where the instances are among them, or -1; all nodes so far
+        levels: list[tuple[Rows, int, Splits, Floats]] = []
+        every = [sums]
         while len(levels) < self.max_depth and len(self.binned):
-            place = np.full(len(sums), -1, dtype=np.intp)
-            place[active] = np.arange(len(active))
-            at = place[node]
-            if drawn is not None:
-                at[~drawn] = -1
-            splits = self._search(W, at, sums[active])
-            if len(labels) > self.heads and splits.gain[0] > 0:
+            counts = at if drawn is None else np.where(drawn, at, -1)
+            splits = self._search(W, counts, sums)
+            if splits is None:
+                break
+            if len(labels) > self.heads:
                 labels = self._head(splits, sums[0])
                 # from here on nothing but the labels of the head counts
                 columns = np.concatenate([labels, q + labels, [2 * q]])
                 W, sums = np.ascontiguousarray(W[:, columns]), sums[:, columns]
-                splits = replace(splits, sums=splits.sums[..., columns])
-            found = np.flatnonzero(splits.gain > 0)
-            if not len(found):
-                break
-            left = np.full(len(active), -1, dtype=np.intp)
-            left[found] = len(sums) + 2 * np.arange(len(found))
-            node = self._descend(node, place, splits, left)
-            levels.append((active[found], left[found], splits.of(found), sums[active[found]]))
+                splits, every = replace(splits, sums=splits.sums[..., columns]), [sums]
+            levels.append((number[splits.node], count, splits, sums[splits.node]))
+            to = self._descend(at, splits, len(sums))
+            node = np.where(to < 0, node, count + to)
             # left, right, left, right, ...
-            both = splits.sums[:, found].transpose(1, 0, 2).reshape(-1, sums.shape[1])
-            sums = np.concatenate([sums, both])
-            active = left[found]
+            sums = splits.sums.reshape(-1, sums.shape[1])
+            every.append(sums)
+            number, at = np.arange(count, count + len(sums)), to
+            count += len(sums)
             if self.rule:
-                active = active + splits.covers[found]
-            else:
-                active = np.arange(active[0], len(sums))
-        return self._grown(labels, node, sums, levels)
+                number, sums = number[splits.covers], sums[splits.covers]
+                at = np.where(to == splits.covers, 0, -1)
+        return self._grown(labels, node, np.concatenate(every), levels)
 
     def _grown(
         self,
         labels: Rows,
         node: Rows,
         sums: Floats,
-        levels: list[tuple[Rows, Rows, Splits, Floats]],
+        levels: list[tuple[Rows, int, Splits, Floats]],
     ) -> Grown:
         count, m, B = len(sums), len(labels), self.binned
         feature = np.full(count, -1, dtype=np.int32)
         threshold, missing = np.full(count, np.inf), np.zeros(count, dtype=bool)
+        subset = np.zeros((count, B.n_categories), dtype=bool)
         left = np.arange(count, dtype=np.int32)
         gains, scored = np.zeros((count, m)), np.ones(count, dtype=bool)
-        for nodes, to, splits, totals in levels:
-            feature[nodes] = B.features[splits.feature]
-            threshold[nodes] = [B.threshold(j, c) for j, c in zip(splits.feature, splits.cut)]
-            missing[nodes], left[nodes] = splits.missing, to
-            gains[nodes] = self._worth_by_label(splits.sums).sum(axis=0)
-            gains[nodes] -= self._worth_by_label(totals)
+        if levels:
+            # the nodes of all levels together, in the order of their numbers
+            nodes = np.concatenate([numbers for numbers, *_ in levels])
+            splits = [found for _, _, found, _ in levels]
+            slot = np.concatenate([found.slot for found in splits])
+            feature[nodes] = B.features[B.run[slot] // 2]
+            threshold[nodes] = B.threshold[slot]
+            subset[nodes] = np.concatenate([found.subset for found in splits])
+            missing[nodes] = np.concatenate([found.missing for found in splits])
+            left[nodes] = 1 + 2 * np.arange(len(nodes))
+            both = self._worth_by_label(np.concatenate([found.sums for found in splits]))
+            gains[nodes] = both[:, 0] + both[:, 1]
+            gains[nodes] -= self._worth_by_label(np.concatenate([total for *_, total in levels]))
             if self.rule:
-                scored[to + 1 - splits.covers] = False
+                covers = np.concatenate([found.covers for found in splits])
+                scored[left[nodes] + 1 - covers] = False
         scored &= feature < 0
         values = np.zeros((count, m))
         values[scored] = -sums[scored, :m] / (sums[scored, m : 2 * m] + self.l2)
         gains = np.maximum(gains, 0.0)
-        return Grown(feature, threshold, missing, left, labels, values, gains, node, len(levels))
+        return Grown(
+            feature, threshold, subset, missing, left, labels, values, gains, node, len(levels)
+        )
 
-    def _search(self, W: Floats, at: Rows, totals: Floats) -> Splits:
-        """The best condition for each of some nodes; ``at`` are the instances' nodes, or -1."""
-        B, nodes = self.binned, len(totals)
+    def _search(self, W: Floats, at: Rows, totals: Floats) -> Splits | None:
+        """The best conditions of some nodes; ``at`` are the instances' nodes, or -1."""
+        B = self.binned
         features = np.arange(len(B))
         if self.max_features < len(B):
-            features = np.sort(self.random.choice(len(B), self.max_features, replace=False))
+            features = self.random.choice(len(B), self.max_features, replace=False)
+            features.sort()
         cuts, far = self._cuts(W, at, features, totals)
-        gain, covers_near = self._gains(cuts, far, totals)
-        top = np.full(nodes, -np.inf)
-        best = np.zeros(nodes, dtype=np.intp)
-        if len(gain):
-            starts = _starts(cuts.node)
-            top[cuts.node[starts]] = np.maximum.reduceat(gain, starts)
-            bound = np.where(top > 0, top * (1 - TIE), np.inf)
-            good = np.flatnonzero(gain >= bound[cuts.node])
-            good = good[_starts(cuts.node[good])]
-            best[cuts.node[good]] = good
-        else:  # no drawn feature varies: there is nothing to choose from
-            none = np.zeros(nodes, dtype=np.intp)
-            return Splits(top, none, none, none.astype(bool), none, np.stack([totals, totals]))
-        sums = np.stack([far[best], totals - far[best]])
-        swap = cuts.right[best]
-        sums = np.where(swap[:, np.newaxis], sums[::-1], sums)
-        feature = features[cuts.which[best]]
+        gain, covers_near, some = self._gains(cuts, far, totals)
+        if not len(some):
+            return None
+        node, gain = cuts.node[some], gain[some]
+        starts = _starts(node)
+        bound = np.empty(len(totals))
+        bound[node[starts]] = np.maximum.reduceat(gain, starts) * (1 - TIE)
+        good = (gain >= bound[node]).nonzero()[0]
+        good = good[_starts(node[good])]
+        best, node = some[good], node[good]
+        slot = cuts.slot[best]
+        right = B.right[slot]
+        turn, side = right.astype(np.intp), np.arange(len(node))
+        sums = np.empty((len(node), 2, totals.shape[1]))
+        sums[side, turn] = far[best]
+        sums[side, 1 - turn] = totals[node] - far[best]
         # values that were never missing go with most of the instances
-        missing = np.where(B.missing[feature], ~cuts.stray[best], sums[1, :, -1] > sums[0, :, -1])
-        covers = (covers_near[best] ^ swap).astype(np.intp)
-        return Splits(top, feature, cuts.cut[best], missing, covers, sums)
+        missing = sums[:, 1, -1] > sums[:, 0, -1]
+        if cuts.stray is not None:
+            missing = np.where(B.missing[B.run[slot] // 2], ~cuts.stray[best], missing)
+        subset = np.zeros((len(node), B.n_categories), dtype=bool)
+        if B.n_categories:
+            self._subsets(cuts, best, subset, missing)
+        covers = turn if covers_near is None else turn ^ covers_near[best]
+        return Splits(node, slot, subset, missing, covers, sums)
+
+    def _subsets(
+        self, cuts: Cuts, best: Rows, subset: NDArray[np.bool_], missing: NDArray[np.bool_]
+    ) -> None:
+        """Write down which categories, and missing values, go to the right."""
+        B = self.binned
+        run, place = B.run[cuts.slot], np.full(cuts.node[-1] + 1, -1)
+        place[cuts.node[best]] = np.arange(len(best))
+        to = place[cuts.node]
+        # the cuts of the chosen features, if these are categorical: one for each category seen
+        own = (to >= 0) & (run == run[best][to]) & (B.categories[run // 2] > 0)
+        own = np.flatnonzero(own)
+        to, bins, right = to[own], B.bin[cuts.slot[own]], own > best[to[own]]
+        lost = bins == B.categories[run[own] // 2]
+        missing[to[lost]] = right[lost]
+        # categories that the node has not seen go where missing values go
+        subset[:] = missing[:, np.newaxis]
+        subset[to[~lost], bins[~lost]] = right[~lost]
 
     def _cuts(self, W: Floats, at: Rows, features: Rows, totals: Floats) -> tuple[Cuts, Floats]:
         """All cuts of some features in some nodes, with the sums over their far sides."""
         B, nodes = self.binned, len(totals)
-        size, common = B.n_slots[features], B.common[features]
-        offset, K = np.cumsum(size) - size, int(size.sum())
-        which, rows, codes = B.entries(features)
-        node = at[rows]
-        if node.size and node.min() < 0:
-            kept = np.flatnonzero(node >= 0)
-            which, rows, codes, node = which[kept], rows[kept], codes[kept], node[kept]
-        slot = offset[which]
-        if len(features) < K:
-            slot += np.where(codes < common[which], codes, (common + size)[which] - codes)
-        slot += node * K
+        drawn = B.draw(features)
+        rows, slot, K = drawn.rows, drawn.slot, len(drawn.slots)
+        if nodes > 1 or at.min() < 0:
+            node = at[rows]
+            if at.min() < 0:
+                kept = (node >= 0).nonzero()[0]
+                rows, slot, node = rows[kept], slot[kept], node[kept]
+            slot = slot + node * K
         # a cut next to an empty bin is the same as the one before
-        full = np.flatnonzero(np.bincount(slot, minlength=nodes * K))
-        place = np.empty(nodes * K, dtype=np.int32)
-        place[full] = np.arange(len(full), dtype=np.int32)
-        member = sparse.coo_array(
-            (np.ones(len(slot)), (place[slot], rows)), shape=(len(full), len(W))
-        )
-        member.has_canonical_format = True  # no entry occurs twice: nothing to look for
-        far = np.asarray(member.tocsc() @ W)
-        at_node, at_slot = np.divmod(full, K)
-        which, bins, cut = (part[at_slot] for part in B.slots(features))
-        cuts = Cuts(at_node, which, cut, bins > cut, np.zeros(len(full), dtype=bool))
+        full, far = self.sums(slot, rows, W, nodes * K)
+        at_node = full // K
+        slots = drawn.slots[full - at_node * K]
         if len(features) < K:
-            far = _running_sums(far, _starts((at_node * len(features) + which) * 2 + cuts.right))
-        if B.missing[features].any():
-            return self._with_strays(cuts, far, bins, features, totals)
+            group = at_node * (2 * len(B)) + B.run[slots]
+            starts = _starts(group)
+            if B.n_categories:
+                slots, far = self._in_order(slots, far, starts)
+            far = _running_sums(far, starts)
+        cuts = Cuts(at_node, slots)
+        if B.any_missing and B.missing[features].any():
+            return self._with_strays(cuts, far, totals)
         return cuts, far
 
-    def _with_strays(
-        self, cuts: Cuts, far: Floats, bins: Rows, features: Rows, totals: Floats
-    ) -> tuple[Cuts, Floats]:
+    def _in_order(self, slots: Rows, sums: Floats, starts: Rows) -> tuple[Rows, Floats]:
+        """Put the categories of each feature in each node into an order in which to cut them.
+
+        It is that of the Newton steps along their first principal component. Rare categories are
+        near the middle, because l2 makes their steps small.
+        """
+        B, q = self.binned, sums.shape[1] // 2
+        is_start = np.zeros(len(slots), dtype=bool)
+        is_start[starts] = True
+        some = np.flatnonzero(B.categories[B.run[slots] // 2] > 0)
+        if not len(some):
+            return slots, sums
+        begin = np.flatnonzero(is_start[some])
+        group = np.cumsum(is_start[some]) - 1
+        H = sums[some, q : 2 * q] + self.l2
+        steps, weight = sums[some, :q] / H, H.sum(axis=1, keepdims=True)
+        mean = np.add.reduceat(weight * steps, begin) / np.add.reduceat(weight, begin)
+        centred = steps - mean[group]
+        place = centred[:, 0]
+        if q > 1:
+            weight = weight * centred
+            # powers of the covariances, from the category that is farthest from the mean
+            size = np.einsum("cl,cl->c", weight, centred)
+            farthest = np.lexsort((-size, group))[begin]
+            axis = centred[farthest]
+            for _ in range(POWERS):
+                place = np.einsum("cl,cl->c", centred, axis[group])
+                axis = np.add.reduceat(weight * place[:, np.newaxis], begin)
+                axis /= np.maximum(np.abs(axis).max(axis=1, keepdims=True), np.finfo(float).tiny)
+            place = np.einsum("cl,cl->c", centred, axis[group])
+        order = np.arange(len(slots))
+        order[some] = some[np.lexsort((place, group))]
+        return slots[order], sums[order]
+
+    def _with_strays(self, cuts: Cuts, far: Floats, totals: Floats) -> tuple[Cuts, Floats]:
         """Also the cuts with the missing values on the other side, the left one."""
-        B, k = self.binned, len(features)
-        gappy = B.missing[features][cuts.which]
-        last, common = B.n_slots[features][cuts.which], B.common[features][cuts.which]
-        group = cuts.node * k + cuts.which
+        B = self.binned
+        which = B.run[cuts.slot] // 2
+        bins, cut, right = B.bin[cuts.slot], B.cut[cuts.slot], B.right[cuts.slot]
+        gappy = B.missing[which]
+        last, common = B.n_slots[which], B.common[which]
+        group = np.cumsum(np.diff(cuts.node * len(B) + which, prepend=-1) != 0) - 1
         # missing values are the last bin: it has a slot, or it is the common bin, and what the
         # last running sum of the feature leaves of the total
-        own = np.full(len(totals) * k, -1)
+        own = np.full(len(far), -1)
         for those in (gappy & (bins == last), gappy & (common == last)):
             own[group[those]] = np.flatnonzero(those)
-        some = np.flatnonzero(gappy & (cuts.cut < last - 1) & (own[group] >= 0))
+        some = np.flatnonzero(gappy & (cut < last - 1) & (own[group] >= 0))
         lost = far[own[group[some]]]
         unstored = (common == last)[some, np.newaxis]
         lost = np.where(unstored, totals[cuts.node[some]] - lost, lost)
-        moved = far[some] + np.where(cuts.right[some], -1.0, 1.0)[:, np.newaxis] * lost
+        moved = far[some] + np.where(right[some], -1.0, 1.0)[:, np.newaxis] * lost
         both = np.concatenate([np.arange(len(far)), some])
         stray = np.arange(len(both)) >= len(far)
         order = np.argsort(cuts.node[both], kind="stable")
         at = both[order]
         moved = np.concatenate([far, moved])[order]
-        return (
-            Cuts(cuts.node[at], cuts.which[at], cuts.cut[at], cuts.right[at], stray[order]),
-            moved,
-        )
+        return Cuts(cuts.node[at], cuts.slot[at], stray[order]), moved
 
-    def _gains(self, cuts: Cuts, far: Floats, totals: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Gain of each cut, and whether a rule would go on with its near side."""
+    def _gains(
+        self, cuts: Cuts, far: Floats, totals: Floats
+    ) -> tuple[Floats, NDArray[np.bool_] | None, Rows]:
+        """Gain of each cut, whether a rule goes on with its near side, and which cuts gain."""
         q = totals.shape[1] // 2
-        sides = (far, totals[cuts.node] - far)
-        whole = self._worth(totals)
+        near = totals[cuts.node]
+        near -= far
+        sides, whole = (far, near), self._worth(totals)[cuts.node]
         if q > self.heads:
             before = self._worth_by_label(totals)[cuts.node]
             worths = [self._worth_by_label(side) for side in sides]
         else:
-            before = whole[cuts.node]
-            worths = [self._worth(side) for side in sides]
+            before, worths = whole, [self._worth(side) for side in sides]
         if not self.rule:
             worths = [worths[0] + worths[1]]
         gains = [worth - before for worth in worths]
         if q > self.heads:
             largest = slice(q - self.heads, None)
             gains = [np.partition(g, q - self.heads, axis=1)[:, largest].sum(1) for g in gains]
-        light = [side[:, -1] < self.min_weight for side in sides]
-        noise = TIE * whole[cuts.node]
+        noise = TIE * whole
         if self.rule:
+            light = [side[:, -1] < self.min_weight for side in sides]
             gains = [np.where(few, -np.inf, gain) for few, gain in zip(light, gains)]
-            covers_near = gains[1] > gains[0] + noise
             gain = np.maximum(*gains)
-        else:
-            gain, covers_near = gains[0], np.zeros(len(far), dtype=bool)
-            gain[light[0] | light[1]] = -np.inf
-        gain[gain <= noise] = -np.inf
-        return gain, covers_near
+            return gain, gains[1] > gains[0] + noise, (gain > noise).nonzero()[0]
+        some = (gains[0] > noise).nonzero()[0]
+        heavy = np.minimum(far[some, -1], near[some, -1]) >= self.min_weight
+        return gains[0], None, some[heavy]
 
     def _head(self, splits: Splits, total: Floats) -> Rows:
         """The labels that gain most by the first condition."""
-        worth = self._worth_by_label(splits.sums[:, 0])
+        worth = self._worth_by_label(splits.sums[0])
         gain = (worth[splits.covers[0]] if self.rule else worth.sum(axis=0)) - (
             self._worth_by_label(total)
         )
@@ -333,27 +425,34 @@ class Grower:
         q = S.shape[-1] // 2
         G, H = S[..., :q], S[..., q : 2 * q] + self.l2
         np.divide(G, H, out=H)
-        return np.einsum("...l,...l->...", G, H)
+        return np.einsum("il,il->i", G, H)
 
-    def _descend(self, node: Rows, place: Rows, splits: Splits, left: Rows) -> Rows:
-        """The nodes of all instances after a level; ``left`` are the new ones."""
-        B, feature = self.binned, splits.feature
-        lost = np.where(B.missing[feature], B.n_slots[feature], -1)  # the bin of missing values
-
-        def goes_right(code: NDArray[Any], of: Rows) -> NDArray[np.bool_]:
-            return np.where(code == lost[of], splits.missing[of], code > splits.cut[of])
-
-        at = place[node]
-        right = goes_right(B.common[feature], np.arange(len(feature)))[at]
-        which, rows, codes = B.entries(feature)
-        mine = np.flatnonzero(at[rows] == which)
-        right[rows[mine]] = goes_right(codes[mine], which[mine])
-        return np.where((at >= 0) & (left[at] >= 0), left[at] + right, node)
+    def _descend(self, at: Rows, splits: Splits, nodes: int) -> Rows:
+        """Where instances at some nodes come to in the level below, or -1."""
+        B = self.binned
+        place = np.full(nodes + 1, -1)  # the last is for instances that are nowhere
+        place[splits.node] = np.arange(len(splits.node))
+        at = place[at]
+        feature = B.run[splits.slot] // 2
+        code = B.bins_of(at, feature)
+        right = code > B.cut[splits.slot][at]
+        if B.any_missing:
+            lost = np.where(B.missing[feature], B.n_slots[feature], -1)  # bin of missing values
+            right = np.where(code == lost[at], splits.missing[at], right)
+        if B.n_categories:
+            number = B.categories[feature][at]
+            right = np.where(number > 0, splits.missing[at], right)
+            known = np.flatnonzero(code < number)
+            right[known] = splits.subset[at[known], code[known]]
+        return np.where(at < 0, -1, 2 * at + right)
 
 
 def _starts(groups: Rows) -> Rows:
     """Where the runs of equal numbers begin."""
-    return np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]])[: len(groups)])
+    new = np.empty(len(groups), dtype=bool)
+    new[:1] = True
+    np.not_equal(groups[1:], groups[:-1], out=new[1:])
+    return new.nonzero()[0]
 
 
 def _running_sums(H: Floats, starts: Rows) -> Floats:
