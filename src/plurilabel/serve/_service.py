@@ -280,7 +280,7 @@ class Service:
         dict
             ``version``, and in ``rows`` for each row its ``labels`` and what else was wanted.
         """
-        (answer,) = self.predict_many([(self.reader.records(rows), ask or Ask())])
+        (answer,) = self.predict_many([(self.reader.quick_records(rows), ask or Ask())])
         if isinstance(answer, BadInput):
             raise answer
         return answer
