@@ -61,6 +61,7 @@ def _doors(listening: socket.socket) -> list[socket.socket]:
 def _address(listening: socket.socket, token: str | None) -> str:
     """The address to open in a browser; what is behind a # is not sent to anybody."""
     host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
     place = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     return place if token is None else f"{place}/#token={token}"
 
