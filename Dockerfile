@@ -7,7 +7,8 @@ RUN python -m venv /opt/plurilabel \
     && /opt/plurilabel/bin/pip install --no-cache-dir '.[serve]'
 
 FROM python:3.12-slim
-RUN useradd --create-home --uid 1000 serve
+# corrections are kept beside the model: a folder that is mounted must be writable for user 1000
+RUN useradd --create-home --uid 1000 serve && install --directory --owner serve /models
 COPY --from=build /opt/plurilabel /opt/plurilabel
 USER serve
 WORKDIR /models

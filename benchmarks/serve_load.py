@@ -9,10 +9,12 @@ second table has the memory of the service after more and more requests.
 """
 
 import argparse
-import asyncio
 import json
+import math
 import os
 import pickle
+import selectors
+import socket
 import subprocess
 import sys
 import time
@@ -59,8 +61,6 @@ def serve(how, kind, n, folder):
 
         run(Service(learner), port=0, limits=Limits(connections=100_000), ready=ready)
         return
-    import socket
-
     import uvicorn
     from fastapi import FastAPI
     from pydantic import BaseModel
@@ -87,14 +87,17 @@ def serve(how, kind, n, folder):
 
 
 class Clients:
-    """Clients that ask again as soon as they have an answer, each over its own connection."""
+    """Clients that ask again as soon as they have an answer, each over its own connection.
+
+    Plain sockets, so that the clients take little of the time of the servers: see ``cpu``.
+    """
 
     def __init__(self, address, d, clients):
         self.host, port = address.removeprefix("http://").split(":")
         self.port, self.clients = int(port), clients
         rng = np.random.default_rng(1)
         self.requests = [self._request(row) for row in rng.normal(size=(256, d)).round(6)]
-        self.times, self.refused = [], 0
+        self.times, self.refused, self.cpu = [], 0, 0.0
 
     def _request(self, row):
         said = {"rows": [{f"x{j}": value for j, value in enumerate(row.tolist())}]}
@@ -105,32 +108,45 @@ class Clients:
         )
         return head.encode() + body
 
-    async def one(self, number):
-        reader, writer = await asyncio.open_connection(self.host, self.port)
-        i = number
-        while time.perf_counter() < self.until:
-            started = time.perf_counter()
-            writer.write(self.requests[i % len(self.requests)])
-            i += 1
-            head = await reader.readuntil(b"\r\n\r\n")
-            size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-            await reader.readexactly(size)
-            if head.startswith(b"HTTP/1.1 200"):
-                self.times.append(time.perf_counter() - started)
-            else:
-                self.refused += 1
-        writer.close()
+    def ask(self, seconds, most=math.inf):
+        """Ask for some time, or some requests; how long it took."""
+        began, cpu = time.perf_counter(), time.process_time()
+        waiting = selectors.DefaultSelector()
+        for i in range(self.clients):
+            connection = socket.create_connection((self.host, self.port))
+            connection.setblocking(False)
+            client = {"next": i, "since": time.perf_counter(), "got": b""}
+            waiting.register(connection, selectors.EVENT_READ, client)
+            connection.send(self.requests[i % len(self.requests)])
+        while waiting.get_map():
+            ready = waiting.select(60)
+            if not ready:
+                raise RuntimeError(f"{len(waiting.get_map())} clients have no answer")
+            for key, _ in ready:
+                connection, client = key.fileobj, key.data
+                part = connection.recv(1 << 16)
+                client["got"] += part
+                now = time.perf_counter()
+                if part and not self._is_whole(client["got"]):
+                    continue
+                if client["got"].startswith(b"HTTP/1.1 200"):
+                    self.times.append(now - client["since"])
+                else:
+                    self.refused += 1
+                if part and now < began + seconds and len(self.times) < most:
+                    client.update(next=client["next"] + 1, since=now, got=b"")
+                    connection.send(self.requests[client["next"] % len(self.requests)])
+                else:
+                    waiting.unregister(connection)
+                    connection.close()
+        self.cpu += time.process_time() - cpu
+        return time.perf_counter() - began
 
-    async def ask(self, seconds):
-        self.until = time.perf_counter() + seconds
-        started = time.perf_counter()
-        tasks = [asyncio.create_task(self.one(i)) for i in range(self.clients)]
-        done, late = await asyncio.wait(tasks, timeout=seconds + 60)
-        for task in late:
-            task.cancel()
-        for task in done:
-            task.result()
-        return time.perf_counter() - started
+    @staticmethod
+    def _is_whole(got):
+        head, end, body = got.partition(b"\r\n\r\n")
+        size = head.partition(b"content-length: ")[2].partition(b"\r\n")[0]
+        return bool(end) and len(body) == int(size)
 
 
 def cpu_seconds(pid):
@@ -161,9 +177,9 @@ def started(how, kind, n, folder):
 def measured(how, kind, n, folder, clients, seconds):
     server, address = started(how, kind, n, folder)
     try:
-        asyncio.run(Clients(address, SIZES[kind][1], min(clients, 8)).ask(1))  # warm
+        Clients(address, SIZES[kind][1], min(clients, 8)).ask(1)  # warm
         load, before = Clients(address, SIZES[kind][1], clients), cpu_seconds(server.pid)
-        took = asyncio.run(load.ask(seconds))
+        took = load.ask(seconds)
         times = np.array(load.times) if load.times else np.array([np.nan])
         return {
             "model": kind, "rows": n, "server": how, "clients": clients,
@@ -171,6 +187,7 @@ def measured(how, kind, n, folder, clients, seconds):
             "rows_per_cpu_s": len(load.times) / (cpu_seconds(server.pid) - before),
             "p50_ms": 1e3 * float(np.quantile(times, 0.5)),
             "p99_ms": 1e3 * float(np.quantile(times, 0.99)),
+            "client_us": 1e6 * load.cpu / max(1, len(load.times)),
             "refused": load.refused, "megabytes": megabytes(server.pid),
         }  # fmt: skip
     finally:
@@ -178,18 +195,19 @@ def measured(how, kind, n, folder, clients, seconds):
         server.wait(60)
 
 
-def soaked(kind, n, folder, requests):
+def soaked(kind, n, folder, requests, clients):
     """Memory of the service after more and more requests."""
     server, address = started("service", kind, n, folder)
     try:
-        total, rows = 0, []
-        while total < requests:
-            load = Clients(address, SIZES[kind][1], 64)
-            asyncio.run(load.ask(10))
-            total += len(load.times)
-            rows.append((total, megabytes(server.pid)))
-            print(f"{total:>10,} requests {rows[-1][1]:8.1f} MB", flush=True)
-        return rows
+        load, step, began = Clients(address, SIZES[kind][1], clients), requests // 20, time.time()
+        print(f"{0:>10,} requests {megabytes(server.pid):8.1f} MB", flush=True)
+        while len(load.times) < requests:
+            load.ask(math.inf, len(load.times) + step)
+            took = time.time() - began
+            print(
+                f"{len(load.times):>10,} requests {megabytes(server.pid):8.1f} MB {took:6.0f} s",
+                flush=True,
+            )
     finally:
         server.terminate()
         server.wait(60)
@@ -213,7 +231,7 @@ def main():
     for kind in [given.kind] if given.kind else SIZES:
         n = given.rows or SIZES[kind][0]
         if given.soak:
-            soaked(kind, n, given.folder, given.soak)
+            soaked(kind, n, given.folder, given.soak, given.clients)
             continue
         rows = [
             measured(how, kind, n, given.folder, given.clients, given.seconds)

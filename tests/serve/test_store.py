@@ -59,6 +59,8 @@ def test_files_that_do_not_belong_are_refused(tmp_path):
     text.write_text("this is not a database, but long enough to look at " * 10)
     with pytest.raises(StoreError, match="cannot be used for corrections: file is not a database"):
         Store(text, {})
+    with pytest.raises(StoreError, match=r"feedback.db cannot be opened: the folder .*gone"):
+        Store(tmp_path / "gone" / "feedback.db", {})
 
 
 def test_one_process_at_a_time(tmp_path):

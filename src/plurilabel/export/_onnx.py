@@ -92,7 +92,11 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
         model = Model.of(model)
     check_is_fitted(model.estimator)
     if not len(model.feature_names):
-        raise ValueError("a model of texts cannot be exported: a graph takes numbers only")
+        raise ValueError(
+            "a model of texts cannot be exported: a graph takes numbers only. Export what comes "
+            "after the vectorizer, such as pipeline[1:], and send the graph rows that it has "
+            "transformed, as dense matrices"
+        )
     found = answer(graph, model.estimator, "X")
     graph.nodes.append(helper.make_node("Identity", [found.scores], ["scores"]))
     graph.nodes.append(

@@ -37,7 +37,8 @@ def transformed(graph: Graph, step: Any, x: Value) -> Value:
         names = ", ".join(sorted(kind.__name__ for kind in STEPS))
         raise ValueError(
             f"the step {type(step).__name__} cannot be exported; those that can are {names} and "
-            "feature selection. Export the pipeline without it, and apply it before"
+            "feature selection. Export what comes after it, such as pipeline[1:], and send the "
+            "graph rows that it has transformed"
         )
     return write(graph, step, x)
 

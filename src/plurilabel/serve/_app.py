@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
-import json
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
-from time import perf_counter
 from typing import Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from plurilabel import __version__
 from plurilabel.serve._batches import Batches
 from plurilabel.serve._counters import Counters
+from plurilabel.serve._door import (
+    Door,
+    Headers,
+    content_type,
+    json_bytes,
+    json_response,
+    parsed_json,
+    read_body,
+    refused,
+)
 from plurilabel.serve._examples import described, open_api
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._label_studio import LabelStudio
-from plurilabel.serve._rows import BadInput, parsed_json
+from plurilabel.serve._rows import BadInput
 from plurilabel.serve._service import Ask, Service
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -36,16 +44,8 @@ _PAGE = {
     "/report.css": ("report/templates/report.css", "text/css; charset=utf-8"),
 }
 _OPEN = (*_PAGE, "/health")  # without a token
+_OPTIONS = frozenset({"scores", "top", "cut", "remember"})
 _ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
-_GUARDS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,15 @@ class Limits:
     connections: int = 2_000
 
 
+class _Application(FastAPI):
+    """FastAPI behind a door."""
+
+    door: Door
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.door(scope, receive, send)
+
+
 def create_app(
     service: Service,
     *,
@@ -106,7 +115,9 @@ def create_app(
     """
     limits = limits or Limits()
     counters, insight = Counters(), Insight(service)
-    answers = Batches(service.predict_many, most=limits.batch, waiting=limits.waiting)
+    answers = Batches(
+        service.predict_many, most=limits.batch, waiting=limits.waiting, seconds=limits.seconds
+    )
     learning = Batches(service.correct_many, most=limits.batch, waiting=limits.waiting)
     slow = asyncio.Semaphore(2)  # explanations and views at a time
 
@@ -117,7 +128,7 @@ def create_app(
         learning.close()
         service.close()
 
-    app = FastAPI(
+    app = _Application(
         title=f"plurilabel: {service.name}",
         version=__version__,
         docs_url=None,  # which would load a page from elsewhere
@@ -125,12 +136,10 @@ def create_app(
         lifespan=lifespan,
     )
     app.openapi = lambda: open_api(app, service)
-    # asked most often: without the steps that FastAPI takes for arguments that it does not have
-    straight: dict[str, Any] = {}
-    app.add_middleware(Door, counters=counters, token=token, hosts=hosts, straight=straight)
-    app.add_exception_handler(BadInput, _refused)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(RequestValidationError, _refused)
+    app.door = Door(super(_Application, app).__call__, counters, token, hosts, _OPEN)
+    app.add_exception_handler(BadInput, refused)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(RequestValidationError, refused)
 
     async def in_time(work: Any) -> Any:
         try:
@@ -149,29 +158,22 @@ def create_app(
 
         return await in_time(waiting())
 
-    async def body(request: Request) -> bytes:
-        declared = request.headers.get("content-length", "0")
-        if declared.isdigit() and int(declared) > limits.body:
-            raise _too_large(limits)
-        parts, size = [], 0
-        async for part in request.stream():
-            size += len(part)
-            if size > limits.body:
-                raise _too_large(limits)
-            parts.append(part)
-        return b"".join(parts)
-
-    async def json_body(request: Request, *, optional: frozenset[str], needed: str) -> Any:
-        if _content_type(request) != "application/json":
-            raise BadInput("the body must be JSON, of content type application/json", status=415)
-        said = parsed_json(await body(request))
+    async def json_body(
+        headers: Headers, receive: Any, *, optional: frozenset[str], needed: str
+    ) -> dict[str, Any]:
+        said = await json_of(headers, receive)
         if not isinstance(said, dict):
             raise BadInput(f"the body must be an object with {needed!r}")
         if needed not in said:
             raise BadInput(f"the body must have {needed!r}")
-        if strange := sorted(set(said) - optional - {needed}):
-            raise BadInput(f"the body has {strange[0][:60]!r}, which means nothing here")
+        if strange := said.keys() - optional - {needed}:
+            raise BadInput(f"the body has {min(strange)[:60]!r}, which means nothing here")
         return said
+
+    async def json_of(headers: Headers, receive: Any) -> Any:
+        if content_type(headers) != "application/json":
+            raise BadInput("the body must be JSON, of content type application/json", status=415)
+        return parsed_json(await read_body(headers, receive, limits.body))
 
     def few_enough(rows: Any, most: int) -> None:
         if isinstance(rows, list) and len(rows) > most:
@@ -179,23 +181,22 @@ def create_app(
 
     # the model ----------------------------------------------------------------------------------
 
-    @app.post("/predict", **described("predict"))
-    async def predict(request: Request) -> Response:
-        kind = _content_type(request)
+    async def predict(headers: Headers, scope: Any, receive: Any) -> bytes:
+        kind = content_type(headers)
         if kind == "application/json":
-            optional = frozenset({"scores", "top", "cut", "remember"})
-            said = await json_body(request, optional=optional, needed="rows")
+            said = await json_body(headers, receive, optional=_OPTIONS, needed="rows")
             few_enough(said["rows"], limits.rows)
-            ask = _ask(said)
-            rows: Any = service.reader.records(said["rows"])
-            n, remember = len(rows), said.get("remember", False)
+            ask, remember = _ask(said), said.get("remember", False)
+            read = service.reader.records if remember else service.reader.quick_records
+            rows: Any = read(said["rows"])
+            n = len(rows)
         elif kind == "text/csv" or kind in _ARROW:
-            ask = _ask(_from_query(request))
-            content = await body(request)
+            ask, remember = _ask(_from_query(scope)), False
+            content = await read_body(headers, receive, limits.body)
             reader = service.reader
-            read = reader.read_csv if kind == "text/csv" else reader.read_arrow
-            rows = await apart(read, content, limits.rows)
-            n, remember = rows.X.shape[0], False
+            table = reader.read_csv if kind == "text/csv" else reader.read_arrow
+            rows = await apart(table, content, limits.rows)
+            n = rows.X.shape[0]
         else:
             raise BadInput(
                 "the body must be JSON, CSV or Arrow: application/json, text/csv or "
@@ -203,30 +204,35 @@ def create_app(
                 status=415,
             )
         counters.rows += n
-        answer = await in_time(answers((rows, ask), n))
+        answer = await answers((rows, ask), n)
         if remember:
             service.remember(rows)
-        return _json(answer)
+        return json_bytes(answer)
 
-    straight["/predict"] = predict
+    app.door.straight["/predict"] = predict
+
+    @app.post("/predict", **described("predict"))
+    async def answered_at_the_door() -> None:
+        """For OpenAPI, and to refuse other methods."""
 
     @app.post("/explain", **described("explain"))
     async def explain(request: Request) -> Response:
-        said = await json_body(request, optional=frozenset({"labels", "top"}), needed="rows")
+        optional = frozenset({"labels", "top"})
+        said = await json_body(*_parts(request), optional=optional, needed="rows")
         few_enough(said["rows"], limits.explained)
         top = said.get("top", 8)
         if not _is_count(top):
             raise BadInput("top must be a whole number of at least 1")
         work = service.explain
-        return _json(await apart(work, said["rows"], labels=said.get("labels"), top=top))
+        return json_response(await apart(work, said["rows"], labels=said.get("labels"), top=top))
 
     @app.get("/model", **described("model"))
     async def model() -> Response:
-        return _json({**service.card(), "browsable": insight.possible})
+        return json_response({**service.card(), "browsable": insight.possible})
 
     @app.get("/health", **described("health"))
     async def health() -> Response:
-        return _json({"status": "ok", "version": service.version})
+        return json_response({"status": "ok", "version": service.version})
 
     @app.get("/metrics", **described("metrics"))
     async def metrics() -> Response:
@@ -249,22 +255,22 @@ def create_app(
 
     @app.post("/feedback", **described("feedback"))
     async def feedback(request: Request) -> Response:
-        said = await json_body(request, optional=frozenset(), needed="corrections")
+        said = await json_body(*_parts(request), optional=frozenset(), needed="corrections")
         few_enough(said["corrections"], limits.rows)
         # not in_time: what is on its way to the disk must not be said to have failed
         n = len(said["corrections"]) if isinstance(said["corrections"], list) else 1
         if not isinstance(said["corrections"], list):
             raise BadInput("corrections must be a list with at least one correction")
-        return _json(await learning(said["corrections"], n))
+        return json_response(await learning(said["corrections"], n))
 
     @app.get("/feedback", **described("history"))
     async def history(most: int = Query(200, ge=1, le=10_000)) -> Response:
         found = service.history(most)
-        return _json({"version": service.version, "corrections": found})
+        return json_response({"version": service.version, "corrections": found})
 
     @app.delete("/feedback/{id}", **described("undo"))
     async def undo(id: int) -> Response:
-        return _json(await learning(id))
+        return json_response(await learning(id))
 
     @app.get("/feedback/export", **described("export"))
     async def export(format: Literal["csv", "jsonl"] = "csv", all: bool = False) -> Response:
@@ -279,17 +285,15 @@ def create_app(
     many = asyncio.Lock()  # what one annotator does is learned before what the next one does
 
     async def studio(work: Callable[[Any], Any], request: Request, status: int = 200) -> Response:
-        if _content_type(request) != "application/json":
-            raise BadInput("the body must be JSON, of content type application/json", status=415)
-        said = parsed_json(await body(request))
+        said = await json_of(*_parts(request))
         if isinstance(said, dict):
             few_enough(said.get("tasks"), limits.rows)
         async with many:
-            return _json(await asyncio.to_thread(work, said), status)
+            return json_response(await asyncio.to_thread(work, said), status)
 
     @app.get("/label-studio/health", **described("studio_health"))
     async def studio_health() -> Response:
-        return _json({"status": "UP", "model_class": labelling.version()})
+        return json_response({"status": "UP", "model_class": labelling.version()})
 
     @app.post("/label-studio/setup", **described("studio_setup"))
     async def studio_setup(request: Request) -> Response:
@@ -321,7 +325,7 @@ def create_app(
             insight.rows, label=label or None, having=having, above=above, below=below,
             issues=issues, find=find, sort=sort, start=start, most=most,
         )  # fmt: skip
-        return _json(found)
+        return json_response(found)
 
     @app.get("/data/some", **described("some"))
     async def some(rows: str) -> Response:
@@ -329,23 +333,23 @@ def create_app(
             wanted = [int(row) for row in rows.split(",")][:200]
         except ValueError:
             raise BadInput("rows must be numbers with commas between them") from None
-        return _json(await apart(insight.some, wanted))
+        return json_response(await apart(insight.some, wanted))
 
     @app.get("/data/moved", **described("moved"))
     async def moved(since: int, most: int = Query(8, ge=1, le=100)) -> Response:
-        return _json(await apart(insight.moved, since, most))
+        return json_response(await apart(insight.moved, since, most))
 
     @app.get("/data/cuts", **described("cuts"))
     async def cuts(label: str | None = None) -> Response:
-        return _json(await apart(insight.cuts, label or None))
+        return json_response(await apart(insight.cuts, label or None))
 
     @app.get("/data/pairs", **described("pairs"))
     async def pairs() -> Response:
-        return _json(await apart(insight.pairs))
+        return json_response(await apart(insight.pairs))
 
     @app.get("/data/queue", **described("queue"))
     async def queue(most: int = Query(10, ge=1, le=100)) -> Response:
-        return _json(await apart(insight.queue, most))
+        return json_response(await apart(insight.queue, most))
 
     # the page -----------------------------------------------------------------------------------
 
@@ -362,80 +366,8 @@ def create_app(
     return app
 
 
-class Door:
-    """Who may come in, and how each request ended."""
-
-    def __init__(
-        self,
-        app: Any,
-        counters: Counters,
-        token: str | None,
-        hosts: tuple[str, ...] | None,
-        straight: dict[str, Any],
-    ) -> None:
-        self.app, self.counters, self.hosts, self.straight = app, counters, hosts, straight
-        self.token = None if token is None else f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request through, or answer it here."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started, status = perf_counter(), 500
-
-        async def sending(message: Any) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message = {**message, "headers": [*message["headers"], *_GUARDS]}
-            await send(message)
-
-        try:
-            answer = self._refused(scope)
-            if answer is None and scope["method"] == "POST" and scope["path"] in self.straight:
-                try:
-                    answer = await self.straight[scope["path"]](Request(scope, receive))
-                except BadInput as error:
-                    answer = _refused(None, error)
-            await (self.app if answer is None else answer)(scope, receive, sending)
-        finally:
-            route = scope.get("route")
-            path = (
-                scope["path"]
-                if scope["path"] in self.straight
-                else getattr(route, "path", "other")
-            )
-            self.counters.count(path, status, perf_counter() - started)
-
-    def _refused(self, scope: Any) -> Response | None:
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
-        if self.hosts is not None and _without_port(host) not in self.hosts:
-            return _error("this service is asked under another name", 421)
-        origin = headers.get(b"origin")
-        if origin is not None and origin.decode("latin-1").partition("://")[2] != host:
-            return _error("another site must not ask through a browser", 403)
-        if self.token is None or scope["path"] in _OPEN:
-            return None
-        if hmac.compare_digest(headers.get(b"authorization", b""), self.token):
-            return None
-        response = _error("the token is missing or wrong: Authorization: Bearer ...", 401)
-        response.headers["www-authenticate"] = "Bearer"
-        return response
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
-
-
-def _content_type(request: Request) -> str:
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _too_large(limits: Limits) -> BadInput:
-    return BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
+def _parts(request: Request) -> tuple[Headers, Any]:
+    return dict(request.scope["headers"]), request.receive
 
 
 def _is_count(value: Any) -> bool:
@@ -457,10 +389,10 @@ def _ask(said: dict[str, Any]) -> Ask:
     return Ask(scores, None if top is None else min(top, 1 << 30), cut)
 
 
-def _from_query(request: Request) -> dict[str, Any]:
+def _from_query(scope: Any) -> dict[str, Any]:
     """Options of a table, whose body has no room for them."""
     said: dict[str, Any] = {}
-    for name, text in request.query_params.items():
+    for name, text in QueryParams(scope["query_string"]).items():
         try:
             if name == "top":
                 said[name] = int(text)
@@ -477,30 +409,3 @@ def _from_query(request: Request) -> dict[str, Any]:
         except (ValueError, KeyError):
             raise BadInput(f"{name} has the value {text[:60]!r}, which it cannot have") from None
     return said
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Response(text.encode("utf-8", "replace"), status, media_type="application/json")
-
-
-def _error(problem: str, status: int, **where: Any) -> Response:
-    known = {name: value for name, value in where.items() if value is not None}
-    return _json({"error": problem, **known}, status)
-
-
-def _refused(_: Request | None, error: Exception) -> Response:
-    """The one form of all errors."""
-    if isinstance(error, BadInput):
-        response = _error(str(error), error.status, row=error.row, column=error.column)
-        if error.status == 503:
-            response.headers["retry-after"] = "1"
-        return response
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"][1:])
-        return _error(f"{name}: {first['msg']}", 422)
-    assert isinstance(error, HTTPException)
-    response = _error(str(error.detail), error.status_code)
-    response.headers.update(error.headers or {})
-    return response

@@ -25,15 +25,25 @@ class Batches:
         Rows in a batch.
     waiting : int
         Rows in the queue; more are refused.
+    seconds : float, default=None
+        Time for an answer; who has none by then is refused.
     """
 
     def __init__(
-        self, work: Callable[[Sequence[Any]], Sequence[Any]], *, most: int, waiting: int
+        self,
+        work: Callable[[Sequence[Any]], Sequence[Any]],
+        *,
+        most: int,
+        waiting: int,
+        seconds: float | None = None,
     ) -> None:
-        self.work, self.most, self.waiting = work, most, waiting
+        self.work, self.most, self.waiting, self.seconds = work, most, waiting, seconds
         self.queued = 0
         self.sizes = [0, 0]  # batches, rows in them
         self._queue: deque[tuple[Any, int, asyncio.Future[Any]]] = deque()
+        # with the time at which they are refused, which comes in the order of the requests
+        self._unanswered: deque[tuple[float, asyncio.Future[Any]]] = deque()
+        self._clock: asyncio.TimerHandle | None = None  # one for all, at the first of these times
         self._busy = False
         self._thread = ThreadPoolExecutor(1)
         self._tasks: set[Any] = set()
@@ -42,8 +52,13 @@ class Batches:
         """The answer to a request of some rows."""
         if self.queued and self.queued + rows > self.waiting:
             raise BadInput("too many requests are waiting: try again", status=503)
-        future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
         self._queue.append((request, rows, future))
+        if self.seconds is not None:
+            self._unanswered.append((loop.time() + self.seconds, future))
+            if self._clock is None:
+                self._clock = loop.call_later(self.seconds, self._refuse_late)
         self.queued += rows
         if not self._busy:
             self._busy = True
@@ -51,6 +66,15 @@ class Batches:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await future
+
+    def _refuse_late(self) -> None:
+        loop, late = asyncio.get_running_loop(), self._unanswered
+        while late and (late[0][1].done() or late[0][0] <= loop.time()):
+            future = late.popleft()[1]
+            if not future.done():
+                problem = f"no answer within {self.seconds:g} seconds"
+                future.set_exception(BadInput(problem, status=503))
+        self._clock = loop.call_at(late[0][0], self._refuse_late) if late else None
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -80,9 +104,13 @@ class Batches:
                         future.set_exception(answer)
                     else:
                         future.set_result(answer)
+                while self._unanswered and self._unanswered[0][1].done():
+                    self._unanswered.popleft()
         finally:
             self._busy = False
 
     def close(self) -> None:
         """Wait for the batch that is worked on."""
+        if self._clock is not None:
+            self._clock.cancel()
         self._thread.shutdown(wait=True)

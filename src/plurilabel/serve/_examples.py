@@ -38,6 +38,10 @@ _WORDS = {
     "studio_predict": ("Label Studio: tasks", "Labels of tasks, as choices."),
     "studio_webhook": ("Label Studio: events", "Annotations become corrections."),
 }
+_NOT_JSON = {
+    "/metrics": ["text/plain"],
+    "/feedback/export": ["text/csv", "application/x-ndjson"],
+}
 _ERROR = {
     "type": "object",
     "required": ["error"],
@@ -50,6 +54,8 @@ _ERROR = {
 _REFUSALS = {
     "400": "Not JSON, or not an Arrow table",
     "401": "The token is missing or wrong",
+    "404": "There is no such row or correction",
+    "409": "At odds with what was done before: a key used twice, a correction already undone",
     "413": "Too large",
     "415": "A content type that is not understood",
     "422": "Something in the request cannot be used: row and column are named",
@@ -108,6 +114,12 @@ def open_api(app: FastAPI, service: Service) -> dict[str, Any]:
         if path != "/feedback":
             answered = operation["responses"]["200"]["content"]["application/json"]
             answered["example"] = _answer(service, path, requests[path])
+    for path, kinds in _NOT_JSON.items():
+        paths[path]["get"]["responses"]["200"]["content"] = {
+            kind: {"schema": {"type": "string"}} for kind in kinds
+        }
+    webhook = paths["/label-studio/webhook"]["post"]["responses"]
+    webhook["201"] = webhook.pop("200")
     for operations in paths.values():
         for operation in operations.values():
             operation["responses"].pop("422", None)

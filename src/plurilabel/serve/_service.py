@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +21,16 @@ from plurilabel.compare import learner_text
 from plurilabel.datasets import Dataset
 from plurilabel.metrics import score_method
 from plurilabel.persistence import Model, ModelRows, load_model
+from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._export import exported
-from plurilabel.serve._ledger import Ledger, replayed
+from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._rows import BadInput, RowReader, checked_labels, plain_value, row_key
-from plurilabel.serve._store import Entry, Store
+from plurilabel.serve._store import Store
 from plurilabel.serve._training import Growing, Keeping, Refitting, Trained, Training
 from plurilabel.serve._why import explained, finite, shared_features
 from plurilabel.thresholds import PCut
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
-_LONGEST_KEY = 200
 
 
 @dataclass(frozen=True)
@@ -115,21 +114,9 @@ class Service:
         self.pool = [] if pool is None else self._read_pool(pool)
         self.training = self._training()
         self.method = _score_method(self.model.estimator)
-        self._lock = threading.Lock()  # of the log and what follows from it
-        self._fresh = threading.Condition(self._lock)  # a refit has ended
-        self._closed = False
-        self._refitter: threading.Thread | None = None
         self.asked: dict[str, Any] = {}  # rows that were asked about, the latest last
         about = {"model": digest or digest_of_model(self.model), "rows": str(self.n_given)}
-        self.store = Store(store, about)
-        try:
-            self.ledger = replayed(self.n_given, self.store.entries())
-            self._now = Trained(self.model, 0, np.arange(self.n_given))
-            if self.ledger.version:
-                self._now = self.training.learned(self._now, self.ledger)
-        except BaseException:
-            self.store.close()
-            raise
+        self.corrections = Corrections(self.training, Store(store, about), self.remarks)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -156,17 +143,27 @@ class Service:
     @property
     def now(self) -> Trained:
         """The model that answers now."""
-        return self._now
+        return self.corrections.now
+
+    @property
+    def ledger(self) -> Ledger:
+        """All corrections so far."""
+        return self.corrections.ledger
+
+    @property
+    def store(self) -> Store:
+        """Where they are kept."""
+        return self.corrections.store
 
     @property
     def version(self) -> int:
         """Version of the model that answers now."""
-        return self._now.version
+        return self.now.version
 
     @property
     def cut(self) -> float:
         """The score above which the learner predicts a label, if nobody has set another."""
-        cut = getattr(getattr(self._now.model.estimator, "strategy_", None), "cut_", None)
+        cut = getattr(getattr(self.now.model.estimator, "strategy_", None), "cut_", None)
         return float(cut) if isinstance(cut, float) else CUTS.get(self.method or "", 0.5)
 
     @property
@@ -217,7 +214,7 @@ class Service:
 
     def card(self) -> dict[str, Any]:
         """What the model is, for a reader."""
-        now, ledger = self._now, self.ledger
+        now, ledger = self.now, self.ledger
         notes = _plain(self.model.notes)
         held_out = notes.get("held_out")
         measures = held_out.get("measures", {}) if isinstance(held_out, dict) else {}
@@ -280,7 +277,7 @@ class Service:
         dict
             ``version``, and in ``rows`` for each row its ``labels`` and what else was wanted.
         """
-        (answer,) = self.predict_many([(self.reader.records(rows), ask or Ask())])
+        (answer,) = self.predict_many([(self.reader.quick_records(rows), ask or Ask())])
         if isinstance(answer, BadInput):
             raise answer
         return answer
@@ -336,7 +333,7 @@ class Service:
         return BadInput(" ".join(str(error).split())[:500])
 
     def _answers(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
-        now = self._now
+        now = self.now
         found: list[Any] = []
         n, q = len(asks), len(self.places)
         for block in row_blocks(n, q, _SCORES_AT_ONCE):
@@ -405,7 +402,7 @@ class Service:
             ``version``, and in ``rows`` for each row its ``labels`` with score, base and parts;
             for learners that ask neighbours also these, nearest first.
         """
-        now = self._now
+        now = self.now
         wanted = None if labels is None else checked_labels(labels, self.places)
         read = self.reader.read_records(self.reader.records(rows))
         try:
@@ -504,179 +501,17 @@ class Service:
 
     def correct_many(self, requests: Sequence[Any]) -> list[Any]:
         """Several requests in one commit: lists of corrections, or numbers of those to undo."""
-        with self._lock:
-            if self._closed:
-                raise BadInput("the service is being stopped", status=503)
-            try:
-                return self._take(requests)
-            except (ValueError, TypeError, OverflowError) as error:
-                if len(requests) == 1:
-                    return [error if isinstance(error, BadInput) else self._refusal(error)]
-            found: list[Any] = []
-            for request in requests:  # one of them is to blame
-                try:
-                    found += self._take([request])
-                except (ValueError, TypeError, OverflowError) as error:
-                    found.append(error if isinstance(error, BadInput) else self._refusal(error))
-            return found
-
-    def _refusal(self, error: Exception) -> BadInput:
-        return BadInput(f"the model cannot learn this: {' '.join(str(error).split())[:400]}")
-
-    def _take(self, requests: Sequence[Any]) -> list[Any]:
-        ledger, results, new = self.ledger.copy(), list[Any](), list[Entry]()
-        for request in requests:
-            first = len(new)
-            try:
-                results.append(self._entered(request, ledger, new))
-            except BadInput as error:
-                del new[first:]
-                ledger = self.ledger.copy()  # without what this request has left there
-                for entry in new:
-                    ledger.add(entry)
-                results.append(error)
-        if not new:
-            return [self._acknowledged(result) for result in results]
-        exact = self.training.how == "exact"
-        trained = self.training.learned(self._now, ledger) if exact else self._now
-        self.store.append(new)
-        self.ledger, self._now = ledger, trained
-        if self.training.how == "refit":
-            self._start_refit()
-        return [self._acknowledged(result) for result in results]
-
-    def _entered(self, request: Any, ledger: Ledger, new: list[Entry]) -> Any:
-        """Entries of one request in the ledger: pairs of id and row."""
-        if isinstance(request, int):
-            entry = Store.new(ledger.version + 1, undoes=request)
-            row = ledger.add(entry)
-            new.append(entry)
-            return [(entry.id, row)]
-        if not isinstance(request, list) or not request:
-            raise BadInput("corrections must be a list with at least one correction")
-        done = []
-        for i, one in enumerate(request):
-            entry = self._entry(one, i, ledger)
-            if entry.id in ledger.entries:  # sent again
-                done.append((entry.id, ledger.row_of(entry)))
-                continue
-            done.append((entry.id, ledger.add(entry)))
-            new.append(entry)
-        return done
-
-    def _entry(self, one: Any, i: int, ledger: Ledger) -> Entry:
-        if not isinstance(one, Mapping):
-            raise BadInput("a correction must be an object", row=i)
-        if strange := set(one) - {"row", "features", "labels", "key"}:
-            raise BadInput(f"a correction has no {str(min(strange))[:60]!r}", row=i)
-        if "labels" not in one:
-            raise BadInput("a correction must have labels", row=i)
-        labels = checked_labels(one["labels"], self.places, i)
-        key = one.get("key")
-        if key is not None:
-            if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or "\0" in key:
-                raise BadInput(f"key must be a text of at most {_LONGEST_KEY} characters", row=i)
-            if key in ledger.keys:
-                return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
-        row, features = one.get("row"), one.get("features")
-        if (row is None) == (features is None):
-            raise BadInput("a correction must have either row or features", row=i)
-        if row is not None:
-            if not isinstance(row, int) or isinstance(row, bool):
-                raise BadInput("row must be a whole number", row=i)
-            if not ledger.has(row):
-                raise BadInput(
-                    f"there is no row {str(row)[:30]} in the training set", row=i, status=404
-                )
-        else:
-            (features,) = self._checked_features(features, i)
-        return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
-
-    def _same(self, entry: Entry, one: Mapping[str, Any], labels: list[str], i: int) -> Entry:
-        if entry.row != one.get("row") or entry.labels != tuple(labels):
-            raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
-        return entry
-
-    def _checked_features(self, features: Any, i: int) -> list[Any]:
-        """A new row, read once as it will be read in training."""
-        try:
-            records = self.reader.records([features])
-            read = self.reader.read_records(records)
-            X = self.model.encoded(read.X)
-        except BadInput as error:
-            raise BadInput(error.problem, row=i, column=error.column) from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise BadInput(" ".join(str(error).split())[:400], row=i) from None
-        exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
-        if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
-            named = self.reader.missing(read)
-            column = None if named is None else named.column
-            raise BadInput("a value is missing, and the model takes none", row=i, column=column)
-        return records
-
-    def _acknowledged(self, result: Any) -> Any:
-        if isinstance(result, BadInput):
-            return result
-        applied = all(id <= self._now.version for id, _ in result)
-        return {
-            "version": self._now.version,
-            "applied": applied,
-            "corrections": [{"id": id, "row": row} for id, row in result],
-        }
-
-    # refits -------------------------------------------------------------------------------------
-
-    def _start_refit(self) -> None:
-        """Fit again in the background, unless that is under way. Called with the lock held."""
-        if self._refitter is None or not self._refitter.is_alive():
-            self._refitter = threading.Thread(target=self._refit, name="refit", daemon=True)
-            self._refitter.start()
-
-    def _refit(self) -> None:
-        while True:
-            with self._lock:
-                ledger, before = self.ledger, self._now
-                if self._closed or ledger.version == before.version:
-                    self._refitter = None
-                    self._fresh.notify_all()
-                    return
-            try:
-                trained = self.training.learned(before, ledger)
-            except Exception as error:  # whatever a learner raises: the old model goes on
-                with self._lock:
-                    self.remarks.append(f"the last refit failed: {str(error)[:300]}")
-                    self._refitter = None
-                    self._fresh.notify_all()
-                return
-            with self._lock:
-                self._now = trained
+        return self.corrections.take(requests)
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait until the model has learned all corrections; whether it has."""
-        with self._lock:
-            self._fresh.wait_for(lambda: self._refitter is None, timeout)
-            return self._now.version == self.ledger.version
-
-    # out ----------------------------------------------------------------------------------------
+        return self.corrections.settle(timeout)
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
         """The corrections, latest first."""
-        ledger = self.ledger
-        found = []
-        for entry in list(reversed(ledger.entries.values()))[:most]:
-            one: dict[str, Any] = {
-                "id": entry.id,
-                "time": entry.time,
-                "row": ledger.row_of(entry),
-                "learned": entry.id <= self._now.version,
-            }
-            if entry.undoes is not None:
-                one["undoes"] = entry.undoes
-            else:
-                one |= {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
-                one["new"] = entry.row is None
-            found.append(one)
-        return found
+        return self.corrections.history(most)
+
+    # out ----------------------------------------------------------------------------------------
 
     def export(self, format: str = "csv", *, all_rows: bool = False) -> bytes:
         """The corrected rows as a dataset, which ``plurilabel fit`` reads.
@@ -703,12 +538,7 @@ class Service:
 
     def close(self) -> None:
         """Close the store; nothing is lost."""
-        with self._lock:
-            self._closed = True
-        refitter = self._refitter
-        if refitter is not None:
-            refitter.join(timeout=5)
-        self.store.close()
+        self.corrections.close()
 
 
 def _answer(version: int, rows: list[Any], remarks: list[str]) -> dict[str, Any]:
@@ -746,11 +576,6 @@ def _score_method(estimator: Any) -> str | None:
         return score_method(estimator)
     except (AttributeError, TypeError, ValueError):
         return None
-
-
-def _takes_nan(learner: Any) -> bool:
-    tags: Callable[[], Any] | None = getattr(learner, "__sklearn_tags__", None)
-    return bool(tags and tags().input_tags.allow_nan)
 
 
 def _plain(value: Any) -> Any:

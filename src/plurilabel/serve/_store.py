@@ -91,7 +91,10 @@ class Store:
             # the learning thread writes, another one may close
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path} cannot be opened: {error}") from None
+            folder = os.path.dirname(os.path.abspath(self.path))
+            closed = not os.access(folder, os.W_OK)
+            why = f"the folder {folder} is missing or not writable" if closed else error
+            raise StoreError(f"{self.path} cannot be opened: {why}") from None
         try:
             self._open({"format": str(FORMAT), **about})
         except sqlite3.DatabaseError as error:

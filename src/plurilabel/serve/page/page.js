@@ -320,7 +320,7 @@ class Card {
     });
     return [
       h("h3", {}, "Its nearest neighbours"),
-      h("p", { class: "quiet" }, before ? "As they are now." : "Their labels decide. What they share with the labels that are set is marked; correct a label above and watch their own scores."),
+      h("p", { class: "quiet" }, before ? "As they are now." : "Their labels decide the scores; those that this row has too are marked. Correct a label above, and the neighbours show how their own scores move."),
       h("ul", { class: "near" }, cards),
     ];
   }
@@ -379,7 +379,7 @@ async function ask(event, remember = true) {
   if (!text) return;
   try {
     const { rows, features } = await predicted(text, remember);
-    state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, labels: row.remark ? [] : null, features: features[i] }, `Row ${i + 1}`));
+    state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, labels: row.remark ? [] : null, features: features[i] }, `Row ${i}`));
     put(byId("answers"), state.answers.map((card) => card.element));
     if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `The first 60 of ${rows.length} rows are shown.`));
   } catch (error) {
@@ -467,9 +467,11 @@ function drawCut(panel, cuts, label) {
   const figures = h("dl", { class: "figures-now" });
   const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: cutNow(), "aria-label": "Cut: labels with a higher score are predicted" });
   const shownCut = h("output", { for: "cut" });
+  const back = h("button", { type: "button", class: "plain back", onclick: () => { state.cut = null; slider.value = state.card.cut; update(); slider.focus(); for (const card of state.answers) card.draw(); } }, `back to ${number(state.card.cut)}`);
   const update = () => {
     const cut = cutNow();
     shownCut.textContent = number(cut);
+    back.classList.toggle("away", cut === state.card.cut); // keeps its place, so that nothing jumps
     mark.setAttribute("x1", x(cut));
     mark.setAttribute("x2", x(cut));
     if (!cuts) return;
@@ -493,7 +495,7 @@ function drawCut(panel, cuts, label) {
     h("ul", { class: "legend" }, h("li", { class: "s0" }, "precision"), h("li", { class: "s1" }, "recall"), h("li", { class: "s2" }, "F1"))) : null,
     h("div", { class: "cut-ask" },
       h("label", { for: "cut" }, "Predict labels with a score above ", shownCut), slider,
-      h("button", { type: "button", class: "plain", onclick: () => { state.cut = null; slider.value = state.card.cut; update(); for (const card of state.answers) card.draw(); } }, `back to ${number(state.card.cut)}`),
+      back,
       cuts ? h("label", {}, "Measured over ", choose) : null,
       figures));
   update();
@@ -590,10 +592,10 @@ async function showModel() {
     Learner: h("code", {}, card.notes.learner ?? card.learner),
     Labels: `${card.labels.length}: ${card.labels.slice(0, 12).join(", ")}${card.labels.length > 12 ? ", …" : ""}`,
     Takes: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
-    Rows: `${card.rows.toLocaleString("en")} learned, ${card.rows_given.toLocaleString("en")} of them given at first`,
+    Rows: card.rows.toLocaleString("en") + (card.rows === card.rows_given ? "" : `, ${card.rows_given.toLocaleString("en")} before corrections`),
     Cut: number(card.cut),
     Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
-    Corrections: `${card.corrections.in_force} in force, ${card.corrections.stored} in the log with those undone and what undid them`,
+    Corrections: card.corrections.stored ? `${card.corrections.in_force} in force; ${card.corrections.stored} in the log, undone ones and undos included` : "none yet",
     "Learns them": LEARNS[card.learns],
     "Saved with": Object.entries(card.saved_with).map((pair) => pair.join(" ")).join(", ") || "–",
     "Runs with": Object.entries(card.runs_with).map((pair) => pair.join(" ")).join(", "),

@@ -1,0 +1,236 @@
+"""Corrections: taken, written down, and learned."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel.serve._ledger import Ledger, replayed
+from plurilabel.serve._rows import BadInput, checked_labels
+from plurilabel.serve._store import Entry, Store
+from plurilabel.serve._training import Trained, Training
+
+_LONGEST_KEY = 200
+
+
+class Corrections:
+    """The log of corrections, and the model that has learned them.
+
+    Parameters
+    ----------
+    training : Training
+        How the model learns.
+    store : Store
+        Where corrections are kept. Those that it has are learned here; if that fails, it is
+        closed.
+    remarks : list of str
+        Gets a sentence when a refit fails.
+    """
+
+    def __init__(self, training: Training, store: Store, remarks: list[str]) -> None:
+        self.training, self.store, self.remarks = training, store, remarks
+        self.model, self.reader = training.model, training.reader
+        self._lock = threading.Lock()  # of the log and what follows from it
+        self._fresh = threading.Condition(self._lock)  # a refit has ended
+        self._closed = False
+        self._refitter: threading.Thread | None = None
+        try:
+            self.ledger = replayed(training.n_given, store.entries())
+            self.now = Trained(self.model, 0, np.arange(training.n_given))
+            if self.ledger.version:
+                self.now = training.learned(self.now, self.ledger)
+        except BaseException:
+            store.close()
+            raise
+
+    def take(self, requests: Sequence[Any]) -> list[Any]:
+        """Several requests in one commit: lists of corrections, or numbers of those to undo."""
+        with self._lock:
+            if self._closed:
+                raise BadInput("the service is being stopped", status=503)
+            try:
+                return self._take(requests)
+            except (ValueError, TypeError, OverflowError) as error:
+                if len(requests) == 1:
+                    return [error if isinstance(error, BadInput) else self._refusal(error)]
+            found: list[Any] = []
+            for request in requests:  # one of them is to blame
+                try:
+                    found += self._take([request])
+                except (ValueError, TypeError, OverflowError) as error:
+                    found.append(error if isinstance(error, BadInput) else self._refusal(error))
+            return found
+
+    def history(self, most: int = 200) -> list[dict[str, Any]]:
+        """The corrections, latest first."""
+        ledger = self.ledger
+        found = []
+        for entry in list(reversed(ledger.entries.values()))[:most]:
+            one: dict[str, Any] = {
+                "id": entry.id,
+                "time": entry.time,
+                "row": ledger.row_of(entry),
+                "learned": entry.id <= self.now.version,
+            }
+            if entry.undoes is not None:
+                one["undoes"] = entry.undoes
+            else:
+                one |= {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
+                one["new"] = entry.row is None
+            found.append(one)
+        return found
+
+    def settle(self, timeout: float | None = None) -> bool:
+        """Wait until the model has learned all corrections; whether it has."""
+        with self._lock:
+            self._fresh.wait_for(lambda: self._refitter is None, timeout)
+            return self.now.version == self.ledger.version
+
+    def close(self) -> None:
+        """Close the store; nothing is lost."""
+        with self._lock:
+            self._closed = True
+        refitter = self._refitter
+        if refitter is not None:
+            refitter.join(timeout=5)
+        self.store.close()
+
+    # one request after another ---------------------------------------------------------------
+
+    def _refusal(self, error: Exception) -> BadInput:
+        return BadInput(f"the model cannot learn this: {' '.join(str(error).split())[:400]}")
+
+    def _take(self, requests: Sequence[Any]) -> list[Any]:
+        ledger, results, new = self.ledger.copy(), list[Any](), list[Entry]()
+        for request in requests:
+            first = len(new)
+            try:
+                results.append(self._entered(request, ledger, new))
+            except BadInput as error:
+                del new[first:]
+                ledger = self.ledger.copy()  # without what this request has left there
+                for entry in new:
+                    ledger.add(entry)
+                results.append(error)
+        if not new:
+            return [self._acknowledged(result) for result in results]
+        exact = self.training.how == "exact"
+        trained = self.training.learned(self.now, ledger) if exact else self.now
+        self.store.append(new)
+        self.ledger, self.now = ledger, trained
+        if self.training.how == "refit":
+            self._start_refit()
+        return [self._acknowledged(result) for result in results]
+
+    def _entered(self, request: Any, ledger: Ledger, new: list[Entry]) -> Any:
+        """Entries of one request in the ledger: pairs of id and row."""
+        if isinstance(request, int):
+            entry = Store.new(ledger.version + 1, undoes=request)
+            row = ledger.add(entry)
+            new.append(entry)
+            return [(entry.id, row)]
+        if not isinstance(request, list) or not request:
+            raise BadInput("corrections must be a list with at least one correction")
+        done = []
+        for i, one in enumerate(request):
+            entry = self._entry(one, i, ledger)
+            if entry.id in ledger.entries:  # sent again
+                done.append((entry.id, ledger.row_of(entry)))
+                continue
+            done.append((entry.id, ledger.add(entry)))
+            new.append(entry)
+        return done
+
+    def _entry(self, one: Any, i: int, ledger: Ledger) -> Entry:
+        if not isinstance(one, Mapping):
+            raise BadInput("a correction must be an object", row=i)
+        if strange := set(one) - {"row", "features", "labels", "key"}:
+            raise BadInput(f"a correction has no {str(min(strange))[:60]!r}", row=i)
+        if "labels" not in one:
+            raise BadInput("a correction must have labels", row=i)
+        labels = checked_labels(one["labels"], self.training.places, i)
+        key = one.get("key")
+        if key is not None:
+            if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or "\0" in key:
+                raise BadInput(f"key must be a text of at most {_LONGEST_KEY} characters", row=i)
+            if key in ledger.keys:
+                return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
+        row, features = one.get("row"), one.get("features")
+        if (row is None) == (features is None):
+            raise BadInput("a correction must have either row or features", row=i)
+        if row is not None:
+            if not isinstance(row, int) or isinstance(row, bool):
+                raise BadInput("row must be a whole number", row=i)
+            if not ledger.has(row):
+                raise BadInput(
+                    f"there is no row {str(row)[:30]} in the training set", row=i, status=404
+                )
+        else:
+            (features,) = self._checked_features(features, i)
+        return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
+
+    def _same(self, entry: Entry, one: Mapping[str, Any], labels: list[str], i: int) -> Entry:
+        if entry.row != one.get("row") or entry.labels != tuple(labels):
+            raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
+        return entry
+
+    def _checked_features(self, features: Any, i: int) -> list[Any]:
+        """A new row, read once as it will be read in training."""
+        try:
+            records = self.reader.records([features])
+            read = self.reader.read_records(records)
+            X = self.model.encoded(read.X)
+        except BadInput as error:
+            raise BadInput(error.problem, row=i, column=error.column) from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadInput(" ".join(str(error).split())[:400], row=i) from None
+        exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
+        if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
+            named = self.reader.missing(read)
+            column = None if named is None else named.column
+            raise BadInput("a value is missing, and the model takes none", row=i, column=column)
+        return records
+
+    def _acknowledged(self, result: Any) -> Any:
+        if isinstance(result, BadInput):
+            return result
+        applied = all(id <= self.now.version for id, _ in result)
+        return {
+            "version": self.now.version,
+            "applied": applied,
+            "corrections": [{"id": id, "row": row} for id, row in result],
+        }
+
+    def _start_refit(self) -> None:
+        """Fit again in the background, unless that is under way. Called with the lock held."""
+        if self._refitter is None or not self._refitter.is_alive():
+            self._refitter = threading.Thread(target=self._refit, name="refit", daemon=True)
+            self._refitter.start()
+
+    def _refit(self) -> None:
+        while True:
+            with self._lock:
+                ledger, before = self.ledger, self.now
+                if self._closed or ledger.version == before.version:
+                    self._refitter = None
+                    self._fresh.notify_all()
+                    return
+            try:
+                trained = self.training.learned(before, ledger)
+            except Exception as error:  # whatever a learner raises: the old model goes on
+                with self._lock:
+                    self.remarks.append(f"the last refit failed: {str(error)[:300]}")
+                    self._refitter = None
+                    self._fresh.notify_all()
+                return
+            with self._lock:
+                self.now = trained
+
+
+def _takes_nan(learner: Any) -> bool:
+    tags: Callable[[], Any] | None = getattr(learner, "__sklearn_tags__", None)
+    return bool(tags and tags().input_tags.allow_nan)

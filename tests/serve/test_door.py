@@ -1,0 +1,66 @@
+"""JSON of requests: read fast, and as the standard library reads it."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("fastapi")
+
+from plurilabel.serve import BadInput
+from plurilabel.serve._door import json_bytes, parsed_json
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS,
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(WORDS, inside, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=8))
+def test_numbers_keep_every_bit(numbers):
+    for text in (json.dumps(numbers), json.dumps([f"{x:.30e}" for x in numbers]).replace('"', "")):
+        assert [x.hex() for x in map(float, parsed_json(text.encode()))] == [
+            x.hex() for x in map(float, json.loads(text))
+        ]
+
+
+@settings(max_examples=50)
+@given(VALUES)
+def test_what_json_says(value):
+    text = json.dumps(value)
+    if "Infinity" not in text:  # which is not JSON
+        assert parsed_json(text.encode()) == json.loads(text) == parsed_json(json_bytes(value))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'\xef\xbb\xbf{"a": 1}',
+        b'"\\ud800"',
+        '{"a": "é"}'.encode("utf-16"),
+        b"[" * 300 + b"]" * 300,
+    ],
+)
+def test_unusual_but_json(content):
+    assert parsed_json(content) == json.loads(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "Expecting value"),
+        (b'{"a": NaN}', "NaN is not a number there; use null"),
+        (b"[-Infinity]", "-Infinity is not a number there"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[1,]", "line 1 column 4"),
+        (b"\xff", "'utf-8' codec can't decode"),
+    ],
+)
+def test_not_json(content, words):
+    with pytest.raises(BadInput, match=words) as raised:
+        parsed_json(content)
+    assert raised.value.status == 400
