@@ -20,6 +20,7 @@ from plurilabel.automatic._ensemble import HeldOut, choose, estimate, mean_score
 from plurilabel.automatic._portfolio import LONGEST, candidates
 from plurilabel.datasets import make_multilabel
 from plurilabel.metrics import get_measure, measure_names
+from plurilabel.missing import ImputedLabels, PartialLabels
 from plurilabel.uncertainty import ScoreCalibrator
 
 DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
@@ -189,6 +190,62 @@ def test_missing_values_and_tables():
     assert "kind_red" in why.part_names
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table.drop(columns="a"))
+
+
+HIDDEN = np.random.default_rng(5).random(Y.shape) < 0.3
+KNOWN = np.where(HIDDEN, np.nan, Y)
+
+
+def test_labels_that_are_not_known():
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X, KNOWN)
+    used = ~HIDDEN.all(axis=1)
+    assert model.report_["not_known"] == HIDDEN[used].sum()
+    assert model.summary().endswith(f"since they are not known: {HIDDEN[used].sum()} labels.")
+    right = model.predict(X) == Y
+    often = ((Y.mean(axis=0) > 0.5) == Y).mean()  # each label as most have it
+    assert right[HIDDEN].mean() > often + 0.05 and right[~HIDDEN].mean() > 0.8
+    learners = dict(zip(model.names_, model.estimators_))
+    assert isinstance(learners["sets"], ImputedLabels)  # which needs all labels
+    assert not isinstance(learners["linear"], ImputedLabels)
+    # rows that know nothing change nothing, nor does the form of the labels
+    more = np.vstack([X, 9 * X[:5]]), np.vstack([KNOWN, np.full((5, 4), np.nan)])
+    for X_more, Y_more in (
+        more,
+        (X, PartialLabels(sparse.csr_array(Y), sparse.csr_array(HIDDEN))),
+    ):
+        again = clone(model).fit(X_more, Y_more)
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="labels that are known, got none"):
+        AutoClassifier().fit(X, np.full(Y.shape, np.nan))
+
+
+def test_what_was_chosen_from_all_labels_can_learn_from_some():
+    model = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    scores = model.refit(X, KNOWN).predict_proba(X)
+    assert (model.predict(X) == Y)[HIDDEN].mean() > 0.7
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", ["average_precision", "f1", "macro_f1", "subset_accuracy"])
+def test_a_choice_does_not_see_what_is_not_known(name):
+    members, Y = held_out(np.random.default_rng(6))
+    measure, folds = get_measure(name), np.arange(80) % 4
+    hidden = np.random.default_rng(7).random(Y.shape) < 0.4
+    nothing = PartialLabels(Y, np.zeros(Y.shape))
+    for find in (choose, estimate):
+        one, other = (find(members, labels, measure, folds) for labels in (Y, nothing))
+        if find is estimate:
+            assert one == other
+        else:
+            assert_array_equal(one.weights, other.weights)
+    chosen = choose(members, PartialLabels(Y, hidden), measure, folds)
+    flipped = PartialLabels(np.where(hidden, 1 - Y, Y), hidden)
+    assert_array_equal(choose(members, flipped, measure, folds).weights, chosen.weights)
+    scores = chosen.scores(members)
+    answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
+    gaps = np.where(hidden, np.nan, Y)
+    alone = min if not measure.greater_is_better else max
+    assert measure.function(gaps, answer) >= alone(chosen.alone) - 0.05
 
 
 def test_few_rows_and_no_time():

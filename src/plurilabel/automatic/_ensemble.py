@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._partial import known_part
 from plurilabel.automatic._cuts import Cut, cuts_for
 from plurilabel.metrics import Measure
 from plurilabel.uncertainty import ScoreCalibrator
@@ -103,7 +104,7 @@ def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
 
 def choose(
     members: Sequence[HeldOut],
-    Y: Array,
+    Y: Any,
     measure: Measure,
     folds: Array,
     *,
@@ -116,14 +117,14 @@ def choose(
     Parameters
     ----------
     members : sequence of HeldOut
-    Y : ndarray of shape (n, q)
+    Y : ndarray of shape (n, q), or PartialLabels
     measure : Measure
     folds : ndarray of shape (n,)
         The fold of each row: cuts are compared across these.
     cut : Cut or None
         One that is asked for, in place of those that suit the measure.
     """
-    cuts = cuts_for(measure, labelled=bool(Y.any(axis=1).all())) if cut is None else [cut]
+    cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     calibrators = [_calibrator(member, Y) for member in members]
     rows = _sample(Y, random_state)
     value_of = _value(measure, cuts[0], Y[rows])
@@ -148,15 +149,22 @@ def choose(
     return Choice(weights, calibrators, best_cut, by_member)
 
 
+def _labelled(Y: Any) -> bool:
+    """Whether every instance has a label, or may have one."""
+    filled, unknown = known_part(Y)
+    has = filled.any(axis=1) if unknown is None else filled.any(axis=1) | unknown.any(axis=1)
+    return bool(has.all())
+
+
 def _has_sets(member: HeldOut) -> bool:
     return member.sets is not None
 
 
-def _calibrator(member: HeldOut, Y: Array) -> ScoreCalibrator:
+def _calibrator(member: HeldOut, Y: Any) -> ScoreCalibrator:
     return ScoreCalibrator("sigmoid").fit(member.scores, Y)
 
 
-def _sample(Y: Array, seed: int) -> Any:
+def _sample(Y: Any, seed: int) -> Any:
     n, q = Y.shape
     if n * q <= MOST_ENTRIES:
         return slice(None)
@@ -171,7 +179,7 @@ def signed(measure: Measure, value: float) -> float:
     return value if measure.greater_is_better else -value
 
 
-def _value(measure: Measure, cut: Cut, Y: Array) -> Callable[[Array], float]:
+def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
     """How good scores are; of label sets, with the first cut, learned from the same scores."""
 
     def value(scores: Array) -> float:
@@ -216,7 +224,7 @@ def _greedy(
     return best_counts
 
 
-def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Array, measure: Measure, folds: Array) -> Cut:
+def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:
     """The cut that is best for rows that it was not learned from."""
     if len(cuts) == 1:
         return cuts[0].fitted(scores, Y)
@@ -233,7 +241,7 @@ def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Array, measure: Measure, fo
 
 
 def estimate(
-    members: Sequence[HeldOut], Y: Array, measure: Measure, folds: Array, **options: Any
+    members: Sequence[HeldOut], Y: Any, measure: Measure, folds: Array, **options: Any
 ) -> float:
     """The measure of choices, each made without the fold that it is measured on."""
     answer: Any = np.zeros(Y.shape, dtype=np.float64 if measure.kind == "scores" else np.int64)

@@ -17,14 +17,16 @@ from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
 
+from plurilabel._partial import known_part, takes_missing_labels
 from plurilabel.adaptation import MLRandomForest, RankSVM
 from plurilabel.base import LabelMatrix
 from plurilabel.boosting import MLGradientBoosting
 from plurilabel.lazy import MLkNN
+from plurilabel.missing import ImputedLabels
 from plurilabel.neural import BPMLL
 from plurilabel.transformation import BinaryRelevance, EnsembleOfChains, LabelPowerset
 
@@ -80,7 +82,7 @@ class Size:
     @classmethod
     def of(cls, X: Any, Y: LabelMatrix) -> Size:
         n, q = Y.shape
-        rows = sparse.csr_array(Y)
+        rows = sparse.csr_array(known_part(Y)[0])
         ends = rows.indptr.tolist()
         sets = {rows.indices[a:b].tobytes() for a, b in pairwise(ends)}
         stored = float(X.nnz if sparse.issparse(X) else X.size)
@@ -105,6 +107,20 @@ def simplest(X: Any, seed: int) -> list[Candidate]:
     if sparse.issparse(X):
         return [Candidate("logistic regression", BinaryRelevance(_logistic(1.0)))]
     return [Candidate("random forest", MLRandomForest(random_state=seed))]
+
+
+def for_known_labels(learner: Any) -> Any:
+    """The same learner for labels of which some are not known, not fitted.
+
+    One that needs all labels gets those that ML-kNN predicts in place of the unknown ones, from
+    the features as it sees them.
+    """
+    if takes_missing_labels(learner):
+        return learner
+    if isinstance(learner, Pipeline):
+        *before, (name, last) = learner.steps
+        return Pipeline([*before, (name, for_known_labels(last))])
+    return ImputedLabels(learner)
 
 
 _QUICK = ("ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1")

@@ -151,6 +151,10 @@ def told(report: dict[str, Any], seconds: float) -> str:
             "without each fold in turn, and measured on that fold)."
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
+    if unknown := report.get("not_known"):
+        lines.append(
+            f"Left out of all that, since they are not known: {counted(unknown, 'label')}."
+        )
     return "\n".join(lines)
 
 
