@@ -224,7 +224,11 @@ def measure_split(name, part, asked):
 def others(name, X, Y, asked):
     """Fit the learners of the portfolio that were not chosen, and those that stand beside it."""
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
-    beside = {one.name: one.estimator for one in candidates(X, Y, "full", seed)}
+    beside = {
+        one.name: one.estimator
+        for one in candidates(X, Y, "full", seed)
+        if one.memory <= _search.LARGEST
+    }
     beside["forest per label"] = BinaryRelevance(RandomForestClassifier(100, random_state=0))
     if not sparse.issparse(X):
         boosted = HistGradientBoostingClassifier(random_state=0)

@@ -17,7 +17,8 @@ from sklearn.multioutput import MultiOutputClassifier
 from plurilabel import AutoClassifier, BinaryRelevance, LabelPowerset, MLkNN, metrics
 from plurilabel.automatic import _auto, _search
 from plurilabel.automatic._ensemble import HeldOut, choose, estimate, mean_scores
-from plurilabel.automatic._portfolio import LONGEST, candidates
+from plurilabel.automatic._portfolio import Candidate, candidates
+from plurilabel.automatic._search import LARGEST, LONGEST
 from plurilabel.datasets import make_multilabel
 from plurilabel.metrics import get_measure, measure_names
 from plurilabel.missing import ImputedLabels, PartialLabels
@@ -273,6 +274,25 @@ def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
     assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
 
 
+def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
+    costs = {"neighbours": 1, "linear": 200, "sets": 300}
+    monkeypatch.setattr(
+        _auto, "_given",
+        lambda portfolio, _seed: [
+            Candidate(name, learner, costs[name], memory=3e9 * (name == "sets"))
+            for name, learner in portfolio
+        ],
+    )  # fmt: skip
+    model = AutoClassifier(portfolio=MEMBERS, cv=2, random_state=0).fit(X, Y)
+    assert model.report_["left_out"] == {
+        "linear": "a fit may take 3 min 20 s", "sets": "its model may take 3.0 GB",
+    }  # fmt: skip
+    limited = clone(model).set_params(time_limit=10_000).fit(X, Y)
+    assert limited.report_["left_out"] == {"sets": "its model may take 3.0 GB"}
+    only = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    assert only.names_ == ["sets"]  # something has to be
+
+
 def test_a_learner_that_cannot_take_the_data_is_left_out():
     broken = ("broken", MLkNN(500))
     model = AutoClassifier(portfolio=[broken, NEIGHBOURS], cv=2, random_state=0).fit(X, Y)
@@ -324,9 +344,9 @@ def test_what_is_tried_suits_the_size():
     many = sparse.random_array((60_000, 500), density=0.02, format="csr", random_state=0)
     labels = (np.random.default_rng(0).random((60_000, 20)) < 0.1).astype(np.int8)
     large = candidates(many, labels, "full", 0)
-    assert 1 <= len(large) < len(tried)
-    assert all(one.seconds <= LONGEST for one in large)
-    assert not any("support vectors" in one.name for one in large)
+    costs = {one.name: one.seconds for one in large}
+    assert costs["logistic regression, C=1"] < 10 < LONGEST < costs["support vectors"]
+    assert {one.name for one in large if one.memory > LARGEST} >= {"extra trees for label sets"}
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -77,7 +77,8 @@ class AutoClassifier(ProbabilisticClassifier):
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the final fits need, is left out. The
         fit of a fold that has begun is finished. With a limit the result depends on the speed of
-        the machine; without one it does not.
+        the machine; without one it does not, and learners of which a single fit may take longer
+        than 100 seconds are left out.
     max_models : int, default=None
         The largest number of learners in the result. With 1 it is small, and the best one is
         taken.

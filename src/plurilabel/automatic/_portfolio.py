@@ -8,7 +8,7 @@ that were tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -31,8 +31,6 @@ from plurilabel.missing import ImputedLabels
 from plurilabel.neural import BPMLL
 from plurilabel.transformation import BinaryRelevance, EnsembleOfChains, LabelPowerset
 
-LONGEST = 100.0  # seconds: a learner whose fit may take longer is not tried
-LARGEST = 2e9  # bytes: nor is one whose model may be larger
 QUICK = 3.0  # seconds, for a portfolio that is to be quick
 
 
@@ -49,12 +47,15 @@ class Candidate:
         What a fit may take, roughly.
     decides : bool
         Whether it decides on label sets as a whole: then these are not its scores above a cut.
+    memory : float
+        Bytes that a large model may take, roughly.
     """
 
     name: str
     estimator: Any
     seconds: float = 0.0
     decides: bool = False
+    memory: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,7 @@ def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candid
     if portfolio == "quick":
         quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK]
         return quick or [min(tried, key=lambda one: one.seconds)]
-    affordable = [one for one in tried if one.seconds <= LONGEST]
-    return sorted(affordable, key=lambda one: one.seconds) or [
-        min(tried, key=lambda one: one.seconds)
-    ]
+    return sorted(tried, key=lambda one: one.seconds)
 
 
 def simplest(X: Any, seed: int) -> list[Candidate]:
@@ -251,7 +249,7 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
     ]
     # what the leaves hold: about as many as instances, each with a number for each label or set
     sizes = (200 * s.n * s.q, 200 * s.n * s.sets, 150 * s.n * s.q, 100 * s.n * s.q)
-    return [one for one, size in zip(found, sizes) if 16 * size <= LARGEST]
+    return [replace(one, memory=16.0 * size) for one, size in zip(found, sizes)]
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:

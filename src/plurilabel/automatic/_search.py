@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._text import aligned, counted, duration
+from plurilabel._text import aligned, counted, duration, file_size
 from plurilabel.automatic._ensemble import Choice, HeldOut
 from plurilabel.automatic._pool import FAILURES, Pool
 from plurilabel.automatic._portfolio import Candidate
@@ -17,6 +17,8 @@ from plurilabel.metrics import get_measure
 
 Progress = Callable[[int, int, str, float], object]
 
+LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take longer are not tried
+LARGEST = 2e9  # bytes: nor are those whose model may be larger
 REFIT = 1.3  # a fit on all rows, beside one on those of a fold with its answers
 SELECTION = 0.1  # of the time limit: to select, and for what was estimated too low
 NO_TIME = "no time left"
@@ -52,6 +54,9 @@ def try_all(
 ) -> list[Tried]:
     """Out-of-fold answers of the candidates, in their order."""
     found: list[Tried] = []
+    costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
+    if len(costly) == len(candidates):
+        del costly[candidates[0].name]
     for done, candidate in enumerate(candidates):
         finished = [one for one in found if one.held is not None]
         # what the final fits may take, if all that have finished are chosen
@@ -59,6 +64,9 @@ def try_all(
         expected = candidate.seconds * _pace(finished)
         rounds = -(-len(pool.splits) // pool.at_once)
         needed = reserved + expected * (rounds + REFIT)
+        if candidate.name in costly:
+            found.append(Tried(candidate, why_not=costly[candidate.name]))
+            continue
         known = pool.is_kept(candidate)
         if finished and not known and not clock.allows(needed):
             found.append(Tried(candidate, why_not=NO_TIME))
@@ -79,6 +87,15 @@ def try_all(
         else:
             found.append(Tried(candidate, *answer))
     return found
+
+
+def _too_costly(candidate: Candidate, clock: Clock) -> str:
+    """Why a learner is not tried at all, in words; "" if it is."""
+    if candidate.memory > LARGEST:
+        return f"its model may take {file_size(candidate.memory)}"
+    if clock.limit is None and candidate.seconds > LONGEST:
+        return f"a fit may take {duration(candidate.seconds)}"
+    return ""
 
 
 def _pace(finished: Sequence[Tried]) -> float:
