@@ -16,7 +16,14 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from plurilabel import AutoClassifier, BinaryRelevance, LabelPowerset, MLkNN, metrics
 from plurilabel.automatic import _auto, _search
-from plurilabel.automatic._ensemble import HeldOut, choose, estimate, mean_scores
+from plurilabel.automatic._ensemble import (
+    FEWEST_ENTRIES,
+    HeldOut,
+    affordable_entries,
+    choose,
+    estimate,
+    mean_scores,
+)
 from plurilabel.automatic._portfolio import Candidate, candidates
 from plurilabel.automatic._search import LARGEST, LONGEST
 from plurilabel.datasets import make_multilabel
@@ -272,6 +279,19 @@ def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
     ).fit(X, Y)
     assert model.report_["left_out"] == {"sets": "no time left"}
     assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
+
+
+@pytest.mark.parametrize("name", ["f1", "average_precision"])
+def test_where_time_is_short_a_selection_looks_at_fewer_rows(name):
+    (member,), Y = held_out(np.random.default_rng(0), n=9000, noise=(0.3,))
+    scores, folds = 1 / (1 + np.exp(-member.scores)), np.arange(9000) % 4
+    enough, some, none = (
+        affordable_entries(scores, Y, get_measure(name), folds, seconds, None)
+        for seconds in (1e6, 1e-1, 0)
+    )
+    assert enough == Y.size >= some >= none == FEWEST_ENTRIES
+    few = choose([member], Y, get_measure(name), folds, entries=none)
+    assert few.weights[0].sum() == 1
 
 
 def test_learners_that_are_too_costly_are_not_tried(monkeypatch):

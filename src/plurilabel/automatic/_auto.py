@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils import check_random_state
@@ -25,7 +26,14 @@ from plurilabel._limits import check_size
 from plurilabel._partial import PartialLabels
 from plurilabel._text import counted
 from plurilabel.automatic._cuts import Cut, cut_sets
-from plurilabel.automatic._ensemble import FORMS, Choice, choose, estimate, mean_scores
+from plurilabel.automatic._ensemble import (
+    FORMS,
+    Choice,
+    affordable_entries,
+    choose,
+    estimate,
+    mean_scores,
+)
 from plurilabel.automatic._pool import Pool, answers, fit_one
 from plurilabel.automatic._portfolio import (
     Candidate,
@@ -33,7 +41,7 @@ from plurilabel.automatic._portfolio import (
     for_known_labels,
     simplest,
 )
-from plurilabel.automatic._search import NO_TIME, Clock, report, told, try_all
+from plurilabel.automatic._search import NO_TIME, REFIT, Clock, report, told, try_all
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel.compare import imputer, learner_text, set_seeds
 from plurilabel.io import table_encoder
@@ -275,6 +283,13 @@ turn, and measured on that fold).
         options: dict[str, Any] = {
             "max_models": self.max_models, "random_state": seed, "cut": self._asked_cut(),
         }  # fmt: skip
+        if clock.limit is not None:
+            fits = REFIT * sum(one.seconds for one in found if one.held is not None)
+            seconds = clock.left_for_selection(fits)
+            one = held[0].scores if held[0].probabilities else expit(held[0].scores)
+            options["entries"] = affordable_entries(
+                one, Y, measure, fold_of, seconds, options["cut"]
+            )
         chosen = choose(held, Y, measure, fold_of, **options)
         self.estimate_ = estimate(held, Y, measure, fold_of, **options)
         self.report_ = report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ STEPS = 25  # the most that it takes, with those
 PATIENCE = 4  # steps without a gain after which it ends
 MOST_FORMS = 14  # the best by themselves, from which is selected
 MOST_ENTRIES = 300_000  # scores that one look at a measure may take
+FEWEST_ENTRIES = 20_000  # the same, where time is short
+LOOKS = 200  # that one selection takes, roughly
 GAIN = 1e-9
 
 
@@ -111,6 +114,7 @@ def choose(
     max_models: int | None = None,
     random_state: int = 0,
     cut: Cut | None = None,
+    entries: int = MOST_ENTRIES,
 ) -> Choice:
     """Weights by greedy selection with replacement (Caruana et al.), then the best cut.
 
@@ -123,10 +127,12 @@ def choose(
         The fold of each row: cuts are compared across these.
     cut : Cut or None
         One that is asked for, in place of those that suit the measure.
+    entries : int
+        Scores that one look at the measure may take: of more, some rows are drawn.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     calibrators = [_calibrator(member, Y) for member in members]
-    rows = _sample(Y, random_state)
+    rows = _sample(Y, random_state, entries)
     value_of = _value(measure, cuts[0], Y[rows])
     forms = [
         (j, FORMS.index(form), in_form(member[rows], form, calibrators[j]))
@@ -164,12 +170,26 @@ def _calibrator(member: HeldOut, Y: Any) -> ScoreCalibrator:
     return ScoreCalibrator("sigmoid").fit(member.scores, Y)
 
 
-def _sample(Y: Any, seed: int) -> Any:
+def _sample(Y: Any, seed: int, entries: int) -> Any:
     n, q = Y.shape
-    if n * q <= MOST_ENTRIES:
+    if n * q <= entries:
         return slice(None)
-    some = max(200, MOST_ENTRIES // q)
+    some = max(200, entries // q)
     return np.sort(np.random.default_rng(seed).choice(n, size=min(n, some), replace=False))
+
+
+def affordable_entries(
+    scores: Array, Y: Any, measure: Measure, folds: Array, seconds: float, cut: Cut | None
+) -> int:
+    """Scores for one look at the measure, so that choice and estimate end in time, roughly."""
+    rows = _sample(Y, 0, MOST_ENTRIES)
+    some = scores[rows]
+    first = cuts_for(measure, labelled=False)[0] if cut is None else cut
+    started = monotonic()
+    _value(measure, first, Y[rows])(some)
+    needed = (monotonic() - started) * LOOKS * (1 + len(np.unique(folds)))
+    share = min(1.0, seconds / max(needed, 1e-9))
+    return max(FEWEST_ENTRIES, int(share * some.size))
 
 
 def signed(measure: Measure, value: float) -> float:

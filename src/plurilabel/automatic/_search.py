@@ -48,6 +48,11 @@ class Clock:
         """Whether there is so much time left."""
         return self.limit is None or self.seconds() + seconds <= self.limit * (1 - SELECTION)
 
+    def left_for_selection(self, fits: float) -> float:
+        """Seconds to select in, if the final fits may take so many."""
+        limit = np.inf if self.limit is None else self.limit
+        return float(max(limit - self.seconds() - fits, limit * SELECTION / 2))
+
 
 def try_all(
     candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
