@@ -278,6 +278,7 @@ def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
         portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])
     ).fit(X, Y)
     assert model.report_["left_out"] == {"sets": "no time left"}
+    assert "\nNo time left for: sets\n" in model.summary()
     assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
 
 

@@ -164,7 +164,10 @@ def told(report: dict[str, Any], seconds: float) -> str:
         for one in ranked
     ]
     lines += [f"  {line}".rstrip() for line in aligned(table)]
-    lines += [f"Left out: {name}, {why}" for name, why in report["left_out"].items()]
+    left_out = report["left_out"].items()
+    if late := [name for name, why in left_out if why == NO_TIME]:
+        lines.append(f"No time left for: {'; '.join(late)}")
+    lines += [f"Left out: {name}, {why}" for name, why in left_out if why != NO_TIME]
     chosen = sum(one["weight"] > 0 for one in ranked)
     if report["estimate"] is not None:
         what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
