@@ -16,10 +16,19 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from plurilabel import AutoClassifier, BinaryRelevance, LabelPowerset, MLkNN, metrics
 from plurilabel.automatic import _auto, _search
-from plurilabel.automatic._ensemble import HeldOut, choose, estimate, mean_scores
-from plurilabel.automatic._portfolio import LONGEST, candidates
+from plurilabel.automatic._ensemble import (
+    FEWEST_ENTRIES,
+    HeldOut,
+    affordable_entries,
+    choose,
+    estimate,
+    mean_scores,
+)
+from plurilabel.automatic._portfolio import Candidate, candidates
+from plurilabel.automatic._search import LARGEST, LONGEST
 from plurilabel.datasets import make_multilabel
 from plurilabel.metrics import get_measure, measure_names
+from plurilabel.missing import ImputedLabels, PartialLabels
 from plurilabel.uncertainty import ScoreCalibrator
 
 DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
@@ -191,6 +200,62 @@ def test_missing_values_and_tables():
         model.predict(table.drop(columns="a"))
 
 
+HIDDEN = np.random.default_rng(5).random(Y.shape) < 0.3
+KNOWN = np.where(HIDDEN, np.nan, Y)
+
+
+def test_labels_that_are_not_known():
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X, KNOWN)
+    used = ~HIDDEN.all(axis=1)
+    assert model.report_["not_known"] == HIDDEN[used].sum()
+    assert model.summary().endswith(f"since they are not known: {HIDDEN[used].sum()} labels.")
+    right = model.predict(X) == Y
+    often = ((Y.mean(axis=0) > 0.5) == Y).mean()  # each label as most have it
+    assert right[HIDDEN].mean() > often + 0.05 and right[~HIDDEN].mean() > 0.8
+    learners = dict(zip(model.names_, model.estimators_))
+    assert isinstance(learners["sets"], ImputedLabels)  # which needs all labels
+    assert not isinstance(learners["linear"], ImputedLabels)
+    # rows that know nothing change nothing, nor does the form of the labels
+    more = np.vstack([X, 9 * X[:5]]), np.vstack([KNOWN, np.full((5, 4), np.nan)])
+    for X_more, Y_more in (
+        more,
+        (X, PartialLabels(sparse.csr_array(Y), sparse.csr_array(HIDDEN))),
+    ):
+        again = clone(model).fit(X_more, Y_more)
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="labels that are known, got none"):
+        AutoClassifier().fit(X, np.full(Y.shape, np.nan))
+
+
+def test_what_was_chosen_from_all_labels_can_learn_from_some():
+    model = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    scores = model.refit(X, KNOWN).predict_proba(X)
+    assert (model.predict(X) == Y)[HIDDEN].mean() > 0.7
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", ["average_precision", "f1", "macro_f1", "subset_accuracy"])
+def test_a_choice_does_not_see_what_is_not_known(name):
+    members, Y = held_out(np.random.default_rng(6))
+    measure, folds = get_measure(name), np.arange(80) % 4
+    hidden = np.random.default_rng(7).random(Y.shape) < 0.4
+    nothing = PartialLabels(Y, np.zeros(Y.shape))
+    for find in (choose, estimate):
+        one, other = (find(members, labels, measure, folds) for labels in (Y, nothing))
+        if find is estimate:
+            assert one == other
+        else:
+            assert_array_equal(one.weights, other.weights)
+    chosen = choose(members, PartialLabels(Y, hidden), measure, folds)
+    flipped = PartialLabels(np.where(hidden, 1 - Y, Y), hidden)
+    assert_array_equal(choose(members, flipped, measure, folds).weights, chosen.weights)
+    scores = chosen.scores(members)
+    answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
+    gaps = np.where(hidden, np.nan, Y)
+    alone = min if not measure.greater_is_better else max
+    assert measure.function(gaps, answer) >= alone(chosen.alone) - 0.05
+
+
 def test_few_rows_and_no_time():
     few = AutoClassifier(random_state=0).fit(X[:12], Y[:12])
     assert few.summary() == (
@@ -213,7 +278,40 @@ def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
         portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])
     ).fit(X, Y)
     assert model.report_["left_out"] == {"sets": "no time left"}
+    assert "\nNo time left for: sets\n" in model.summary()
     assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
+
+
+@pytest.mark.parametrize("name", ["f1", "average_precision"])
+def test_where_time_is_short_a_selection_looks_at_fewer_rows(name):
+    (member,), Y = held_out(np.random.default_rng(0), n=9000, noise=(0.3,))
+    scores, folds = 1 / (1 + np.exp(-member.scores)), np.arange(9000) % 4
+    enough, some, none = (
+        affordable_entries(scores, Y, get_measure(name), folds, seconds, None)
+        for seconds in (1e6, 1e-1, 0)
+    )
+    assert enough == Y.size >= some >= none == FEWEST_ENTRIES
+    few = choose([member], Y, get_measure(name), folds, entries=none)
+    assert few.weights[0].sum() == 1
+
+
+def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
+    costs = {"neighbours": 1, "linear": 200, "sets": 300}
+    monkeypatch.setattr(
+        _auto, "_given",
+        lambda portfolio, _seed: [
+            Candidate(name, learner, costs[name], memory=3e9 * (name == "sets"))
+            for name, learner in portfolio
+        ],
+    )  # fmt: skip
+    model = AutoClassifier(portfolio=MEMBERS, cv=2, random_state=0).fit(X, Y)
+    assert model.report_["left_out"] == {
+        "linear": "a fit may take 3 min 20 s", "sets": "its model may take 3.0 GB",
+    }  # fmt: skip
+    limited = clone(model).set_params(time_limit=10_000).fit(X, Y)
+    assert limited.report_["left_out"] == {"sets": "its model may take 3.0 GB"}
+    only = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    assert only.names_ == ["sets"]  # something has to be
 
 
 def test_a_learner_that_cannot_take_the_data_is_left_out():
@@ -267,9 +365,9 @@ def test_what_is_tried_suits_the_size():
     many = sparse.random_array((60_000, 500), density=0.02, format="csr", random_state=0)
     labels = (np.random.default_rng(0).random((60_000, 20)) < 0.1).astype(np.int8)
     large = candidates(many, labels, "full", 0)
-    assert 1 <= len(large) < len(tried)
-    assert all(one.seconds <= LONGEST for one in large)
-    assert not any("support vectors" in one.name for one in large)
+    costs = {one.name: one.seconds for one in large}
+    assert costs["logistic regression, C=1"] < 10 < LONGEST < costs["support vectors"]
+    assert {one.name for one in large if one.memory > LARGEST} >= {"extra trees for label sets"}
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

@@ -55,6 +55,9 @@ def test_scut_is_each_label_on_the_rows_that_know_it(data):
         alone = SCut().fit(S[rows, j : j + 1], Y[rows, j : j + 1])
         assert (found.cuts_[j], found.values_[j]) == (alone.cuts_[0], alone.values_[0])
     assert found.cuts_[4] == np.inf  # never known, never predicted
+    shared, positives = GlobalCut("macro_f1").fit(S, Y).cut_, np.nansum(Y[:, :4], axis=0)
+    expected = (10 * shared + positives * found.cuts_[:4]) / (10 + positives)
+    np.testing.assert_allclose(SCut(shrink=10).fit(S, Y).cuts_[:4], expected)
 
 
 @pytest.mark.parametrize("measure", ["micro_f1", "macro_f1", "f1", "micro_accuracy"])

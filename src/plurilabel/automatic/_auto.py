@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from time import monotonic
 from typing import Any, ClassVar, Self
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.utils import check_random_state
@@ -21,12 +23,25 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import checked_given, occlusion
 from plurilabel._fitted import Declared, flag, number, numbers, values
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels
 from plurilabel._text import counted
 from plurilabel.automatic._cuts import Cut, cut_sets
-from plurilabel.automatic._ensemble import FORMS, Choice, choose, estimate, mean_scores
+from plurilabel.automatic._ensemble import (
+    FORMS,
+    Choice,
+    affordable_entries,
+    choose,
+    estimate,
+    mean_scores,
+)
 from plurilabel.automatic._pool import Pool, answers, fit_one
-from plurilabel.automatic._portfolio import Candidate, candidates, simplest
-from plurilabel.automatic._search import NO_TIME, Clock, report, told, try_all
+from plurilabel.automatic._portfolio import (
+    Candidate,
+    candidates,
+    for_known_labels,
+    simplest,
+)
+from plurilabel.automatic._search import NO_TIME, REFIT, Clock, report, told, try_all
 from plurilabel.base import LabelMatrix, ProbabilisticClassifier, validate_features
 from plurilabel.compare import imputer, learner_text, set_seeds
 from plurilabel.io import table_encoder
@@ -70,7 +85,8 @@ class AutoClassifier(ProbabilisticClassifier):
         Seconds for ``fit``. Learners that cost less are tried first; one for which there is not
         enough time, with what its folds may take and what the final fits need, is left out. The
         fit of a fold that has begun is finished. With a limit the result depends on the speed of
-        the machine; without one it does not.
+        the machine; without one it does not, and learners of which a single fit may take longer
+        than 100 seconds are left out.
     max_models : int, default=None
         The largest number of learners in the result. With 1 it is small, and the best one is
         taken.
@@ -129,6 +145,11 @@ class AutoClassifier(ProbabilisticClassifier):
     not numbers is encoded by :func:`plurilabel.io.table_encoder`. Medians and categories come from
     all training rows, before the folds are made.
 
+    Labels that are not known (NaN, None, NA or :class:`~plurilabel.missing.PartialLabels`) are
+    left out: learners learn from the known labels, or from those that ML-kNN fills in if they
+    need all (:class:`~plurilabel.missing.ImputedLabels`); weights, cuts and the estimate are those
+    of the known labels. Rows without a known label are not used.
+
     With fewer than 30 rows nothing is compared: it is a forest, or logistic regression for sparse
     features.
 
@@ -155,6 +176,7 @@ turn, and measured on that fold).
     0.8
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "measure": [str],
         "portfolio": [StrOptions({"full", "quick"}), list, tuple],
@@ -215,14 +237,18 @@ turn, and measured on that fold).
             instead="a learner of sparse labels, such as MLkNN",
         )
         encoder = _encoder(X).fit(X)
-        A, B = _encoded(encoder, X), dense(Y)
+        A, B = _with_known(_encoded(encoder, X), Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tried = self._candidates(A, B, seed)
-        if n < FEWEST:
-            found = self._uncompared(tried[:1], A, B, _too_few(n))
+        if isinstance(B, PartialLabels):
+            tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
+        if len(B) < FEWEST:
+            found = self._uncompared(tried[:1], A, B, _too_few(len(B)))
         else:
             found = self._compared(tried, A, B, seed, clock)
         members, chosen, fitted = found
+        if isinstance(B, PartialLabels):
+            self.report_["not_known"] = B.n_unknown
         self.encoder_, self.estimators_ = encoder, fitted
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
@@ -257,6 +283,13 @@ turn, and measured on that fold).
         options: dict[str, Any] = {
             "max_models": self.max_models, "random_state": seed, "cut": self._asked_cut(),
         }  # fmt: skip
+        if clock.limit is not None:
+            fits = REFIT * sum(one.seconds for one in found if one.held is not None)
+            seconds = clock.left_for_selection(fits)
+            one = held[0].scores if held[0].probabilities else expit(held[0].scores)
+            options["entries"] = affordable_entries(
+                one, Y, measure, fold_of, seconds, options["cut"]
+            )
         chosen = choose(held, Y, measure, fold_of, **options)
         self.estimate_ = estimate(held, Y, measure, fold_of, **options)
         self.report_ = report(
@@ -317,8 +350,11 @@ turn, and measured on that fold).
         X, Y = self._validate_X(X, reset=True), self._encode_more(y)
         check_consistent_length(X, Y)
         encoder = _encoder(X).fit(X)
-        A, B = _encoded(encoder, X), dense(Y)
-        fitted = [fit_one(member, A, B) for member in self.estimators_]
+        A, B = _with_known(_encoded(encoder, X), Y)
+        members = self.estimators_
+        if isinstance(B, PartialLabels):
+            members = [for_known_labels(member) for member in members]
+        fitted = [fit_one(member, A, B) for member in members]
         self.encoder_, self.estimators_ = encoder, fitted
         return self
 
@@ -426,6 +462,17 @@ def _encoded(encoder: Any, X: Any) -> Any:
     if hasattr(X, "iloc") or has_missing(X):
         return encoder.transform(X)
     return X
+
+
+def _with_known(X: Any, Y: LabelMatrix) -> tuple[Any, Any]:
+    """Rows of which a label is known, with dense labels."""
+    if not isinstance(Y, PartialLabels):
+        return X, dense(Y)
+    filled, unknown = dense(Y.Y), dense(Y.unknown)
+    some = np.flatnonzero(~unknown.all(axis=1))
+    if not len(some):
+        raise ValueError("y must have labels that are known, got none")
+    return X[some], PartialLabels(filled[some], unknown[some])
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:

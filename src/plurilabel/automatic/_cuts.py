@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from plurilabel._partial import PartialLabels
 from plurilabel.metrics import Measure
 from plurilabel.thresholds import (
     ConstantCut,
     ExpectedF,
     GlobalCut,
+    MetaLabeler,
     SCut,
     SeenSets,
     ThresholdStrategy,
@@ -32,14 +34,15 @@ class Cut:
     nonempty: bool
     words: str
 
-    def fitted(self, scores: Array, Y: Array) -> Cut:
+    def fitted(self, scores: Array, Y: Any) -> Cut:
         """The same, learned from these scores and labels."""
+        Y = _suited(self.strategy, scores, Y)
         return Cut(clone(self.strategy).fit(scores, Y), self.nonempty, self.words)
 
-    def sets_inside(self, scores: Array, Y: Array) -> Array:
+    def sets_inside(self, scores: Array, Y: Any) -> Array:
         """Label sets of the scores that the cut is learned from; nothing is checked."""
         strategy = copy(self.strategy)
-        strategy._fit(scores, Y)
+        strategy._fit(scores, _suited(strategy, scores, Y))
         sets = strategy._sets(scores)
         if self.nonempty:
             empty = ~sets.any(axis=1)
@@ -49,6 +52,17 @@ class Cut:
     def sets(self, scores: Array) -> Array:
         """Label sets of these scores."""
         return cut_sets(self.strategy, self.nonempty, scores)
+
+
+def _suited(strategy: ThresholdStrategy, scores: Array, Y: Any) -> Any:
+    """Labels as a strategy can use them.
+
+    Of strategies that learn whole label sets, labels that are not known are those above 0.5:
+    rows of which all labels are known may be few.
+    """
+    if isinstance(Y, PartialLabels) and isinstance(strategy, SeenSets | MetaLabeler):
+        return np.where(Y.unknown, scores > 0.5, Y.Y)
+    return Y
 
 
 def cut_sets(strategy: ThresholdStrategy, nonempty: bool, scores: Array) -> Array:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._partial import known_part
 from plurilabel.automatic._cuts import Cut, cuts_for
 from plurilabel.metrics import Measure
 from plurilabel.uncertainty import ScoreCalibrator
@@ -22,6 +24,8 @@ STEPS = 25  # the most that it takes, with those
 PATIENCE = 4  # steps without a gain after which it ends
 MOST_FORMS = 14  # the best by themselves, from which is selected
 MOST_ENTRIES = 300_000  # scores that one look at a measure may take
+FEWEST_ENTRIES = 20_000  # the same, where time is short
+LOOKS = 200  # that one selection takes, roughly
 GAIN = 1e-9
 
 
@@ -103,29 +107,32 @@ def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
 
 def choose(
     members: Sequence[HeldOut],
-    Y: Array,
+    Y: Any,
     measure: Measure,
     folds: Array,
     *,
     max_models: int | None = None,
     random_state: int = 0,
     cut: Cut | None = None,
+    entries: int = MOST_ENTRIES,
 ) -> Choice:
     """Weights by greedy selection with replacement (Caruana et al.), then the best cut.
 
     Parameters
     ----------
     members : sequence of HeldOut
-    Y : ndarray of shape (n, q)
+    Y : ndarray of shape (n, q), or PartialLabels
     measure : Measure
     folds : ndarray of shape (n,)
         The fold of each row: cuts are compared across these.
     cut : Cut or None
         One that is asked for, in place of those that suit the measure.
+    entries : int
+        Scores that one look at the measure may take: of more, some rows are drawn.
     """
-    cuts = cuts_for(measure, labelled=bool(Y.any(axis=1).all())) if cut is None else [cut]
+    cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     calibrators = [_calibrator(member, Y) for member in members]
-    rows = _sample(Y, random_state)
+    rows = _sample(Y, random_state, entries)
     value_of = _value(measure, cuts[0], Y[rows])
     forms = [
         (j, FORMS.index(form), in_form(member[rows], form, calibrators[j]))
@@ -148,20 +155,41 @@ def choose(
     return Choice(weights, calibrators, best_cut, by_member)
 
 
+def _labelled(Y: Any) -> bool:
+    """Whether every instance has a label, or may have one."""
+    filled, unknown = known_part(Y)
+    has = filled.any(axis=1) if unknown is None else filled.any(axis=1) | unknown.any(axis=1)
+    return bool(has.all())
+
+
 def _has_sets(member: HeldOut) -> bool:
     return member.sets is not None
 
 
-def _calibrator(member: HeldOut, Y: Array) -> ScoreCalibrator:
+def _calibrator(member: HeldOut, Y: Any) -> ScoreCalibrator:
     return ScoreCalibrator("sigmoid").fit(member.scores, Y)
 
 
-def _sample(Y: Array, seed: int) -> Any:
+def _sample(Y: Any, seed: int, entries: int) -> Any:
     n, q = Y.shape
-    if n * q <= MOST_ENTRIES:
+    if n * q <= entries:
         return slice(None)
-    some = max(200, MOST_ENTRIES // q)
+    some = max(200, entries // q)
     return np.sort(np.random.default_rng(seed).choice(n, size=min(n, some), replace=False))
+
+
+def affordable_entries(
+    scores: Array, Y: Any, measure: Measure, folds: Array, seconds: float, cut: Cut | None
+) -> int:
+    """Scores for one look at the measure, so that choice and estimate end in time, roughly."""
+    rows = _sample(Y, 0, MOST_ENTRIES)
+    some = scores[rows]
+    first = cuts_for(measure, labelled=False)[0] if cut is None else cut
+    started = monotonic()
+    _value(measure, first, Y[rows])(some)
+    needed = (monotonic() - started) * LOOKS * (1 + len(np.unique(folds)))
+    share = min(1.0, seconds / max(needed, 1e-9))
+    return max(FEWEST_ENTRIES, int(share * some.size))
 
 
 def signed(measure: Measure, value: float) -> float:
@@ -171,7 +199,7 @@ def signed(measure: Measure, value: float) -> float:
     return value if measure.greater_is_better else -value
 
 
-def _value(measure: Measure, cut: Cut, Y: Array) -> Callable[[Array], float]:
+def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
     """How good scores are; of label sets, with the first cut, learned from the same scores."""
 
     def value(scores: Array) -> float:
@@ -216,7 +244,7 @@ def _greedy(
     return best_counts
 
 
-def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Array, measure: Measure, folds: Array) -> Cut:
+def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:
     """The cut that is best for rows that it was not learned from."""
     if len(cuts) == 1:
         return cuts[0].fitted(scores, Y)
@@ -233,7 +261,7 @@ def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Array, measure: Measure, fo
 
 
 def estimate(
-    members: Sequence[HeldOut], Y: Array, measure: Measure, folds: Array, **options: Any
+    members: Sequence[HeldOut], Y: Any, measure: Measure, folds: Array, **options: Any
 ) -> float:
     """The measure of choices, each made without the fold that it is measured on."""
     answer: Any = np.zeros(Y.shape, dtype=np.float64 if measure.kind == "scores" else np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._text import aligned, counted, duration
+from plurilabel._text import aligned, counted, duration, file_size
 from plurilabel.automatic._ensemble import Choice, HeldOut
 from plurilabel.automatic._pool import FAILURES, Pool
 from plurilabel.automatic._portfolio import Candidate
@@ -17,6 +17,8 @@ from plurilabel.metrics import get_measure
 
 Progress = Callable[[int, int, str, float], object]
 
+LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take longer are not tried
+LARGEST = 2e9  # bytes: nor are those whose model may be larger
 REFIT = 1.3  # a fit on all rows, beside one on those of a fold with its answers
 SELECTION = 0.1  # of the time limit: to select, and for what was estimated too low
 NO_TIME = "no time left"
@@ -46,12 +48,20 @@ class Clock:
         """Whether there is so much time left."""
         return self.limit is None or self.seconds() + seconds <= self.limit * (1 - SELECTION)
 
+    def left_for_selection(self, fits: float) -> float:
+        """Seconds to select in, if the final fits may take so many."""
+        limit = np.inf if self.limit is None else self.limit
+        return float(max(limit - self.seconds() - fits, limit * SELECTION / 2))
+
 
 def try_all(
     candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
 ) -> list[Tried]:
     """Out-of-fold answers of the candidates, in their order."""
     found: list[Tried] = []
+    costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
+    if len(costly) == len(candidates):
+        del costly[candidates[0].name]
     for done, candidate in enumerate(candidates):
         finished = [one for one in found if one.held is not None]
         # what the final fits may take, if all that have finished are chosen
@@ -59,6 +69,9 @@ def try_all(
         expected = candidate.seconds * _pace(finished)
         rounds = -(-len(pool.splits) // pool.at_once)
         needed = reserved + expected * (rounds + REFIT)
+        if candidate.name in costly:
+            found.append(Tried(candidate, why_not=costly[candidate.name]))
+            continue
         known = pool.is_kept(candidate)
         if finished and not known and not clock.allows(needed):
             found.append(Tried(candidate, why_not=NO_TIME))
@@ -79,6 +92,15 @@ def try_all(
         else:
             found.append(Tried(candidate, *answer))
     return found
+
+
+def _too_costly(candidate: Candidate, clock: Clock) -> str:
+    """Why a learner is not tried at all, in words; "" if it is."""
+    if candidate.memory > LARGEST:
+        return f"its model may take {file_size(candidate.memory)}"
+    if clock.limit is None and candidate.seconds > LONGEST:
+        return f"a fit may take {duration(candidate.seconds)}"
+    return ""
 
 
 def _pace(finished: Sequence[Tried]) -> float:
@@ -142,7 +164,10 @@ def told(report: dict[str, Any], seconds: float) -> str:
         for one in ranked
     ]
     lines += [f"  {line}".rstrip() for line in aligned(table)]
-    lines += [f"Left out: {name}, {why}" for name, why in report["left_out"].items()]
+    left_out = report["left_out"].items()
+    if late := [name for name, why in left_out if why == NO_TIME]:
+        lines.append(f"No time left for: {'; '.join(late)}")
+    lines += [f"Left out: {name}, {why}" for name, why in left_out if why != NO_TIME]
     chosen = sum(one["weight"] > 0 for one in ranked)
     if report["estimate"] is not None:
         what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
@@ -151,6 +176,10 @@ def told(report: dict[str, Any], seconds: float) -> str:
             "without each fold in turn, and measured on that fold)."
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
+    if unknown := report.get("not_known"):
+        lines.append(
+            f"Left out of all that, since they are not known: {counted(unknown, 'label')}."
+        )
     return "\n".join(lines)
 
 

@@ -278,13 +278,8 @@ class Training:
     def prepare_automatic(self, measure: str) -> str:
         """Take the learners that suit the data; returns the cut, if one was asked for."""
         n, q = self.Y.shape
-        why = (
-            f"{n:,} rows and {q:,} labels are too many to compare" if n * q > MOST_COMPARED else ""
-        )
-        if known_part(self.Y)[1] is not None:
-            why = "learners are compared on complete labels only"
-        if why:
-            self.say(f"Learner: ML-kNN, since {why}")
+        if n * q > MOST_COMPARED:
+            self.say(f"Learner: ML-kNN, since {n:,} rows and {q:,} labels are too many to compare")
             if sparse.issparse(self.X) or self.texts:
                 return self.prepare(MLkNN(10, metric="cosine"))
             return self.prepare(make_pipeline(StandardScaler(), MLkNN(10)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, numbers
+from plurilabel._partial import known_part
 from plurilabel.base import LabelMatrix
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
@@ -114,7 +115,7 @@ class SCut(ThresholdStrategy):
         of_all = self.measure if callable(self.measure) else f"macro_{self.measure}"
         shared = GlobalCut(of_all)
         shared._fit(scores, Y)
-        positives = np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
+        positives = np.asarray(known_part(Y)[0].sum(axis=0, dtype=np.int64)).ravel()
         weight = self.shrink / (self.shrink + positives)
         finite = np.isfinite(self.cuts_)  # labels that are never or always there stay so
         self.cuts_[finite] += (weight * (shared.cut_ - self.cuts_))[finite]
