@@ -108,11 +108,12 @@ def test_float32_is_tried_before_float64(monkeypatch):
 
 INTERPRETED = """
 import numpy as np, torch
-from plurilabel.neighbors._device import kernels, plain, search
+from plurilabel.neighbors._device import kernels, plain
+from plurilabel.neighbors._device.rounded import padded_width
 rng = np.random.default_rng(0)
 for d in (5, 70, 200):
     for dtype in (torch.float16, torch.float32):
-        X = torch.from_numpy(rng.normal(size=(256, search._width(d)))).to(dtype)
+        X = torch.from_numpy(rng.normal(size=(256, padded_width(d)))).to(dtype)
         heights = X.double().square().sum(1).float()
         a, b = torch.empty(2, 40, 4)
         kernels.group_minima(X[:40].contiguous(), X, heights, 64, a)

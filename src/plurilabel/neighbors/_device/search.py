@@ -26,6 +26,15 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from plurilabel.neighbors._device.duplicates import settle_duplicates
+from plurilabel.neighbors._device.rounded import (
+    Frame,
+    Rounded,
+    in_numbered_parts,
+    in_parts,
+    lost_by_sums,
+)
+
 Tensor: TypeAlias = torch.Tensor
 
 GROUP = 64
@@ -51,73 +60,6 @@ def functions(device: torch.device) -> Any:
     from plurilabel.neighbors._device import plain
 
     return plain
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where points are moved, and by which power of two they are scaled."""
-
-    centre: Tensor
-    scale: float
-
-    @classmethod
-    def of(cls, X: Tensor, *, whole: bool) -> Frame:
-        some = torch.linspace(0, len(X) - 1, min(len(X), 257), device=X.device).long()
-        centre = X[some].double().median(dim=0).values
-        if whole:
-            return cls(centre.round(), 1.0)
-        reach = max(float((part.double() - centre).abs().max()) for part in _parts(X))
-        exponent = math.frexp(reach)[1] if reach > 0 else 0
-        return cls(centre, 2.0 ** max(-500, min(15 - exponent, 500)))
-
-    def moved(self, X: Tensor) -> Tensor:
-        return (X.double() - self.centre) * self.scale
-
-
-class Rounded:
-    """Points as a product needs them, in half precision or float32."""
-
-    def __init__(self, X: Tensor, frame: Frame, dtype: torch.dtype, *, exact: bool, pad: int = 1):
-        n, d = X.shape
-        width = _width(d)
-        limit = torch.finfo(dtype).max
-        self.points = torch.zeros((-(-n // pad) * pad, width), device=X.device, dtype=dtype)
-        self.squares = torch.empty(n, device=X.device, dtype=torch.float64)
-        self.errors = torch.empty_like(self.squares)
-        for i, part in _numbered_parts(X):
-            moved = frame.moved(part)
-            rounded = moved.clamp(-limit, limit).to(dtype)
-            self.points[i : i + len(part), :d] = rounded
-            self.squares[i : i + len(part)] = rounded.double().square().sum(1)
-            self.errors[i : i + len(part)] = (moved - rounded.double()).square().sum(1).sqrt()
-        self.unit = 0.0 if exact else 2.0**-11 if dtype == torch.float16 else 2.0**-24
-        self.lost = 0.0 if exact else _lost(width)
-        self.tiny = 0.0 if exact else math.sqrt(d) * float(torch.finfo(dtype).tiny)
-        self.errors *= 1 + 1e-9
-
-    def heights(self, lost: float) -> Tensor:
-        """|h|², lowered by what the sum may lose, for the columns; infinite behind the end."""
-        heights = torch.full((len(self.points),), torch.inf, device=self.points.device)
-        heights[: len(self.squares)] = (self.squares * (1 - lost)).float()
-        return heights
-
-    def floor(self, rows: Tensor, values: Tensor, largest: Tensor) -> Tensor:
-        """A distance, in the scale of the points, that no column with such a value is below."""
-        squares, e = self.squares[rows], self.errors[rows]
-        apart = (values.double() + squares * (1 - self.lost)).clamp_min(0).sqrt()
-        u = self.unit * 1.001
-        return torch.maximum(
-            apart - e - largest, apart * (1 - u) - u * squares.sqrt() - e - self.tiny
-        )
-
-
-def _lost(width: int) -> float:
-    """What a sum of products in float32 may lose, as a share of |h_x|² + |h_y|².
-
-    At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
-    operations.
-    """
-    return (width + 32) * 2.0**-22
 
 
 class Search:
@@ -158,7 +100,7 @@ class Search:
             return X, None
         single = torch.empty(X.shape, device=X.device, dtype=torch.float32)
         errors = torch.empty(len(X), device=X.device, dtype=torch.float64)
-        for i, part in _numbered_parts(X):
+        for i, part in in_numbered_parts(X):
             true = part.double() if self.as_given else self.frame.moved(part)
             single[i : i + len(part)] = true.clamp(-1e17, 1e17).float()  # squares stay finite
             off = true - single[i : i + len(part)].double()
@@ -181,7 +123,7 @@ class Search:
             torch.float16, torch.arange(m, device=self.sorted.device), distances, indices
         )
         if Q is None and len(doubtful):
-            doubtful = _settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
+            doubtful = settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
         if len(doubtful) > _FEW:
             doubtful = job.run(torch.float32, doubtful, distances, indices)
         self.uncertain = len(doubtful)
@@ -210,7 +152,7 @@ class _Job:
         if dtype != torch.float16:
             columns = Rounded(search.sorted, search.frame, dtype, exact=False, pad=_PADDED)
         largest = columns.errors.max()
-        heights = columns.heights(0.0 if self.exact else _lost(columns.points.shape[1]))
+        heights = columns.heights(0.0 if self.exact else lost_by_sums(columns.points.shape[1]))
         n_groups = len(columns.points) // GROUP
         T = min(-(-(self.k + 6) // 4) * 4, n_groups)
         wide = min(4 * T, n_groups)
@@ -419,49 +361,6 @@ def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return distances[:, :k], names.gather(1, order[:, :k])
 
 
-def _settle_duplicates(
-    X: Tensor, order: Tensor | None, rows: Tensor, distances: Tensor, indices: Tensor
-) -> Tensor:
-    """Rows with k duplicates or more take the first of them; the other rows are returned.
-
-    Equal rows are found by sorting: by a sum of their bits, each times an odd number.
-    """
-    k = distances.shape[1]
-    none = distances[rows, -1] == 0
-    some = rows[none]
-    if not len(some) or not _zero_means_equal(X):
-        return rows
-    name = some if order is None else order[some]
-    by_name = name.argsort()
-    some, name = some[by_name], name[by_name]
-    generator = torch.Generator().manual_seed(0)
-    odd = (torch.randint(-(2**61), 2**61, (X.shape[1],), generator=generator) * 2 + 1).tolist()
-    sums = torch.zeros(len(some), dtype=torch.int64, device=X.device)
-    for j, factor in enumerate(odd):
-        bits = (X[some, j].double() + 0.0).view(torch.int64)  # 0.0 and -0.0 are equal
-        sums += (bits ^ (bits >> 17)) * factor
-    by_sum = sums.argsort(stable=True)
-    some, name, sums = some[by_sum], name[by_sum], sums[by_sum]
-    start = torch.searchsorted(sums, sums)
-    size = torch.searchsorted(sums, sums, right=True) - start
-    differ = torch.zeros(len(some), dtype=torch.int32, device=X.device)
-    for i, part in _numbered_parts(X[some]):
-        unequal = (part != X[some[start[i : i + len(part)]]]).any(dim=1)
-        differ.index_add_(0, start[i : i + len(part)], unequal.to(torch.int32))
-    sure = (differ[start] == 0) & (size > k)
-    first = name[(start[:, None] + torch.arange(k + 1, device=X.device)).clamp_max(len(some) - 1)]
-    keep = first != name[:, None]
-    keep[keep.all(dim=1), -1] = False
-    indices[some[sure]] = first[sure][keep[sure]].view(-1, k)
-    return torch.cat([rows[~none], some[~sure]])
-
-
-def _zero_means_equal(X: Tensor) -> bool:
-    """Whether no difference of two values is so small that its square vanishes."""
-    least = min(float(part.abs().masked_fill(part == 0, 1.0).min()) for part in _parts(X))
-    return least > 1e-133
-
-
 def _near_together(X: Tensor, frame: Frame) -> Tensor:
     """An order of the points in which near ones stand together, roughly.
 
@@ -474,7 +373,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
     heights = pivots.square().sum(1)
     nearest = torch.empty(n, dtype=torch.int64, device=X.device)
     distance = torch.empty(n, device=X.device)
-    for i, part in _numbered_parts(X):
+    for i, part in in_numbered_parts(X):
         x = frame.moved(part).float()
         least = (heights - 2 * x @ pivots.T).min(dim=1)
         nearest[i : i + len(part)] = least.indices
@@ -486,24 +385,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
 def _are_small_whole(X: Tensor) -> bool:
     """Whether all values are whole numbers so small that products in half precision are exact."""
     limit = math.sqrt(2.0**19 / max(X.shape[1], 1))
-    for part in (X[:64], *_parts(X)):
+    for part in (X[:64], *in_parts(X)):
         if not bool(((part == part.round()) & (part.abs() <= min(limit, 1024.0))).all()):
             return False
     return True
-
-
-def _width(d: int) -> int:
-    """Features filled up with zeros, as the kernels want them."""
-    if d <= 128:
-        return max(16, 1 << (d - 1).bit_length())
-    return -(-d // 64) * 64
-
-
-def _parts(X: Tensor) -> list[Tensor]:
-    return [part for _, part in _numbered_parts(X)]
-
-
-def _numbered_parts(X: Tensor) -> list[tuple[int, Tensor]]:
-    """Blocks of rows of some ten million numbers, and the number of their first row."""
-    step = max(1, (1 << 24) // max(X.shape[1], 1))
-    return [(i, X[i : i + step]) for i in range(0, len(X), step)]
