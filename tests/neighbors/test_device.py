@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel.neighbors import ExactIndex
+from plurilabel.neighbors import ExactIndex, _index
 from plurilabel.neighbors._exact.distance import Formula
 from tests.neighbors.test_index import CASES
 
@@ -67,11 +67,15 @@ def test_answers_are_those_of_the_cpu(name, metric, where):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("name", ["normal", "grid", "many duplicates", "rows of zeros"])
-def test_points_in_blocks_and_rows_in_shares(name, metric):
+@pytest.mark.parametrize("block", [None, 37])
+def test_points_in_blocks_and_rows_in_shares(name, metric, block):
     X, formula = ALL[name], Formula.of(metric)
     index = ExactIndex(metric).fit(X)
-    device = OnDevice(formula, formula.prepare(X), [CPU, CPU], 1 << 24)
-    device.block, device.kept = 37, None
+    device = OnDevice(formula, formula.prepare(X), [CPU, CPU, CPU], 1 << 24)
+    assert len(device.kept) == 3  # each device has all points, and a third of the rows
+    device.rows = 20
+    if block is not None:
+        device.block, device.kept = block, None
     for k in (1, 6):
         _same(device.neighbors(None, k, map), index.kneighbors(None, k))
         _same(device.neighbors(formula.prepare(X[::3]), k, map), index.kneighbors(X[::3], k))
@@ -177,8 +181,20 @@ def test_without_torch_the_extra_is_named(monkeypatch):
         ExactIndex(device="cuda").fit(CASES["normal"])
 
 
-def test_sparse_points_and_other_metrics_stay_on_the_cpu():
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_points_are_made_dense_there(metric):
+    dense = ALL["rows of zeros"] * (np.random.default_rng(0).random((90, 5)) < 0.4)
+    for X, queries in ((sparse.csr_array(dense), dense), (dense, sparse.csr_array(dense))):
+        expected = ExactIndex(metric).fit(dense)
+        index = ExactIndex(metric, device="cpu:0").fit(X)
+        assert isinstance(index._engine, OnDevice)
+        _same(index.kneighbors(None, 4), expected.kneighbors(None, 4))
+        _same(index.kneighbors(queries[:50], 4), expected.kneighbors(dense[:50], 4))
+
+
+def test_many_features_and_other_metrics_stay_on_the_cpu(monkeypatch):
     X = CASES["normal"]
+    monkeypatch.setattr(_index, "DENSE_UP_TO", X.shape[1] - 1)
     assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, OnDevice)
     manhattan = ExactIndex("manhattan", device="cuda").fit(X)
     assert not isinstance(manhattan._engine, OnDevice)

@@ -223,7 +223,7 @@ class _Job:
         search = self.search
         squares = search.use.canonical_squares(self.asked, rows, search.sorted, columns)
         if not search.cosine:
-            return _root(squares)
+            return root(squares)
         zero = (self.asked[rows, -1:] > 0) | (search.sorted[columns, -1] > 0)
         return (squares / 2).masked_fill(zero, 1.0)
 
@@ -324,7 +324,7 @@ class _Rows:
         return self.of.floor(self.rows[some], values, largest)
 
 
-def _root(squares: Tensor) -> Tensor:
+def root(squares: Tensor) -> Tensor:
     """Correctly rounded: torch's own root is on a GPU, but not on every processor."""
     if squares.device.type == "cpu":
         return torch.from_numpy(np.sqrt(squares.numpy()))
