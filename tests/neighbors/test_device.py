@@ -36,6 +36,7 @@ def _more_cases():
         "tight clusters": tight,
         "tight clusters in float32": tight.astype(np.float32),
         "one-hot": np.eye(9)[rng.integers(0, 9, 700)],
+        "one-hot, each once": np.vstack([np.zeros((1, 130)), np.eye(130)]),
         "large whole numbers": rng.integers(-900, 900, (300, 7)).astype(float),
         "wide": rng.normal(size=(150, 200)).astype(np.float32),
         "rows of zeros": zeros,
@@ -198,6 +199,20 @@ def test_many_features_and_other_metrics_stay_on_the_cpu(monkeypatch):
     assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, OnDevice)
     manhattan = ExactIndex("manhattan", device="cuda").fit(X)
     assert not isinstance(manhattan._engine, OnDevice)
+
+
+def test_sparse_points_that_do_not_fit_are_left_to_the_cpu_by_auto(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(engine, "devices", lambda _: [CPU])
+    monkeypatch.setattr(_index, "GAINS_ABOVE", 0)
+    X = np.random.default_rng(0).normal(size=(1500, 40))
+    for points, memory, there in (
+        (X, 1 << 20, True),
+        (sparse.csr_array(X), 1 << 26, True),
+        (sparse.csr_array(X), 1 << 20, False),
+    ):
+        index = ExactIndex(device_memory=memory).fit(points)
+        assert isinstance(index._engine, OnDevice) == there
 
 
 @pytest.mark.parametrize("count", [1, 3])

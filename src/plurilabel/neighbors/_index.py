@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral, Real
 from threading import Lock
 from typing import Any, ClassVar, Self
@@ -80,11 +80,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     device : str, default="auto"
         Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
         "cuda:1". The answer is the same. "auto" takes a GPU, if torch finds one, for as many
-        points as gain by it. Sparse points with very many features and other metrics stay on the
-        CPU.
+        points as gain by it. Sparse points are made dense there, unless they have more than
+        65,536 features: those, and other metrics, stay on the CPU.
     device_memory : int, optional
         Bytes of a GPU's memory that may be used; None for 60% of what is free. More points than
-        fit are sent in blocks.
+        fit are sent in blocks. About 300 MB are needed in any case, and tensors that are there
+        already, and answers that stay there, are not counted.
 
     Attributes
     ----------
@@ -179,7 +180,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             formula = Formula.of(self.metric, self.p)
             engine = None if formula is None else self._device_engine(formula, there)
             if engine is not None:
-                vars(self).pop("points_", None)
+                self.__dict__.pop("points_", None)
                 self._built, self._there, self.n_samples_fit_ = engine, there, len(there)
                 return self
         points = validate_points(self, X, reset=True)
@@ -236,16 +237,15 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def _take(self, points: Points, engine: Engine | None = None) -> Self:
         self._built = engine or self._new_engine(points)
         self.points_, self.n_samples_fit_ = points, points.shape[0]
-        vars(self).pop("_there", None)
+        self.__dict__.pop("_there", None)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """``points_`` of a tensor on a GPU: copied to the main memory when first asked for."""
-        there = vars(self).get("_there")
-        if name != "points_" or there is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.points_: Points = on_host(there)
-        return self.points_
+    @cached_property
+    def points_(self) -> Points:
+        """The training points; those of a tensor on a GPU are copied when first asked for."""
+        if "_there" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'points_'")
+        return on_host(self._there)
 
     @property
     def _engine(self) -> Engine:
@@ -322,7 +322,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         where = devices("cuda" if self.device == "auto" else self.device)
         if formula.cosine and isinstance(points, torch.Tensor):
             points = unit_rows(points)
-        return OnDevice(formula, points, where, self.device_memory)
+        engine = OnDevice(formula, points, where, self.device_memory)
+        # Blocks that are sent each time would make single queries slow.
+        blocks = sparse.issparse(points) and engine.kept is None
+        return None if self.device == "auto" and blocks else engine
 
     # Points and engine are replaced, never changed: a copy that grows leaves this index alone.
 
@@ -336,7 +339,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        if state.get("_there") is not None:
+        if "_there" in state:
             state["points_"] = self.points_
         return {name: v for name, v in state.items() if name not in ("_built", "_there")}
 

@@ -52,12 +52,12 @@ class OnDevice(Engine):
         self.n = X.shape[0]
         self.X = X
         self.memory = [_free(device) if memory is None else memory for device in where]
-        # the points as they are and in order, twice in float32 and once in half precision
+        # the points as they are and in order, in float32 and in half precision
         d = X.shape[1]
-        self.per_row = 2 * X.dtype.itemsize * d + 10 * padded_width(d) + 64
-        # half of the memory is for the points, an eighth for rows that are asked for
-        self.block = max(1024, int(min(self.memory) * 0.5 / self.per_row))
-        self.rows = max(1024, int(min(self.memory) * 0.125 / self.per_row))
+        per_row = 2 * X.dtype.itemsize * d + 6 * padded_width(d) + 64
+        # an eighth of the memory is for rows that are asked for, a quarter for what is compared
+        self.block = max(1024, int(min(self.memory) * 0.6 / per_row))
+        self.rows = max(1024, int(min(self.memory) * 0.125 / per_row))
         # one block stays where it is, more are sent each time
         self.kept = (
             [self._search(0, i) for i in range(len(where))] if self.n <= self.block else None
@@ -134,4 +134,6 @@ class OnDevice(Engine):
 def _free(device: torch.device) -> int:
     if device.type != "cuda":
         return 1 << 30
-    return int(torch.cuda.mem_get_info(device)[0] * _SHARE)
+    # what torch holds and does not use is free as well
+    spare = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int((torch.cuda.mem_get_info(device)[0] + spare) * _SHARE)

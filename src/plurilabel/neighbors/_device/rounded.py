@@ -42,19 +42,24 @@ class Rounded:
         self.points = torch.zeros((-(-n // pad) * pad, width), device=X.device, dtype=dtype)
         self.squares = torch.empty(n, device=X.device, dtype=torch.float64)
         self.errors = torch.empty_like(self.squares)
+        terms = torch.zeros((), device=X.device, dtype=torch.int64)
         for i, part in in_numbered_parts(X):
             moved = frame.moved(part)
+            terms = torch.maximum(terms, (moved != 0).sum(1).max())
             rounded = moved.clamp(-limit, limit).to(dtype)
             self.points[i : i + len(part), :d] = rounded
             self.squares[i : i + len(part)] = rounded.double().square().sum(1)
             self.errors[i : i + len(part)] = (moved - rounded.double()).square().sum(1).sqrt()
         self.unit = 0.0 if exact else 2.0**-11 if dtype == torch.float16 else 2.0**-24
-        self.lost = 0.0 if exact else lost_by_sums(width)
+        # what is zero in one of two points adds nothing to their product, and nothing is rounded
+        self.terms = int(terms)
+        self.lost = 0.0 if exact else lost_by_sums(self.terms)
         self.tiny = 0.0 if exact else math.sqrt(d) * float(torch.finfo(dtype).tiny)
         self.errors *= 1 + 1e-9
 
-    def heights(self, lost: float) -> Tensor:
+    def heights(self, *, exact: bool) -> Tensor:
         """|h|², lowered by what the sum may lose, for the columns; infinite behind the end."""
+        lost = 0.0 if exact else lost_by_sums(self.terms)
         heights = torch.full((len(self.points),), torch.inf, device=self.points.device)
         heights[: len(self.squares)] = (self.squares * (1 - lost)).float()
         return heights
@@ -69,13 +74,13 @@ class Rounded:
         )
 
 
-def lost_by_sums(width: int) -> float:
-    """What a sum of products in float32 may lose, as a share of |h_x|² + |h_y|².
+def lost_by_sums(terms: int) -> float:
+    """What a sum of so many products in float32 may lose, as a share of |h_x|² + |h_y|².
 
     At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
     operations.
     """
-    return (width + 32) * 2.0**-22
+    return (terms + 32) * 2.0**-22
 
 
 def padded_width(d: int) -> int:
@@ -89,7 +94,10 @@ def in_parts(X: Tensor) -> list[Tensor]:
     return [part for _, part in in_numbered_parts(X)]
 
 
-def in_numbered_parts(X: Tensor) -> list[tuple[int, Tensor]]:
-    """Blocks of rows of some ten million numbers, and the number of their first row."""
-    step = max(1, (1 << 24) // max(X.shape[1], 1))
+def in_numbered_parts(X: Tensor, width: int = 1) -> list[tuple[int, Tensor]]:
+    """Blocks of rows, and the number of their first row.
+
+    Some million numbers each, if no more than ``width`` are made of a row, or as many as it has.
+    """
+    step = max(1, (1 << 22) // max(X.shape[1], width))
     return [(i, X[i : i + step]) for i in range(0, len(X), step)]

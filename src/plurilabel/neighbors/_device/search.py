@@ -32,7 +32,6 @@ from plurilabel.neighbors._device.rounded import (
     Rounded,
     in_numbered_parts,
     in_parts,
-    lost_by_sums,
 )
 
 Tensor: TypeAlias = torch.Tensor
@@ -72,13 +71,16 @@ class Search:
     memory : int
         Bytes that a search may take beside the points.
     cosine : bool
-        Rows have length one, or are zero, with a mark in the last column.
+        Rows have length one, or are zero, with a mark in the last column. What is found for rows
+        of zeros is arbitrary: they have no direction.
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
+        self.cosine = cosine
+        self.marked = cosine and bool((X[:, -1] > 0).any())
+        X = self._unmarked(X)
         self.n: int = X.shape[0]
         self.d: int = X.shape[1]
-        self.cosine = cosine
         self.memory = memory
         self.use = use or functions(X.device)
         self.whole = _are_small_whole(X)
@@ -93,6 +95,10 @@ class Search:
         self.single, self.errors = self.in_float32(self.sorted)
         self.single_error = 0.0 if self.errors is None else float(self.errors.max())
         self.uncertain = 0  # rows that needed float64, for those who measure
+
+    def _unmarked(self, X: Tensor) -> Tensor:
+        """Without the column of marks, if no point has one: rows of zeros find nothing then."""
+        return X[:, :-1].contiguous() if self.cosine and not self.marked else X
 
     def in_float32(self, X: Tensor) -> tuple[Tensor, Tensor | None]:
         """Points for differences in float32, and by how much they are off (None: not at all)."""
@@ -117,7 +123,7 @@ class Search:
         indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)
         if m == 0:
             return distances, indices
-        asked = self.sorted if Q is None else Q
+        asked = self.sorted if Q is None else self._unmarked(Q)
         job = _Job(self, asked, Q is None, k)
         doubtful = job.run(
             torch.float16, torch.arange(m, device=self.sorted.device), distances, indices
@@ -152,7 +158,7 @@ class _Job:
         if dtype != torch.float16:
             columns = Rounded(search.sorted, search.frame, dtype, exact=False, pad=_PADDED)
         largest = columns.errors.max()
-        heights = columns.heights(0.0 if self.exact else lost_by_sums(columns.points.shape[1]))
+        heights = columns.heights(exact=self.exact)
         n_groups = len(columns.points) // GROUP
         T = min(-(-(self.k + 6) // 4) * 4, n_groups)
         wide = min(4 * T, n_groups)
@@ -169,6 +175,7 @@ class _Job:
                     Rounded(self.asked[part], search.frame, dtype, exact=self.exact),
                     torch.arange(len(part), device=rows.device),
                 )
+            terms = columns.terms + asked.of.terms  # in which two points may differ
             found = minima[: len(part)]
             search.use.group_minima(asked.points(), columns.points, heights, GROUP, found)
             left = torch.arange(len(part), device=rows.device)
@@ -180,7 +187,7 @@ class _Job:
                 floor = torch.full((len(left),), torch.inf, device=rows.device).double()
                 if n_groups > how_many:
                     floor = asked.floor(left, values[:, -1], largest)
-                certain = self._choose(part[left], groups, floor / s, distances, indices)
+                certain = self._choose(part[left], groups, terms, floor / s, distances, indices)
                 left = left[~certain]
                 if not len(left):
                     break
@@ -191,7 +198,13 @@ class _Job:
         return torch.cat(doubtful)
 
     def _choose(
-        self, rows: Tensor, groups: Tensor, floor: Tensor, distances: Tensor, indices: Tensor
+        self,
+        rows: Tensor,
+        groups: Tensor,
+        terms: int,
+        floor: Tensor,
+        distances: Tensor,
+        indices: Tensor,
     ) -> Tensor:
         """The nearest of these groups; which rows are certain of them."""
         search, K, s = self.search, self.K, self.search.frame.scale
@@ -199,7 +212,8 @@ class _Job:
         near = search.use.distances_in_groups(self.single, rows, search.single, own, groups, GROUP)
         values, place = near.topk(min(K + 1, near.shape[1]), dim=1, largest=False)
         if near.shape[1] > K:
-            beyond = (values[:, K].double() * (1 - (search.d + 16) * 2.0**-22)).sqrt()
+            lost = (min(terms, search.d) + 16) * 2.0**-22
+            beyond = (values[:, K].double() * (1 - lost)).sqrt()
             if search.single_error:
                 # as for half precision: the largest error of a point, or a unit of its length
                 length = self.single[rows].double().square().sum(1).sqrt()
@@ -224,6 +238,8 @@ class _Job:
         squares = search.use.canonical_squares(self.asked, rows, search.sorted, columns)
         if not search.cosine:
             return root(squares)
+        if not search.marked:
+            return squares / 2
         zero = (self.asked[rows, -1:] > 0) | (search.sorted[columns, -1] > 0)
         return (squares / 2).masked_fill(zero, 1.0)
 
@@ -252,7 +268,7 @@ class _Job:
         for i in range(0, len(rows), step):
             some = rows[i : i + step]
             last = distances[some, -1:]
-            squared = last.square().round()
+            squared = (2 * last if search.cosine else last.square()).round()
             h = Rounded(self.asked[some], search.frame, torch.float16, exact=True).squares
             within = minima[i : i + step] <= (squared - h[:, None]).float()
             groups = torch.where(within, number, n_groups)
@@ -373,7 +389,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
     heights = pivots.square().sum(1)
     nearest = torch.empty(n, dtype=torch.int64, device=X.device)
     distance = torch.empty(n, device=X.device)
-    for i, part in in_numbered_parts(X):
+    for i, part in in_numbered_parts(X, len(some)):
         x = frame.moved(part).float()
         least = (heights - 2 * x @ pivots.T).min(dim=1)
         nearest[i : i + len(part)] = least.indices
