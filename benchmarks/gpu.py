@@ -170,7 +170,7 @@ def sparse_points(n: int, d: int, density: float) -> None:
     columns = (d * rng.random(ends[-1]) ** 2).astype(np.int32)  # some features are frequent
     X = sparse.csr_array((rng.random(ends[-1], dtype=np.float32), columns, ends), (n, d))
     X.sum_duplicates()
-    new, size = X[:2000], f"{n:,} x {d:,}, {density:.1%} not zero"
+    new, size = X[:2000], f"{n:,} x {d:,}, {density:.2%} not zero"
     for metric in ("euclidean", "cosine"):
         there = ExactIndex(metric, device="cuda")
         took, _ = seconds(lambda there=there: there.fit(X).kneighbors(None, K), turns=1)
@@ -251,8 +251,6 @@ def graphs(n: int, memory: int) -> None:
     kinds = ("normal", "loose clusters", "tight clusters")
     for d, kind in (*((128, kind) for kind in kinds), (384, "normal"), (768, "normal")):
         on_device(n, d, kind, memory)
-    if n >= 1_000_000:
-        on_device(10 * n, 64, "normal", memory)
 
 
 def all_sparse(n: int, _: int) -> None:
@@ -266,6 +264,7 @@ def all_sparse(n: int, _: int) -> None:
 
 PARTS: dict[str, Callable[[int, int], Any]] = {
     "graphs": graphs,
+    "large": lambda n, memory: on_device(10 * n, 64, "normal", memory),
     "queries": queries_and_peers,
     "host": lambda n, _: from_host(n),
     "tensors": lambda n, _: tensors(n),

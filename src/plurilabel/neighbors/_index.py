@@ -84,8 +84,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         65,536 features: those, and other metrics, stay on the CPU.
     device_memory : int, optional
         Bytes of a GPU's memory that may be used; None for 60% of what is free. More points than
-        fit are sent in blocks. About 300 MB are needed in any case, and tensors that are there
-        already, and answers that stay there, are not counted.
+        fit are sent in blocks. About half a GiB is needed in any case. Tensors that are there
+        already are not counted.
 
     Attributes
     ----------
@@ -93,7 +93,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     n_samples_fit_ : int
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
-        The training points: a copy, unless X had to be converted.
+        The training points: a copy, unless X had to be converted; of a tensor on a GPU, made when
+        first read.
     device_ : str
         Where the search runs: "cpu", or the (first) GPU, such as "cuda:0".
 
