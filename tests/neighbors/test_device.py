@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel.neighbors import ExactIndex
+from plurilabel.neighbors import ExactIndex, _index
 from plurilabel.neighbors._exact.distance import Formula
 from tests.neighbors.test_index import CASES
 
@@ -36,6 +36,7 @@ def _more_cases():
         "tight clusters": tight,
         "tight clusters in float32": tight.astype(np.float32),
         "one-hot": np.eye(9)[rng.integers(0, 9, 700)],
+        "one-hot, each once": np.vstack([np.zeros((1, 130)), np.eye(130)]),
         "large whole numbers": rng.integers(-900, 900, (300, 7)).astype(float),
         "wide": rng.normal(size=(150, 200)).astype(np.float32),
         "rows of zeros": zeros,
@@ -67,11 +68,15 @@ def test_answers_are_those_of_the_cpu(name, metric, where):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("name", ["normal", "grid", "many duplicates", "rows of zeros"])
-def test_points_in_blocks_and_rows_in_shares(name, metric):
+@pytest.mark.parametrize("block", [None, 37])
+def test_points_in_blocks_and_rows_in_shares(name, metric, block):
     X, formula = ALL[name], Formula.of(metric)
     index = ExactIndex(metric).fit(X)
-    device = OnDevice(formula, formula.prepare(X), [CPU, CPU], 1 << 24)
-    device.block, device.kept = 37, None
+    device = OnDevice(formula, formula.prepare(X), [CPU, CPU, CPU], 1 << 24)
+    assert len(device.kept) == 3  # each device has all points, and a third of the rows
+    device.rows = 20
+    if block is not None:
+        device.block, device.kept = block, None
     for k in (1, 6):
         _same(device.neighbors(None, k, map), index.kneighbors(None, k))
         _same(device.neighbors(formula.prepare(X[::3]), k, map), index.kneighbors(X[::3], k))
@@ -108,11 +113,12 @@ def test_float32_is_tried_before_float64(monkeypatch):
 
 INTERPRETED = """
 import numpy as np, torch
-from plurilabel.neighbors._device import kernels, plain, search
+from plurilabel.neighbors._device import kernels, plain
+from plurilabel.neighbors._device.rounded import padded_width
 rng = np.random.default_rng(0)
 for d in (5, 70, 200):
     for dtype in (torch.float16, torch.float32):
-        X = torch.from_numpy(rng.normal(size=(256, search._width(d)))).to(dtype)
+        X = torch.from_numpy(rng.normal(size=(256, padded_width(d)))).to(dtype)
         heights = X.double().square().sum(1).float()
         a, b = torch.empty(2, 40, 4)
         kernels.group_minima(X[:40].contiguous(), X, heights, 64, a)
@@ -176,11 +182,37 @@ def test_without_torch_the_extra_is_named(monkeypatch):
         ExactIndex(device="cuda").fit(CASES["normal"])
 
 
-def test_sparse_points_and_other_metrics_stay_on_the_cpu():
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_points_are_made_dense_there(metric):
+    dense = ALL["rows of zeros"] * (np.random.default_rng(0).random((90, 5)) < 0.4)
+    for X, queries in ((sparse.csr_array(dense), dense), (dense, sparse.csr_array(dense))):
+        expected = ExactIndex(metric).fit(dense)
+        index = ExactIndex(metric, device="cpu:0").fit(X)
+        assert isinstance(index._engine, OnDevice)
+        _same(index.kneighbors(None, 4), expected.kneighbors(None, 4))
+        _same(index.kneighbors(queries[:50], 4), expected.kneighbors(dense[:50], 4))
+
+
+def test_many_features_and_other_metrics_stay_on_the_cpu(monkeypatch):
     X = CASES["normal"]
+    monkeypatch.setattr(_index, "DENSE_UP_TO", X.shape[1] - 1)
     assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, OnDevice)
     manhattan = ExactIndex("manhattan", device="cuda").fit(X)
     assert not isinstance(manhattan._engine, OnDevice)
+
+
+def test_sparse_points_that_do_not_fit_are_left_to_the_cpu_by_auto(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(engine, "devices", lambda _: [CPU])
+    monkeypatch.setattr(_index, "GAINS_ABOVE", 0)
+    X = np.random.default_rng(0).normal(size=(1500, 40))
+    for points, memory, there in (
+        (X, 1 << 20, True),
+        (sparse.csr_array(X), 1 << 26, True),
+        (sparse.csr_array(X), 1 << 20, False),
+    ):
+        index = ExactIndex(device_memory=memory).fit(points)
+        assert isinstance(index._engine, OnDevice) == there
 
 
 @pytest.mark.parametrize("count", [1, 3])

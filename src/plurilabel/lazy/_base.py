@@ -319,15 +319,21 @@ class LazyClassifier(ProbabilisticClassifier):
         X = self._validate_X(X, reset=False)
         distances, neighbors = self._neighbors(X)
         k, q = min(int(k), self.n_labels_), self.n_labels_
+        labels, scores = self._top_of_all(X, distances, neighbors, k)
+        order = np.argsort(labels, axis=1)
+        labels, scores = (np.take_along_axis(a, order, axis=1) for a in (labels, scores))
+        pointers = np.arange(0, labels.size + 1, k)
+        return sparse.csr_array((scores.ravel(), labels.ravel(), pointers), (len(labels), q))
+
+    def _top_of_all(
+        self, X: Any, distances: Floats, neighbors: Rows, k: int
+    ) -> tuple[Rows, Floats]:
         rows = [
             self._top(X[block], distances[block], neighbors[block], k)
             for block in graph_blocks(neighbors, self.Y_)
         ]
         labels, scores = (np.vstack(parts) for parts in zip(*rows))
-        order = np.argsort(labels, axis=1)
-        labels, scores = (np.take_along_axis(a, order, axis=1) for a in (labels, scores))
-        pointers = np.arange(0, labels.size + 1, k)
-        return sparse.csr_array((scores.ravel(), labels.ravel(), pointers), (len(labels), q))
+        return labels, scores
 
     def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
         """Labels and scores of the k best, each (n, k)."""

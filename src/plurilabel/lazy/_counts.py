@@ -18,6 +18,9 @@ from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows, graph_blocks
 
+SENT_FOR_ONE = 100
+"""Training instances whose labels are sent to a GPU in the time that one query takes here."""
+
 
 def label_frequencies(Y: LabelMatrix) -> NDArray[np.int64]:
     """How many instances have each label, (q,)."""
@@ -290,6 +293,20 @@ class CountingClassifier(LazyClassifier):
 
     table_: Floats  # (q, k + 1)
 
+    _weighs_neighbors = False
+    """Whether events are other than numbers of neighbours."""
+
+    def _counting_device(self) -> str | None:
+        """The GPU that counts labels: that of the search, if events are numbers of neighbours."""
+        device = getattr(self.index_, "device_", "cpu")
+        usual = self.unknown_ is None and not self._weighs_neighbors
+        return device if usual and device != "cpu" else None
+
+    def _answering_device(self, neighbors: Rows) -> str | None:
+        """The same, where there are so many queries that sending the labels there pays."""
+        pays = len(neighbors) * SENT_FOR_ONE >= self.Y_.shape[0]
+        return self._counting_device() if pays else None
+
     def _events(self, distances: Floats, neighbors: Rows) -> Any:
         """The event j of each instance and label, (n, q); 0 where no neighbour has the label."""
         if self.unknown_ is not None:
@@ -303,6 +320,10 @@ class CountingClassifier(LazyClassifier):
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X
+        if (device := self._answering_device(neighbors)) is not None:
+            from plurilabel.lazy import _device  # torch is there
+
+            return _device.scores(neighbors, self.Y_, self.table_, device)
         scores = np.empty((len(neighbors), self.n_labels_))
         for rows in graph_blocks(neighbors, self.Y_):
             delta = self._events(distances[rows], neighbors[rows])
@@ -326,6 +347,10 @@ class CountingClassifier(LazyClassifier):
         if not self.sparse_output_:
             return super().predict(X)
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
+        if (device := self._answering_device(neighbors)) is not None:
+            from plurilabel.lazy import _device
+
+            return _device.above(neighbors, self.Y_, self.table_, self._cut, device)
         usual = np.flatnonzero(self.table_[:, 0] > self._cut)  # predicted unless neighbours object
         parts = []
         for rows in graph_blocks(neighbors, self.Y_):
@@ -339,6 +364,15 @@ class CountingClassifier(LazyClassifier):
             above.eliminate_zeros()
             parts.append(above.astype(np.int64))
         return stack_rows(parts)
+
+    def _top_of_all(
+        self, X: Any, distances: Floats, neighbors: Rows, k: int
+    ) -> tuple[Rows, Floats]:
+        if (device := self._answering_device(neighbors)) is not None:
+            from plurilabel.lazy import _device
+
+            return _device.top(neighbors, self.Y_, self.table_, k, device)
+        return super()._top_of_all(X, distances, neighbors, k)
 
     def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
         if not self.sparse_output_:

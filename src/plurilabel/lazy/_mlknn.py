@@ -121,7 +121,7 @@ class MLkNN(CountingClassifier):
         size = neighbors.shape[1] + 1
         if self.unknown_ is not None:
             return self._count_known(distances, neighbors)
-        if (device := getattr(self.index_, "device_", "cpu")) != "cpu":
+        if (device := self._counting_device()) is not None:
             from plurilabel.lazy import _device  # torch is there
 
             return _device.tally(neighbors, self.Y_, Y, device)

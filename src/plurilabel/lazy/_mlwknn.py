@@ -59,6 +59,8 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
+    _weighs_neighbors = True
+
     def _known_events(self, distances: Floats, neighbors: Rows) -> tuple[Any, Any]:
         return known_weights(distances, neighbors, self.Y_, self.unknown_, self.n_neighbors_)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from numbers import Integral, Real
 from threading import Lock
 from typing import Any, ClassVar, Self
@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._blocks import (
     canonical,
-    dense,
     on_host,
     own,
     rows_without,
@@ -40,6 +39,8 @@ from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
 _ONE_BUILDS = Lock()
 GAINS_ABOVE = 2e11
 """Products of points, times features, from which a GPU gains by more than it takes to start."""
+DENSE_UP_TO = 65_536
+"""Features up to which a GPU finds neighbours of sparse points faster, by making them dense."""
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -77,12 +78,14 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "brute" compares all pairs directly. All give the same answer. "auto" takes what was
         fastest when measured.
     device : str, default="auto"
-        Where "blocks" multiplies for dense points: "cpu", "cuda" for all GPUs of this machine, or
-        one of them, like "cuda:1". The answer is the same. "auto" takes a GPU, if torch finds one,
-        for as many points as gain by it. Sparse points and other metrics stay on the CPU.
+        Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
+        "cuda:1". The answer is the same. "auto" takes a GPU, if torch finds one, for as many
+        points as gain by it. Sparse points are made dense there, unless they have more than
+        65,536 features: those, and other metrics, stay on the CPU.
     device_memory : int, optional
         Bytes of a GPU's memory that may be used; None for 60% of what is free. More points than
-        fit are sent in blocks.
+        fit are sent in blocks. About half a GiB is needed in any case. Tensors that are there
+        already are not counted.
 
     Attributes
     ----------
@@ -90,7 +93,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     n_samples_fit_ : int
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
-        The training points: a copy, unless X had to be converted.
+        The training points: a copy, unless X had to be converted; of a tensor on a GPU, made when
+        first read.
     device_ : str
         Where the search runs: "cpu", or the (first) GPU, such as "cuda:0".
 
@@ -163,7 +167,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n, d); (n, n) distances if precomputed
             A tensor on a GPU, of torch or any library with ``__dlpack__``, is searched where it
-            is, by Euclidean distance; others are brought to the main memory first.
+            is, by Euclidean or cosine distance; others are brought to the main memory first.
         y : ignored
 
         Returns
@@ -173,6 +177,13 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
+        if (there := self._on_a_gpu(X, reset=True)) is not None:
+            formula = Formula.of(self.metric, self.p)
+            engine = None if formula is None else self._device_engine(formula, there)
+            if engine is not None:
+                self.__dict__.pop("points_", None)
+                self._built, self._there, self.n_samples_fit_ = engine, there, len(there)
+                return self
         points = validate_points(self, X, reset=True)
         if self.metric == "precomputed" and points.shape[0] != points.shape[1]:
             raise ValueError(
@@ -180,7 +191,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                 f"got shape {points.shape}"
             )
         points = own(points, X)
-        return self._take(points, self._new_engine(points, self._on_a_gpu(X)))
+        return self._take(points, self._new_engine(points))
 
     @available_if(_has_features)
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
@@ -227,7 +238,15 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def _take(self, points: Points, engine: Engine | None = None) -> Self:
         self._built = engine or self._new_engine(points)
         self.points_, self.n_samples_fit_ = points, points.shape[0]
+        self.__dict__.pop("_there", None)
         return self
+
+    @cached_property
+    def points_(self) -> Points:
+        """The training points; those of a tensor on a GPU are copied when first asked for."""
+        if "_there" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'points_'")
+        return on_host(self._there)
 
     @property
     def _engine(self) -> Engine:
@@ -238,12 +257,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                     self._built = self._new_engine(self.points_)
         return self._built
 
-    def _new_engine(self, points: Points, there: Any = None) -> Engine:
-        """The engine for these points, which may be on a GPU already."""
+    def _new_engine(self, points: Points) -> Engine:
+        """The engine for these points."""
         formula = None if self.metric_params else Formula.of(self.metric, self.p)
         if formula is not None:
             prepared = formula.prepare(points)
-            on_device = self._device_engine(formula, prepared if there is None else there)
+            on_device = self._device_engine(formula, prepared)
             return on_device or choose_engine(self.algorithm, formula, prepared)
         if self.metric == "precomputed":
             return AllPairs(None, points, lambda distances, _: distances)
@@ -258,31 +277,34 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         check_is_fitted(self)
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
-    def _on_a_gpu(self, X: Any) -> Any:
-        """X as a tensor of torch if it is on a GPU and can be searched there, else None."""
+    def _on_a_gpu(self, X: Any, *, reset: bool) -> Any:
+        """X as a tensor of torch, checked, if it is on a GPU and can be searched there, else None.
+
+        What is wrong with X is None, too: to be found, and said, in the main memory.
+        """
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
             return None
-        euclidean = self.metric == "euclidean" and not self.metric_params
-        if not euclidean or self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
+        known = self.metric in ("euclidean", "cosine") and not self.metric_params
+        if not known or self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
             return None
         try:
             import torch
         except ImportError:
             return None
-        tensor = X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
-        if tensor.device.type == "cpu" or tensor.ndim != 2:
-            return None
-        half = tensor.dtype in (torch.float16, torch.bfloat16)
-        wide = torch.float32 if half or tensor.dtype == torch.float32 else torch.float64
-        return tensor.to(wide, copy=True)  # it would change with what it was made of
+        from plurilabel.neighbors._device.tensors import checked
+
+        tensor = checked(X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X))
+        if tensor is not None:
+            validate_data(self, tensor, reset=reset, skip_check_array=True)
+        return tensor
 
     def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
-        """The engine on a GPU, if there is to be one."""
+        """The engine on a GPU, if there is to be one; points that are there are as given."""
         if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
             return None
-        if formula.p != 2 or sparse.issparse(points):
-            return None
         n, d = points.shape
+        if formula.p != 2 or (sparse.issparse(points) and d > DENSE_UP_TO):
+            return None
         if self.device == "auto" and n * n * d < GAINS_ABOVE:
             return None
         try:
@@ -296,9 +318,15 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         if self.device == "auto" and not torch.cuda.is_available():
             return None
         from plurilabel.neighbors._device.engine import OnDevice, devices
+        from plurilabel.neighbors._device.tensors import unit_rows
 
         where = devices("cuda" if self.device == "auto" else self.device)
-        return OnDevice(formula, points, where, self.device_memory)
+        if formula.cosine and isinstance(points, torch.Tensor):
+            points = unit_rows(points)
+        engine = OnDevice(formula, points, where, self.device_memory)
+        # Blocks that are sent each time would make single queries slow.
+        blocks = sparse.issparse(points) and engine.kept is None
+        return None if self.device == "auto" and blocks else engine
 
     # Points and engine are replaced, never changed: a copy that grows leaves this index alone.
 
@@ -311,7 +339,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     # takes as much memory again, which a model that is loaded but not asked need not have.
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: v for name, v in super().__getstate__().items() if name != "_built"}
+        state = super().__getstate__()
+        if "_there" in state:
+            state["points_"] = self.points_
+        return {name: v for name, v in state.items() if name not in ("_built", "_there")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -349,14 +380,13 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
         if as_tensors and not hasattr(self._engine, "on_device"):
             raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
-        Q = None if X is None else validate_points(self, X, reset=False)
-        if as_tensors:
-            there = None if X is None else self._on_a_gpu(X)
-            asked = there
-            if there is None and Q is not None:
-                asked = self._as_asked(dense(Q))
-            distances, indices = self._engine.on_device(asked, k)  # type: ignore[attr-defined]
+        on_device = getattr(self._engine, "on_device", None)
+        if on_device is not None:
+            distances, indices = on_device(self._as_asked_there(X), k)
+            if not as_tensors:
+                distances, indices = distances.cpu().numpy(), indices.cpu().numpy()
             return (distances, indices) if return_distance else indices
+        Q = None if X is None else validate_points(self, X, reset=False)
         with threads(self.n_jobs) as run:
             search = self._engine.neighbors if Q is None else self._search
             distances, indices = search(Q, k, run)
@@ -389,6 +419,18 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         """Queries as the engine needs them."""
         formula = self._engine.formula
         return Q if formula is None else formula.prepare(Q)
+
+    def _as_asked_there(self, X: Any) -> Any:
+        """Queries as the engine on a GPU needs them: a tensor, an array, or CSR."""
+        if X is None:
+            return None
+        if (there := self._on_a_gpu(X, reset=False)) is None:
+            return self._as_asked(validate_points(self, X, reset=False))
+        if self.metric != "cosine":
+            return there
+        from plurilabel.neighbors._device.tensors import unit_rows
+
+        return unit_rows(there)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

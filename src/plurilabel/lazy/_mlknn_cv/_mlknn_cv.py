@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -135,7 +136,12 @@ class MLkNNCV(MLkNN):
         cut = None if measure.kind == "scores" else self._cut
         replace = given["leave_out"] == "instance"
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
-        for k, left_out in leave_one_out(neighbors, Y, set(ks.tolist()), replace=replace):
+        sweep: Any = leave_one_out
+        if (device := self._counting_device()) is not None:
+            from plurilabel.lazy._mlknn_cv import _device  # torch is there
+
+            sweep = partial(_device.leave_one_out, device=device)
+        for k, left_out in sweep(neighbors, Y, set(ks.tolist()), replace=replace):
             for column, s in enumerate(smoothings):
                 if measure.name == "hamming_loss":
                     value = left_out.hamming_loss(s, self._cut)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import torch
 
+from plurilabel.neighbors._device.rounded import padded_width
 from plurilabel.neighbors._device.search import Search, Tensor
+from plurilabel.neighbors._device.tensors import as_tensor
 from plurilabel.neighbors._exact.certify import Engine, Run
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 
@@ -39,7 +40,7 @@ class OnDevice(Engine):
     """Points on one GPU or several; each searches for its share of the rows.
 
     Points that do not fit are searched in blocks, one after the other. Each block's answer is
-    exact, and so is what is best of all.
+    exact, and so is what is best of all. Sparse points are made dense on the GPU.
     """
 
     formula: Formula
@@ -51,18 +52,20 @@ class OnDevice(Engine):
         self.n = X.shape[0]
         self.X = X
         self.memory = [_free(device) if memory is None else memory for device in where]
-        itemsize = X.element_size() if isinstance(X, torch.Tensor) else X.itemsize
         # the points as they are and in order, in float32 and in half precision
-        per_row = (2 * itemsize + 8) * max(X.shape[1], 16) + 64
-        self.block = max(1024, int(min(self.memory) * 0.5 / per_row))
+        d = X.shape[1]
+        per_row = 2 * X.dtype.itemsize * d + 6 * padded_width(d) + 64
+        # an eighth of the memory is for rows that are asked for, a quarter for what is compared
+        self.block = max(1024, int(min(self.memory) * 0.6 / per_row))
+        self.rows = max(1024, int(min(self.memory) * 0.125 / per_row))
         # one block stays where it is, more are sent each time
         self.kept = (
             [self._search(0, i) for i in range(len(where))] if self.n <= self.block else None
         )
 
     def _search(self, start: int, i: int) -> Search:
-        points = _tensor(self.X[start : start + self.block], self.where[i])
-        return Search(points, self.memory[i] // 2, cosine=self.formula.cosine)
+        points = as_tensor(self.X[start : start + self.block], self.where[i])
+        return Search(points, self.memory[i] // 4, cosine=self.formula.cosine)
 
     def neighbors(self, Q: Points | Tensor | None, k: int, run: Run) -> Neighbors:  # noqa: ARG002
         distances, indices = self.on_device(Q, k)
@@ -78,29 +81,33 @@ class OnDevice(Engine):
 
     def _shared(self, asked: Points | Tensor, own: bool, k: int) -> tuple[Tensor, Tensor]:
         """The rows in as many shares as there are devices, the points in blocks."""
-        m = asked.shape[0]
-        cuts = np.linspace(0, m, len(self.where) + 1).astype(int)
+        cuts = np.linspace(0, asked.shape[0], len(self.where) + 1).astype(int)
 
         def share(i: int) -> tuple[Tensor, Tensor]:
-            rows = np.arange(cuts[i], cuts[i + 1])
-            Q = _tensor(asked[cuts[i] : cuts[i + 1]], self.where[i])
-            best = None
-            for start in range(0, self.n, self.block):
-                search = self._search(start, i) if self.kept is None else self.kept[i]
-                wanted = min(k + own, search.n)  # a point may be its own neighbour
-                distances, indices = search.neighbors(Q, wanted)
-                indices = indices + start
-                if own:
-                    names = torch.from_numpy(rows).to(indices.device)
-                    distances = distances.masked_fill(indices == names[:, None], torch.inf)
-                if best is not None:
-                    distances = torch.cat([best[0], distances], dim=1)
-                    indices = torch.cat([best[1], indices], dim=1)
-                # earlier blocks have lower numbers: a stable sort keeps them first
-                distances, order = distances.sort(dim=1, stable=True)
-                best = distances[:, :k], indices.gather(1, order[:, :k])
-            assert best is not None
-            return best[0].to(self.where[0]), best[1].to(self.where[0])
+            device, start, stop = self.where[i], int(cuts[i]), int(cuts[i + 1])
+            shape = (stop - start, k)
+            distances = torch.full(shape, torch.inf, dtype=torch.float64, device=device)
+            indices = torch.full(shape, -1, device=device)
+            for first in range(0, self.n, self.block):
+                search = self._search(first, i) if self.kept is None else self.kept[i]
+                for a in range(start, stop, self.rows):
+                    b = min(a + self.rows, stop)
+                    Q = as_tensor(asked[a:b], device)
+                    # a point may be its own neighbour, and is left out afterwards
+                    far, near = search.neighbors(Q, min(k + own, search.n))
+                    near += first
+                    if own:
+                        names = torch.arange(a, b, device=device)
+                        far = far.masked_fill(near == names[:, None], torch.inf)
+                    part = slice(a - start, b - start)
+                    far = torch.cat([distances[part], far], dim=1)
+                    near = torch.cat([indices[part], near], dim=1)
+                    # earlier blocks have lower numbers: a stable sort keeps them first
+                    far, order = far.sort(dim=1, stable=True)
+                    distances[part] = far[:, :k]
+                    indices[part] = near.gather(1, order[:, :k])
+                del search
+            return distances.to(self.where[0]), indices.to(self.where[0])
 
         with ThreadPoolExecutor(len(self.where)) as pool:
             found = list(pool.map(share, range(len(self.where))))
@@ -112,7 +119,7 @@ class OnDevice(Engine):
         """Cosine: rows of zeros are at distance 1 from all others, the first are the nearest."""
         if not self.formula.cosine:
             return distances, indices
-        marks = _tensor((self.X if Q is None else Q)[:, -1:], distances.device)
+        marks = as_tensor((self.X if Q is None else Q)[:, -1:], distances.device)
         zero = (marks > 0).ravel().nonzero().ravel()
         k = distances.shape[1]
         first = torch.arange(k + (Q is None), device=zero.device).repeat(len(zero), 1)
@@ -124,13 +131,9 @@ class OnDevice(Engine):
         return distances, indices
 
 
-def _tensor(X: Any, device: torch.device) -> Tensor:
-    if not isinstance(X, torch.Tensor):
-        X = torch.from_numpy(np.require(X, requirements=["C", "W"]))
-    return X.to(device).contiguous()
-
-
 def _free(device: torch.device) -> int:
     if device.type != "cuda":
         return 1 << 30
-    return int(torch.cuda.mem_get_info(device)[0] * _SHARE)
+    # what torch holds and does not use is free as well
+    spare = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int((torch.cuda.mem_get_info(device)[0] + spare) * _SHARE)

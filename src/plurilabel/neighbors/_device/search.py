@@ -26,6 +26,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from plurilabel.neighbors._device.duplicates import settle_duplicates
+from plurilabel.neighbors._device.rounded import (
+    Frame,
+    Rounded,
+    in_numbered_parts,
+    in_parts,
+)
+
 Tensor: TypeAlias = torch.Tensor
 
 GROUP = 64
@@ -53,73 +61,6 @@ def functions(device: torch.device) -> Any:
     return plain
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Where points are moved, and by which power of two they are scaled."""
-
-    centre: Tensor
-    scale: float
-
-    @classmethod
-    def of(cls, X: Tensor, *, whole: bool) -> Frame:
-        some = torch.linspace(0, len(X) - 1, min(len(X), 257), device=X.device).long()
-        centre = X[some].double().median(dim=0).values
-        if whole:
-            return cls(centre.round(), 1.0)
-        reach = max(float((part.double() - centre).abs().max()) for part in _parts(X))
-        exponent = math.frexp(reach)[1] if reach > 0 else 0
-        return cls(centre, 2.0 ** max(-500, min(15 - exponent, 500)))
-
-    def moved(self, X: Tensor) -> Tensor:
-        return (X.double() - self.centre) * self.scale
-
-
-class Rounded:
-    """Points as a product needs them, in half precision or float32."""
-
-    def __init__(self, X: Tensor, frame: Frame, dtype: torch.dtype, *, exact: bool, pad: int = 1):
-        n, d = X.shape
-        width = _width(d)
-        limit = torch.finfo(dtype).max
-        self.points = torch.zeros((-(-n // pad) * pad, width), device=X.device, dtype=dtype)
-        self.squares = torch.empty(n, device=X.device, dtype=torch.float64)
-        self.errors = torch.empty_like(self.squares)
-        for i, part in _numbered_parts(X):
-            moved = frame.moved(part)
-            rounded = moved.clamp(-limit, limit).to(dtype)
-            self.points[i : i + len(part), :d] = rounded
-            self.squares[i : i + len(part)] = rounded.double().square().sum(1)
-            self.errors[i : i + len(part)] = (moved - rounded.double()).square().sum(1).sqrt()
-        self.unit = 0.0 if exact else 2.0**-11 if dtype == torch.float16 else 2.0**-24
-        self.lost = 0.0 if exact else _lost(width)
-        self.tiny = 0.0 if exact else math.sqrt(d) * float(torch.finfo(dtype).tiny)
-        self.errors *= 1 + 1e-9
-
-    def heights(self, lost: float) -> Tensor:
-        """|h|², lowered by what the sum may lose, for the columns; infinite behind the end."""
-        heights = torch.full((len(self.points),), torch.inf, device=self.points.device)
-        heights[: len(self.squares)] = (self.squares * (1 - lost)).float()
-        return heights
-
-    def floor(self, rows: Tensor, values: Tensor, largest: Tensor) -> Tensor:
-        """A distance, in the scale of the points, that no column with such a value is below."""
-        squares, e = self.squares[rows], self.errors[rows]
-        apart = (values.double() + squares * (1 - self.lost)).clamp_min(0).sqrt()
-        u = self.unit * 1.001
-        return torch.maximum(
-            apart - e - largest, apart * (1 - u) - u * squares.sqrt() - e - self.tiny
-        )
-
-
-def _lost(width: int) -> float:
-    """What a sum of products in float32 may lose, as a share of |h_x|² + |h_y|².
-
-    At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
-    operations.
-    """
-    return (width + 32) * 2.0**-22
-
-
 class Search:
     """Points on a device, ready to be searched.
 
@@ -130,13 +71,16 @@ class Search:
     memory : int
         Bytes that a search may take beside the points.
     cosine : bool
-        Rows have length one, or are zero, with a mark in the last column.
+        Rows have length one, or are zero, with a mark in the last column. What is found for rows
+        of zeros is arbitrary: they have no direction.
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
+        self.cosine = cosine
+        self.marked = cosine and bool((X[:, -1] > 0).any())
+        X = self._unmarked(X)
         self.n: int = X.shape[0]
         self.d: int = X.shape[1]
-        self.cosine = cosine
         self.memory = memory
         self.use = use or functions(X.device)
         self.whole = _are_small_whole(X)
@@ -152,13 +96,17 @@ class Search:
         self.single_error = 0.0 if self.errors is None else float(self.errors.max())
         self.uncertain = 0  # rows that needed float64, for those who measure
 
+    def _unmarked(self, X: Tensor) -> Tensor:
+        """Without the column of marks, if no point has one: rows of zeros find nothing then."""
+        return X[:, :-1].contiguous() if self.cosine and not self.marked else X
+
     def in_float32(self, X: Tensor) -> tuple[Tensor, Tensor | None]:
         """Points for differences in float32, and by how much they are off (None: not at all)."""
         if self.as_given and X.dtype == torch.float32:
             return X, None
         single = torch.empty(X.shape, device=X.device, dtype=torch.float32)
         errors = torch.empty(len(X), device=X.device, dtype=torch.float64)
-        for i, part in _numbered_parts(X):
+        for i, part in in_numbered_parts(X):
             true = part.double() if self.as_given else self.frame.moved(part)
             single[i : i + len(part)] = true.clamp(-1e17, 1e17).float()  # squares stay finite
             off = true - single[i : i + len(part)].double()
@@ -175,13 +123,13 @@ class Search:
         indices = torch.empty((m, k), device=self.sorted.device, dtype=torch.int64)
         if m == 0:
             return distances, indices
-        asked = self.sorted if Q is None else Q
+        asked = self.sorted if Q is None else self._unmarked(Q)
         job = _Job(self, asked, Q is None, k)
         doubtful = job.run(
             torch.float16, torch.arange(m, device=self.sorted.device), distances, indices
         )
         if Q is None and len(doubtful):
-            doubtful = _settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
+            doubtful = settle_duplicates(self.sorted, self.order, doubtful, distances, indices)
         if len(doubtful) > _FEW:
             doubtful = job.run(torch.float32, doubtful, distances, indices)
         self.uncertain = len(doubtful)
@@ -210,7 +158,7 @@ class _Job:
         if dtype != torch.float16:
             columns = Rounded(search.sorted, search.frame, dtype, exact=False, pad=_PADDED)
         largest = columns.errors.max()
-        heights = columns.heights(0.0 if self.exact else _lost(columns.points.shape[1]))
+        heights = columns.heights(exact=self.exact)
         n_groups = len(columns.points) // GROUP
         T = min(-(-(self.k + 6) // 4) * 4, n_groups)
         wide = min(4 * T, n_groups)
@@ -227,6 +175,7 @@ class _Job:
                     Rounded(self.asked[part], search.frame, dtype, exact=self.exact),
                     torch.arange(len(part), device=rows.device),
                 )
+            terms = columns.terms + asked.of.terms  # in which two points may differ
             found = minima[: len(part)]
             search.use.group_minima(asked.points(), columns.points, heights, GROUP, found)
             left = torch.arange(len(part), device=rows.device)
@@ -238,7 +187,7 @@ class _Job:
                 floor = torch.full((len(left),), torch.inf, device=rows.device).double()
                 if n_groups > how_many:
                     floor = asked.floor(left, values[:, -1], largest)
-                certain = self._choose(part[left], groups, floor / s, distances, indices)
+                certain = self._choose(part[left], groups, terms, floor / s, distances, indices)
                 left = left[~certain]
                 if not len(left):
                     break
@@ -249,7 +198,13 @@ class _Job:
         return torch.cat(doubtful)
 
     def _choose(
-        self, rows: Tensor, groups: Tensor, floor: Tensor, distances: Tensor, indices: Tensor
+        self,
+        rows: Tensor,
+        groups: Tensor,
+        terms: int,
+        floor: Tensor,
+        distances: Tensor,
+        indices: Tensor,
     ) -> Tensor:
         """The nearest of these groups; which rows are certain of them."""
         search, K, s = self.search, self.K, self.search.frame.scale
@@ -257,7 +212,8 @@ class _Job:
         near = search.use.distances_in_groups(self.single, rows, search.single, own, groups, GROUP)
         values, place = near.topk(min(K + 1, near.shape[1]), dim=1, largest=False)
         if near.shape[1] > K:
-            beyond = (values[:, K].double() * (1 - (search.d + 16) * 2.0**-22)).sqrt()
+            lost = (min(terms, search.d) + 16) * 2.0**-22
+            beyond = (values[:, K].double() * (1 - lost)).sqrt()
             if search.single_error:
                 # as for half precision: the largest error of a point, or a unit of its length
                 length = self.single[rows].double().square().sum(1).sqrt()
@@ -281,7 +237,9 @@ class _Job:
         search = self.search
         squares = search.use.canonical_squares(self.asked, rows, search.sorted, columns)
         if not search.cosine:
-            return _root(squares)
+            return root(squares)
+        if not search.marked:
+            return squares / 2
         zero = (self.asked[rows, -1:] > 0) | (search.sorted[columns, -1] > 0)
         return (squares / 2).masked_fill(zero, 1.0)
 
@@ -310,7 +268,7 @@ class _Job:
         for i in range(0, len(rows), step):
             some = rows[i : i + step]
             last = distances[some, -1:]
-            squared = last.square().round()
+            squared = (2 * last if search.cosine else last.square()).round()
             h = Rounded(self.asked[some], search.frame, torch.float16, exact=True).squares
             within = minima[i : i + step] <= (squared - h[:, None]).float()
             groups = torch.where(within, number, n_groups)
@@ -382,7 +340,7 @@ class _Rows:
         return self.of.floor(self.rows[some], values, largest)
 
 
-def _root(squares: Tensor) -> Tensor:
+def root(squares: Tensor) -> Tensor:
     """Correctly rounded: torch's own root is on a GPU, but not on every processor."""
     if squares.device.type == "cpu":
         return torch.from_numpy(np.sqrt(squares.numpy()))
@@ -419,49 +377,6 @@ def _ordered(distances: Tensor, names: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return distances[:, :k], names.gather(1, order[:, :k])
 
 
-def _settle_duplicates(
-    X: Tensor, order: Tensor | None, rows: Tensor, distances: Tensor, indices: Tensor
-) -> Tensor:
-    """Rows with k duplicates or more take the first of them; the other rows are returned.
-
-    Equal rows are found by sorting: by a sum of their bits, each times an odd number.
-    """
-    k = distances.shape[1]
-    none = distances[rows, -1] == 0
-    some = rows[none]
-    if not len(some) or not _zero_means_equal(X):
-        return rows
-    name = some if order is None else order[some]
-    by_name = name.argsort()
-    some, name = some[by_name], name[by_name]
-    generator = torch.Generator().manual_seed(0)
-    odd = (torch.randint(-(2**61), 2**61, (X.shape[1],), generator=generator) * 2 + 1).tolist()
-    sums = torch.zeros(len(some), dtype=torch.int64, device=X.device)
-    for j, factor in enumerate(odd):
-        bits = (X[some, j].double() + 0.0).view(torch.int64)  # 0.0 and -0.0 are equal
-        sums += (bits ^ (bits >> 17)) * factor
-    by_sum = sums.argsort(stable=True)
-    some, name, sums = some[by_sum], name[by_sum], sums[by_sum]
-    start = torch.searchsorted(sums, sums)
-    size = torch.searchsorted(sums, sums, right=True) - start
-    differ = torch.zeros(len(some), dtype=torch.int32, device=X.device)
-    for i, part in _numbered_parts(X[some]):
-        unequal = (part != X[some[start[i : i + len(part)]]]).any(dim=1)
-        differ.index_add_(0, start[i : i + len(part)], unequal.to(torch.int32))
-    sure = (differ[start] == 0) & (size > k)
-    first = name[(start[:, None] + torch.arange(k + 1, device=X.device)).clamp_max(len(some) - 1)]
-    keep = first != name[:, None]
-    keep[keep.all(dim=1), -1] = False
-    indices[some[sure]] = first[sure][keep[sure]].view(-1, k)
-    return torch.cat([rows[~none], some[~sure]])
-
-
-def _zero_means_equal(X: Tensor) -> bool:
-    """Whether no difference of two values is so small that its square vanishes."""
-    least = min(float(part.abs().masked_fill(part == 0, 1.0).min()) for part in _parts(X))
-    return least > 1e-133
-
-
 def _near_together(X: Tensor, frame: Frame) -> Tensor:
     """An order of the points in which near ones stand together, roughly.
 
@@ -474,7 +389,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
     heights = pivots.square().sum(1)
     nearest = torch.empty(n, dtype=torch.int64, device=X.device)
     distance = torch.empty(n, device=X.device)
-    for i, part in _numbered_parts(X):
+    for i, part in in_numbered_parts(X, len(some)):
         x = frame.moved(part).float()
         least = (heights - 2 * x @ pivots.T).min(dim=1)
         nearest[i : i + len(part)] = least.indices
@@ -486,24 +401,7 @@ def _near_together(X: Tensor, frame: Frame) -> Tensor:
 def _are_small_whole(X: Tensor) -> bool:
     """Whether all values are whole numbers so small that products in half precision are exact."""
     limit = math.sqrt(2.0**19 / max(X.shape[1], 1))
-    for part in (X[:64], *_parts(X)):
+    for part in (X[:64], *in_parts(X)):
         if not bool(((part == part.round()) & (part.abs() <= min(limit, 1024.0))).all()):
             return False
     return True
-
-
-def _width(d: int) -> int:
-    """Features filled up with zeros, as the kernels want them."""
-    if d <= 128:
-        return max(16, 1 << (d - 1).bit_length())
-    return -(-d // 64) * 64
-
-
-def _parts(X: Tensor) -> list[Tensor]:
-    return [part for _, part in _numbered_parts(X)]
-
-
-def _numbered_parts(X: Tensor) -> list[tuple[int, Tensor]]:
-    """Blocks of rows of some ten million numbers, and the number of their first row."""
-    step = max(1, (1 << 24) // max(X.shape[1], 1))
-    return [(i, X[i : i + step]) for i in range(0, len(X), step)]
