@@ -224,8 +224,14 @@ class Frame:
             full[:, d] = 1
             return full
         x = self.moved(X).astype(self.dtype, copy=False)
-        last = np.column_stack([np.ones(n), heights(row_sums(x, 2.0), 0)]).astype(self.dtype)
-        return sparse.csr_array(sparse.hstack([x, sparse.csr_array(last)], format="csr"))
+        indptr = X.indptr + 2 * np.arange(n + 1, dtype=X.indptr.dtype)
+        inside = np.ones(indptr[-1], dtype=bool)
+        last = indptr[1:] - 1  # where each row has its h, after the 1
+        inside[last] = inside[last - 1] = False
+        data, indices = np.empty(len(inside), self.dtype), np.empty(len(inside), X.indices.dtype)
+        data[inside], data[last - 1], data[last] = x.data, 1, heights(row_sums(x, 2.0), 0)
+        indices[inside], indices[last - 1], indices[last] = X.indices, d, d + 1
+        return sparse.csr_array((data, indices, indptr), shape=(n, d + 2))
 
 
 _LARGEST = 500
@@ -249,7 +255,7 @@ class Rounded(Frame):
     def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
         """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
         n, d = X.shape
-        if n <= 256:
+        if n <= (256 if isinstance(X, np.ndarray) else 1024):
             return False  # so few that float64 costs less than finding out
         size = min(max(n // 4, 256), 1024)
         sample = double.operand(X[np.linspace(0, n - 1, size).astype(int)])

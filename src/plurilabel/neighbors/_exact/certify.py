@@ -95,7 +95,9 @@ class CertifiedEngine(Engine):
         points = X if Q is None else Q
         n, m = X.shape[0], points.shape[0]
         others = n - (Q is None)
-        K = min(k + max(3, k // 8), others)  # a few to spare, so that few rows are uncertain
+        # A few to spare, so that few rows are uncertain; texts tie more often: some are empty.
+        spare = max(3 if isinstance(X, np.ndarray) else 20, k // 8)
+        K = min(k + spare, others)
         zero = formula.zero_rows(points)
         candidates, after_k, floor = self.candidates(Q, k, K, run)
         distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.int64)

@@ -186,7 +186,10 @@ def _unit_rows(X: Points) -> Points:
     if isinstance(X, np.ndarray):
         return np.hstack([X / scale[:, None], zero[:, None]])
     data = X.data / np.repeat(scale, np.diff(X.indptr))
-    unit = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    n, d = X.shape
+    if not zero.any():
+        return sparse.csr_array((data, X.indices, X.indptr), shape=(n, d + 1))
+    unit = sparse.csr_array((data, X.indices, X.indptr), shape=(n, d))
     return sparse.csr_array(
         sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
     )
