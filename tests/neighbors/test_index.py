@@ -100,6 +100,36 @@ def test_cosine_of_many_equal_directions_takes_the_first(algorithm):
         twin.same(index.kneighbors(n_neighbors=7), graph)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("seed", range(6))
+def test_duplicates_that_only_some_of_them_find(seed, metric):
+    # Single precision leaves duplicates and near duplicates, which products cannot tell apart:
+    # some rows have found all their duplicates when others have not.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(71, 15)) * 1e-7 + rng.normal(size=(5, 15))[rng.integers(0, 5, 71)] * 100
+    X = X.astype(np.float32)
+    for k in (1, 2, 5):
+        found = ExactIndex(metric, algorithm="blocks").fit(X).kneighbors(n_neighbors=k)
+        twin.same(found, ExactIndex(metric, algorithm="brute").fit(X).kneighbors(n_neighbors=k))
+
+
+@pytest.mark.parametrize("n", [270, 1100])
+@pytest.mark.parametrize("kind", ["normal", "offset", "clusters", "scales"])
+def test_single_precision_proposes_the_same(n, kind):
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 9))
+    X = {
+        "normal": X,
+        "offset": X + 1e4,
+        "clusters": 1e-3 * X + 10 * X[rng.integers(0, 20, n)],
+        "scales": X * 10.0 ** rng.integers(-9, 9, (n, 1)),
+    }[kind]
+    blocks, brute = (ExactIndex(algorithm=name).fit(X[20:]) for name in ("blocks", "brute"))
+    for k in (1, 10, 33, 249):
+        twin.same(blocks.kneighbors(n_neighbors=k), brute.kneighbors(n_neighbors=k))
+        twin.same(blocks.kneighbors(X[:20], k), brute.kneighbors(X[:20], k))
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("block", [16, 37, 64])
 def test_blocks_of_any_size(name, block, small_blocks, monkeypatch):

@@ -65,6 +65,36 @@ def test_online_training_is_that_of_the_paper():
     )
 
 
+class ByAutograd(BPMLL):
+    """Has a loss of its own, in name only: torch differentiates and steps."""
+
+    def _loss(self, scores, targets, weight=None):
+        return super()._loss(scores, targets, weight)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"loss": loss} for loss in ("bpmll", "squared", "cross-entropy", "asymmetric")),
+        *({"activation": name} for name in ("relu", "logistic", "identity")),
+        *({"solver": name} for name in ("adamw", "sgd", partial(torch.optim.Adam, amsgrad=True))),
+        {"hidden_layer_sizes": ()},
+        {"hidden_layer_sizes": (7, 3), "label_weight": "balanced"},
+    ],
+    ids=str,
+)
+def test_gradients_and_steps_written_out_are_those_of_torch(parameters):
+    X, Y = data()
+    parameters = {"hidden_layer_sizes": (6,), "max_iter": 4, "random_state": 0, **parameters}
+    ours, theirs = (kind(**parameters).fit(X, Y) for kind in (BPMLL, ByAutograd))
+    for one, other in zip(ours.coefs_ + ours.intercepts_, theirs.coefs_ + theirs.intercepts_):
+        assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    assert_allclose(ours.loss_curve_, theirs.loss_curve_, rtol=1e-5)
+    for learner in (ours, theirs):
+        learner.partial_fit(X, Y).partial_fit(X, Y)
+    assert_allclose(ours.coefs_[-1], theirs.coefs_[-1], rtol=1e-5, atol=1e-6)
+
+
 def test_weight_decay_leaves_biases_alone():
     X, Y = data()
     strong, none = (quick(alpha=alpha, solver="sgd").fit(X, 0 * Y) for alpha in (10.0, 0.0))

@@ -335,5 +335,27 @@ ERRORS = {
 }
 """The error of a batch for each ``loss`` of BPMLL."""
 
+
+class _Kept:
+    """Takes what a function of autograd keeps for its backward pass."""
+
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        self.saved_tensors = tensors
+
+
+def error_and_slope(
+    loss: str, scores: Tensor, targets: Tensor, weight: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The error of a batch and its slope at the scores, which have no history."""
+    if loss != "bpmll":
+        scores = scores.detach().requires_grad_()
+        error = ERRORS[loss](scores, targets, weight)
+        return error.detach(), torch.autograd.grad(error, scores)[0]
+    kept = _Kept()
+    errors = PairwiseExponential.forward(kept, scores, targets.to(scores.dtype), weight, True)
+    (slope,) = kept.saved_tensors
+    return errors.mean(), slope.mul_(1 / scores.shape[0])
+
+
 for _function in (pairwise_exponential_loss, asymmetric_loss):
     _function.__module__ = "plurilabel.neural"  # loaded after the package is published

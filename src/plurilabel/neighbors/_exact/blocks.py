@@ -49,6 +49,7 @@ from plurilabel.neighbors._exact.products import (
     below,
     smallest,
     smallest_across,
+    smallest_in_order,
 )
 
 
@@ -74,12 +75,16 @@ class Blocks(CertifiedEngine):
         other.X, other.operand = self.formula.prepare(X), operand
         return other
 
-    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:
+    def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:
         if Q is not None and self.rounded.is_far(Q):
-            return self.precise(Q).candidates(Q, K, run)
+            return self.precise(Q).candidates(Q, k, K, run)
         rows = None if Q is None else self.rounded.operand(Q)
-        near, _, bounds = smallest(rows, self.operand, K, run)
-        return near, self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
+        near, values, bounds = smallest_in_order(rows, self.operand, K, run)
+        after_k = np.minimum(values[:, k], bounds) if k < K else bounds
+        return near, self._floor(after_k), self._floor(bounds)
+
+    def _floor(self, bounds: NDArray[Any]) -> Floats:
+        return self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
 
     def precise(self, Q: Points | None) -> Blocks:
         if Q is not None and self.rounded.is_far(Q):
@@ -106,24 +111,21 @@ class Across(Blocks):
         super().__init__(formula, stack_rows([first, second]))
         self.cut, self.limits = first.shape[0], limits
 
-    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:  # noqa: ARG002
-        limits = self.limits
-        if limits is not None:
-            limits = self.rounded.ceiling(self.formula.to_norm(limits), self.X.shape[1])
-        near, _, bounds = smallest_across(self.operand, self.cut, K, run, limits)
-        return near, self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
-
     def of_each(self, k: int, run: Run) -> tuple[Neighbors, Neighbors]:
         """Distances and numbers of the k nearest in the other set, for both sets."""
         X, formula, cut, n = self.X, self.formula, self.cut, self.X.shape[0]
         is_first = np.arange(n) < cut
         others = np.where(is_first, n - cut, cut)
         K = min(k + max(3, k // 8), int(others.min()))
-        candidates, floor = self.candidates(None, K, run)
+        limits = self.limits
+        if limits is not None:
+            limits = self.rounded.ceiling(formula.to_norm(limits), X.shape[1])
+        candidates, _, bounds = smallest_across(self.operand, cut, K, run, limits)
+        floor = self._floor(bounds)
         distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
 
         def rank(part: slice) -> None:
-            found = ranked(formula, X, np.arange(n)[part], X, candidates[part], k)
+            found = ranked(formula, X, part, X, candidates[part], k)
             distances[part], indices[part] = found
 
         run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
@@ -216,12 +218,20 @@ class Frame:
             full = np.empty((n, d + 2), dtype=self.dtype)
             for part in _parts(X):
                 x = self.moved(X[part]).astype(self.dtype, copy=False)
-                full[part, :d], full[part, d + 1] = x, heights(row_sums(x, 2.0), part.start)
+                wide = x.astype(np.float64, copy=False)  # any order of the sum will do here
+                squared = np.einsum("ij,ij->i", wide, wide)
+                full[part, :d], full[part, d + 1] = x, heights(squared, part.start)
             full[:, d] = 1
             return full
         x = self.moved(X).astype(self.dtype, copy=False)
-        last = np.column_stack([np.ones(n), heights(row_sums(x, 2.0), 0)]).astype(self.dtype)
-        return sparse.csr_array(sparse.hstack([x, sparse.csr_array(last)], format="csr"))
+        indptr = X.indptr + 2 * np.arange(n + 1, dtype=X.indptr.dtype)
+        inside = np.ones(indptr[-1], dtype=bool)
+        last = indptr[1:] - 1  # where each row has its h, after the 1
+        inside[last] = inside[last - 1] = False
+        data, indices = np.empty(len(inside), self.dtype), np.empty(len(inside), X.indices.dtype)
+        data[inside], data[last - 1], data[last] = x.data, 1, heights(row_sums(x, 2.0), 0)
+        indices[inside], indices[last - 1], indices[last] = X.indices, d, d + 1
+        return sparse.csr_array((data, indices, indptr), shape=(n, d + 2))
 
 
 _LARGEST = 500
@@ -245,12 +255,14 @@ class Rounded(Frame):
     def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
         """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
         n, d = X.shape
-        if n <= 1024:
+        if n <= (256 if isinstance(X, np.ndarray) else 1024):
             return False  # so few that float64 costs less than finding out
-        sample = double.operand(X[np.linspace(0, n - 1, 1024).astype(int)])
-        asked = sample.take(np.arange(0, 1024, 32))
+        size = min(max(n // 4, 256), 1024)
+        sample = double.operand(X[np.linspace(0, n - 1, size).astype(int)])
+        asked = sample.take(np.arange(0, size, 16))
         with threads(1):  # BLAS on several threads is slow to start for one small product
-            D = np.sort(all_products(asked, slice(None), sample), axis=1)
+            D = all_products(asked, slice(None), sample)
+        D.partition((k, k + spare), axis=1)
         gap = D[:, k + spare] - D[:, k]
         relative, absolute = self.errors(d)
         h = dense(asked.rows[:, [-1]]).ravel()
@@ -272,7 +284,11 @@ class Rounded(Frame):
         """Largest magnitude of a value, seen from the centre."""
         if not isinstance(X, np.ndarray):
             return float(np.abs(X.data).max(initial=0.0))
-        return max(float(np.abs(X[part] - self.centre).max(initial=0.0)) for part in _parts(X))
+        largest = 0.0
+        for part in _parts(X):
+            x = X[part] - self.centre
+            largest = max(largest, float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
+        return largest
 
     def operand(self, X: Points) -> Operand:
         relative, absolute = self.errors(X.shape[1])
@@ -362,11 +378,13 @@ def _middle(X: Points) -> Floats | None:
     """The median of some rows: near the bulk, whatever single rows do. None for sparse points."""
     if not isinstance(X, np.ndarray):
         return None
-    some = np.linspace(0, len(X) - 1, min(len(X), 257)).astype(int)
-    return np.median(X[some].astype(np.float64), axis=0)
+    some = np.linspace(0, len(X) - 1, min(len(X), 65)).astype(int)
+    columns = X[some].T.astype(np.float64, order="C")  # sorted where they are contiguous
+    columns.sort(axis=1)
+    return columns[:, len(some) // 2].copy()
 
 
 def _parts(X: Points) -> list[slice]:
-    """Rows of about a million numbers: little memory, many at a time."""
-    step = max(1, (1 << 20) // max(X.shape[1], 1))
+    """Rows of some ten thousand numbers: they stay in the cache, and memory is used again."""
+    step = max(1, (1 << 16) // max(X.shape[1], 1))
     return [slice(i, i + step) for i in range(0, X.shape[0], step)]

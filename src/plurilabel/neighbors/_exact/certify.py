@@ -1,9 +1,10 @@
 """From candidates to certain neighbours, on several threads.
 
-An engine proposes candidates by whatever arithmetic is fast, and guarantees a floor: no point it
-left out is nearer than that. The canonical distances of the candidates decide their order; where
-the k-th of them is below the floor, nothing can change it. The other rows (ties, near ties) ask
-the engine for everything within their k-th distance, which includes the true neighbours.
+An engine proposes candidates by whatever arithmetic is fast, and guarantees floors: no point after
+the first k, and none that it left out, is nearer than that. The canonical distances of the first k
+decide their order; where the last of them is below the floor, nothing can change it. Other rows do
+the same with all their candidates. What is left (ties, near ties) asks the engine for everything
+within the k-th distance, which includes the true neighbours.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from plurilabel.neighbors._exact.distance import Floats, Formula, Integers, Neig
 Run: TypeAlias = Callable[..., list]
 """``run(work, tasks)`` calls ``work(task)`` for each task and returns the results in order."""
 
-Candidates: TypeAlias = tuple[NDArray[np.int64], Floats]
+Candidates: TypeAlias = tuple[NDArray[np.int64], Floats, Floats]
 Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -71,10 +72,11 @@ class CertifiedEngine(Engine):
     formula: Formula
 
     @abstractmethod
-    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:
+    def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:
         """K indices for each row of Q (None: each training point, without itself), -1 for none.
 
-        With them, for each row, a distance that no point left out can be below.
+        They come about in order. With them, for each row, a distance that no point but the first
+        k can be below, and one that no point left out can be below.
         """
 
     @abstractmethod
@@ -93,25 +95,31 @@ class CertifiedEngine(Engine):
         points = X if Q is None else Q
         n, m = X.shape[0], points.shape[0]
         others = n - (Q is None)
-        K = min(k + max(3, k // 8), others)  # a few to spare, so that few rows are uncertain
+        # A few to spare, so that few rows are uncertain; texts tie more often: some are empty.
+        spare = max(3 if isinstance(X, np.ndarray) else 20, k // 8)
+        K = min(k + spare, others)
         zero = formula.zero_rows(points)
-        candidates, floor = self.candidates(Q, K, run)
+        candidates, after_k, floor = self.candidates(Q, k, K, run)
         distances, indices = np.empty((m, k)), np.empty((m, k), dtype=np.int64)
 
         def rank(part: slice) -> None:
-            found = ranked(formula, points, np.arange(m)[part], X, candidates[part], k)
+            found = ranked(formula, points, part, X, candidates[part, :k], k)
             distances[part], indices[part] = found
+            more = np.flatnonzero(~(found[0][:, -1] < after_k[part])) + part.start
+            if len(more):
+                found = ranked(formula, points, more, X, candidates[more], k)
+                distances[more], indices[more] = found
 
         run(rank, [slice(i, i + 1024) for i in range(0, m, 1024)])
-        uncertain = ~(distances[:, -1] < floor)
+        uncertain = ~(distances[:, -1] < np.maximum(floor, after_k))
         if others == K:
             uncertain &= (candidates < 0).any(axis=1)
         uncertain &= ~zero
         if Q is None:  # duplicates by the hundred would all be compared with each other below
-            same = np.flatnonzero((distances[:, -1] == 0) & ~zero)
-            if uncertain[same].any() and formula.zero_means_equal(X):
-                indices[same] = _first_equal(X, same, k)
-                uncertain[same] = False
+            at_zero = (distances[:, -1] == 0) & ~zero
+            if (at_zero & uncertain).any() and formula.zero_means_equal(X):
+                same, first = _first_equal(X, np.flatnonzero(at_zero | uncertain), k)
+                distances[same], indices[same], uncertain[same] = 0.0, first, False
         again = np.flatnonzero(uncertain)
         if len(again):
             precise = self.precise(Q)
@@ -134,14 +142,17 @@ class CertifiedEngine(Engine):
 
 
 def ranked(
-    formula: Formula, A: Points, rows: Integers, B: Points, near: Integers, k: int
+    formula: Formula, A: Points, rows: slice | Integers, B: Points, near: Integers, k: int
 ) -> Neighbors:
     """The first k of the candidates ``near`` in B, (m, K) with -1 for none, of rows of A."""
-    every = np.repeat(rows, near.shape[1])
-    exact = formula.pairs(A, every, B, np.maximum(near, 0).ravel()).reshape(near.shape)
+    exact = formula.of_lists(A, rows, B, np.maximum(near, 0))
     exact[near < 0] = np.inf
-    order = np.lexsort((near, exact))[:, :k]
-    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(near, order, axis=1)
+    order = np.argsort(exact, axis=1)
+    ranks = np.take_along_axis(exact, order, axis=1)
+    if (ranks[:, 1:] == ranks[:, :-1]).any():  # lexsort takes several times as long
+        order = np.lexsort((near, exact))
+        ranks = np.take_along_axis(exact, order, axis=1)
+    return ranks[:, :k], np.take_along_axis(near, order[:, :k], axis=1)
 
 
 def first_of_each(row: Integers, index: Integers, distance: Floats, m: int, k: int) -> Neighbors:
@@ -160,21 +171,21 @@ def without_self(distances: NDArray[Any], indices: NDArray[Any], own: Integers) 
     return distances[keep].reshape(shape), indices[keep].reshape(shape)
 
 
-def _first_equal(X: Points, rows: Integers, k: int) -> NDArray[np.int64]:
-    """For rows that have k duplicates or more: the first k of them.
+def _first_equal(X: Points, rows: Integers, k: int) -> tuple[Integers, NDArray[np.int64]]:
+    """Those of the rows that have k duplicates among them, or more, and the first k of each.
 
-    Comparing all pairs within large groups of duplicates would take long. All rows of a group
-    are among ``rows``, because each of them has k others at distance 0.
+    Comparing all pairs within large groups of duplicates would take long. A row that has k
+    duplicates is among ``rows`` with all of them: each has k others at distance 0, and either
+    found them or is uncertain.
     """
     groups: dict[bytes, list[int]] = {}
-    of_row = []
     for row, key in zip(rows.tolist(), _keys(X, rows)):
-        group = groups.setdefault(key, [])
-        group.append(row)
-        of_row.append(group)
+        groups.setdefault(key, []).append(row)
+    large = [group for group in groups.values() if len(group) > k]
     # Rows ascend, and so do groups. One more than k, because a row may be in the list itself.
-    first = np.array([group[: k + 1] for group in of_row], dtype=np.int64).reshape(-1, k + 1)
-    return without_self(first, first, rows)[1]
+    same = np.array([row for group in large for row in group], dtype=np.int64)
+    first = np.array([group[: k + 1] for group in large for _ in group], dtype=np.int64)
+    return same, without_self(first, first, same)[1]
 
 
 def _keys(X: Points, rows: Integers) -> Iterator[bytes]:

@@ -33,6 +33,7 @@ UNIT = 2.0**-53
 """Largest relative rounding error of one float64 operation."""
 
 _CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
+_TURNED = 1 << 15  # numbers transposed at once: their cache lines stay in the first cache
 
 _NORMS = {
     "euclidean": 2.0,
@@ -93,6 +94,35 @@ class Formula:
         p = self.p if np.isfinite(self.p) else 1.0
         return bool(least > 10.0 ** (17 - 300 / p))
 
+    def of_lists(self, A: Points, rows: Any, B: Points, near: Integers) -> Floats:
+        """Distances (m, K) of ``A[rows][i]`` and each ``B[near[i, j]]``; both prepared."""
+        m, K = near.shape
+        if not isinstance(A, np.ndarray):
+            numbers = np.repeat(np.arange(A.shape[0])[rows], K)
+            return self.pairs(A, numbers, B, near.ravel()).reshape(m, K)
+        # Rows of A are not repeated, and memory is used again: a quarter faster than ``pairs``.
+        asked, d, out = A[rows], A.shape[1], np.empty((m, K))
+        step = max(1, max(128, _TURNED // max(d, 1)) // K)
+        size = min(step, m) * K * d
+        memory = np.empty(size, B.dtype), np.empty(size), np.empty(size)
+        for start in range(0, m, step):
+            some = near[start : start + step]
+            taken, difference, columns = (M[: some.size * d] for M in memory)
+            taken, difference = (M.reshape(*some.shape, d) for M in (taken, difference))
+            B.take(some, 0, out=taken, mode="clip")
+            a = asked[start : start + step, None]
+            np.subtract(a, taken, out=difference, dtype=np.float64)
+            columns = columns.reshape(d, some.size)
+            columns[:] = difference.reshape(some.size, d).T
+            sums = _column_sums(_powers(columns, self.p, out=columns), self.p)
+            out[start : start + step] = sums.reshape(some.shape)
+        if not self.cosine:
+            return self._root(out)
+        out /= 2
+        out[_is_zero(A, rows)] = 1.0
+        out[_is_zero(B, near)] = 1.0
+        return out
+
     def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
         """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; both prepared."""
         out = np.empty(len(rows))
@@ -118,6 +148,9 @@ class Formula:
             distance = total / 2
             distance[_is_zero(A, rows) | _is_zero(B, cols)] = 1.0
             return distance
+        return self._root(total)
+
+    def _root(self, total: Floats) -> Floats:
         if self.p == 2:
             return np.sqrt(total)
         return total if self.p == 1 or np.isinf(self.p) else total ** (1 / self.p)
@@ -153,7 +186,10 @@ def _unit_rows(X: Points) -> Points:
     if isinstance(X, np.ndarray):
         return np.hstack([X / scale[:, None], zero[:, None]])
     data = X.data / np.repeat(scale, np.diff(X.indptr))
-    unit = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    n, d = X.shape
+    if not zero.any():
+        return sparse.csr_array((data, X.indices, X.indptr), shape=(n, d + 1))
+    unit = sparse.csr_array((data, X.indices, X.indptr), shape=(n, d))
     return sparse.csr_array(
         sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
     )
@@ -184,16 +220,10 @@ def row_sums(X: Points, p: float) -> Floats:
     The largest absolute value for an infinite p.
     """
     if isinstance(X, np.ndarray):
-        # Contiguous columns, added to the total one after the other. Plain ``sum`` along a row
-        # adds in pairs, and so does ``reduce`` if there is only one row.
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
         # A single row, or Fortran order, needs no copy: these are the caller's own numbers.
         powers = _powers(columns, p, out=None if np.may_share_memory(columns, X) else columns)
-        if np.isinf(p):
-            return powers.max(axis=0, initial=0.0)
-        if X.shape[0] == 1:
-            return np.add.accumulate(powers, axis=0)[-1:].ravel() if X.shape[1] else np.zeros(1)
-        return np.add.reduce(powers, axis=0)
+        return _column_sums(powers, p)
     values = _powers(X.data.astype(np.float64, copy=False), p)
     of_row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     if np.isinf(p):
@@ -202,6 +232,18 @@ def row_sums(X: Points, p: float) -> Floats:
         return largest
     sums = np.bincount(of_row, weights=values, minlength=X.shape[0])
     return sums.astype(np.float64, copy=False)
+
+
+def _column_sums(powers: Floats, p: float) -> Floats:
+    """Sums (m,), or maxima, of powers (d, m), from the first row to the last."""
+    if np.isinf(p):
+        return powers.max(axis=0, initial=0.0)
+    d, m = powers.shape
+    # Contiguous rows, added to the total one after the other. Plain ``sum`` along a point's own
+    # numbers adds in pairs, and so does ``reduce`` if there is only one point.
+    if m == 1:
+        return np.add.accumulate(powers, axis=0)[-1:].ravel() if d else np.zeros(1)
+    return np.add.reduce(powers, axis=0)
 
 
 def _powers(values: Floats, p: float, out: Floats | None = None) -> Floats:

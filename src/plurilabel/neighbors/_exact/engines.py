@@ -72,22 +72,27 @@ class Tree(CertifiedEngine):
         self.tree = cKDTree(X.astype(np.float64, copy=False))
         self.error = _error_of_sums(X)
 
-    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:
+    def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:
         points, extra = (self.X, 1) if Q is None else (Q, 0)
         m, n = points.shape[0], self.X.shape[0]
         near = np.empty((m, K), dtype=np.int64)
-        floor = np.empty(m)
+        floor, after_k = np.empty(m), np.empty(m)
 
         def some(part: slice) -> None:
             ranks = np.arange(1, K + extra + 1)
             distance, index = self.tree.query(points[part], ranks, p=self.formula.p)
-            floor[part] = distance[:, -1] * (1 - self.error)
-            near[part] = without_self(distance, index, np.arange(m)[part])[1] if extra else index
+            floor[part] = distance[:, -1]
+            if extra:
+                distance, index = without_self(distance, index, np.arange(m)[part])
+            near[part], after_k[part] = index, distance[:, min(k, K - 1)]
 
         run(some, [slice(i, i + 512) for i in range(0, m, 512)])
         if K + extra == n:
             floor[:] = np.inf
-        return near, self.formula.of_norm(floor)
+        if k == K:
+            after_k = floor
+        less = 1 - self.error
+        return near, self.formula.of_norm(after_k * less), self.formula.of_norm(floor * less)
 
     def within(self, Q: Points, radius: Floats) -> Pairs:
         reach = self.formula.to_norm(radius) * (1 + self.error)
@@ -111,14 +116,17 @@ class Brute(CertifiedEngine):
         self.search = NearestNeighbors(algorithm="brute", **how).fit(self.X)
         self.error = _error_of_sums(X)
 
-    def candidates(self, Q: Points | None, K: int, run: Run) -> Candidates:  # noqa: ARG002
+    def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:  # noqa: ARG002
         if Q is None:
             distance, index = self.search.kneighbors(self.X, K + 1)
-            near = without_self(distance, index, np.arange(len(index)))[1]
+            floor = distance[:, -1]
+            distance, index = without_self(distance, index, np.arange(len(index)))
         else:
-            distance, near = self.search.kneighbors(Q.astype(np.float64), K)
-        floor = distance[:, -1] * (1 - self.error)
-        return near.astype(np.int64), self.formula.of_norm(floor)
+            distance, index = self.search.kneighbors(Q.astype(np.float64), K)
+            floor = distance[:, -1]
+        after_k, less = distance[:, k] if k < K else floor, 1 - self.error
+        near = index.astype(np.int64)
+        return near, self.formula.of_norm(after_k * less), self.formula.of_norm(floor * less)
 
     def within(self, Q: Points, radius: Floats) -> Pairs:
         # One radius for all: a superset, which is ranked later.

@@ -386,10 +386,20 @@ class BPMLL(ScoringClassifier):
 
         ``weight`` (n, q) is given only if some labels are not known, or have weights.
         """
-        optimizer.zero_grad()
-        error = self._loss(network(x), y, *weight)
-        error.backward()
-        optimizer.step()
+        own = type(self)._loss is BPMLL._loss and hasattr(network, "backpropagate")
+        if own:
+            from plurilabel.neural._losses import error_and_slope
+
+            error, slope = error_and_slope(self.loss, network.outputs(x), y, *weight)
+            network.backpropagate(slope)
+        else:  # a subclass has another network or loss
+            optimizer.zero_grad()
+            error = self._loss(network(x), y, *weight)
+            error.backward()
+        if own and not callable(self.solver):
+            network.update(optimizer)
+        else:
+            optimizer.step()
         return error.detach()
 
     # training: the loop ----------------------------------------------------------------------
@@ -465,7 +475,7 @@ class BPMLL(ScoringClassifier):
             for x, y, w in batches(self._rng.permutation(rows), size):
                 weight = () if w is None else (w,)
                 step = self._step(network, optimizer, x, y, *weight)
-                error.add_(step, alpha=len(x) / len(rows))
+                error.add_(step, alpha=x.shape[0] / len(rows))
             self.n_iter_ += 1
             self.loss_curve_.append(self._finite(error))
             record = {"epoch": self.n_iter_, "loss": self.loss_curve_[-1]}

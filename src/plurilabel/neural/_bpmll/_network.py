@@ -43,6 +43,8 @@ def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[W
 
 def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str) -> Any:
     """The same network as a ``torch.nn.Sequential`` that holds copies of the weights."""
+    from plurilabel.neural._bpmll._layers import Layers
+
     layers: list[Any] = []
     for number, (W_l, b_l) in enumerate(zip(W, b), start=1):
         linear = torch.nn.utils.skip_init(torch.nn.Linear, *W_l.shape)
@@ -53,7 +55,7 @@ def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str)
         name = last if number == len(W) else activation
         if name != "identity":
             layers.append(getattr(torch.nn, TORCH_NAMES[name])())
-    return torch.nn.Sequential(*layers)
+    return Layers(*layers)
 
 
 def from_module(module: Any) -> tuple[Weights, Weights]:
