@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from plurilabel.adaptation import RankSVM
 from plurilabel.adaptation._ranksvm import _solver
-from plurilabel.adaptation._ranksvm._hinge import pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._hinge import LabelSets, pairwise_hinge, project
 from plurilabel.adaptation._ranksvm._kernel import BlockGram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import balance
 from plurilabel.checks import MULTILABEL_CHECKS
@@ -63,7 +63,8 @@ def rows(draw):
 @given(rows())
 def test_projection_and_loss_against_all_pairs(case):
     w, Y, c = case
-    beta, groups = project(w, Y, c)
+    sets = LabelSets(Y, ~Y, c)
+    beta, groups = project(w, sets)
     loss = 0.0
     for i, y in enumerate(Y):
         found = lsq_linear(signs(y), w[i], bounds=(0, c[i]), method="bvls", tol=1e-14)
@@ -71,7 +72,7 @@ def test_projection_and_loss_against_all_pairs(case):
         loss += c[i] * sum(max(0.0, 1 - w[i, k] + w[i, l]) for k, l in pairs_of(y))
         own = groups.row == i
         assert not np.isin(groups.number[own], groups.number[~own]).any()
-    assert_allclose(pairwise_hinge(w, Y, c), loss, rtol=1e-12)
+    assert_allclose(pairwise_hinge(w, sets), loss, rtol=1e-12)
 
 
 def test_derivative_of_the_projection_takes_away_group_means():
@@ -79,12 +80,13 @@ def test_derivative_of_the_projection_takes_away_group_means():
     Y = rng.random((50, 8)) < 0.4
     Y[:, 0], Y[:, 1] = True, False
     c = 1.0 / (Y.sum(axis=1) * (~Y).sum(axis=1))
+    sets = LabelSets(Y, ~Y, c)
     w, d = 0.1 * rng.normal(size=Y.shape), rng.normal(size=Y.shape)
-    beta, groups = project(w, Y, c)
+    beta, groups = project(w, sets)
     entry, wanted = (groups.row, groups.column), np.zeros_like(d)
     wanted[entry] = groups.centred(d[entry])
     step = 1e-7
-    assert_allclose((project(w + step * d, Y, c)[0] - beta) / step, wanted, atol=1e-7)
+    assert_allclose((project(w + step * d, sets)[0] - beta) / step, wanted, atol=1e-7)
     assert (groups.size > 1).all()
     assert 0 < groups.size.sum() < w.size  # some labels move together, some alone
 
@@ -93,21 +95,21 @@ def test_projection_of_equal_numbers_ends():
     # rounding must not split a segment for ever
     Y = np.tile([True, True, False, False, True], (2000, 1))
     w = np.full(Y.shape, 0.1) + np.random.default_rng(0).normal(size=Y.shape) * 1e-17
-    assert_allclose(project(w, Y, np.full(2000, 0.3))[0], 0, atol=1e-14)
+    assert_allclose(project(w, LabelSets(Y, ~Y, np.full(2000, 0.3)))[0], 0, atol=1e-14)
 
 
 def test_balance_is_the_nearest_feasible_point():
     rng = np.random.default_rng(1)
     Y = rng.random((40, 4)) < 0.5
     Y = Y[Y.any(axis=1) & ~Y.all(axis=1)]
-    c = np.ones(len(Y))
-    beta, _ = project(rng.normal(size=Y.shape) + 0.3, Y, c)
-    found = balance(beta, Y, c)
+    sets = LabelSets(Y, ~Y, np.ones(len(Y)))
+    beta, _ = project(rng.normal(size=Y.shape) + 0.3, sets)
+    found = balance(beta, sets)
     assert_allclose(found.sum(axis=0), 0, atol=1e-12)
-    assert_allclose(project(found, Y, c)[0], found, atol=1e-12)
+    assert_allclose(project(found, sets)[0], found, atol=1e-12)
     # the residual beta - found makes no acute angle with any way into the feasible set
     for _ in range(50):
-        other = balance(project(2 * rng.normal(size=Y.shape), Y, c)[0], Y, c)
+        other = balance(project(2 * rng.normal(size=Y.shape), sets)[0], sets)
         assert np.vdot(beta - found, other - found) <= 1e-9
 
 

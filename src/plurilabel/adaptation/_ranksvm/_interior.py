@@ -18,17 +18,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from plurilabel.adaptation._ranksvm._hinge import Floats
+from plurilabel.adaptation._ranksvm._hinge import Floats, LabelSets
 
 REFINE = 20
 """Most steps of conjugate gradients after a Cholesky factor, which has lost digits."""
 
 
 def interior_points(
-    Phi: Floats, Y: NDArray[np.bool_], c: Floats
+    Phi: Floats, sets: LabelSets
 ) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
     """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
 
@@ -41,12 +40,12 @@ def interior_points(
     ----------
     Phi : ndarray of shape (n, r)
         The features; those of a kernel are a root of its matrix.
-    Y, c : as in ``solve``
+    sets : as in ``solve``
     """
-    A = Pairs(Y)
-    (n, r), q = Phi.shape, Y.shape[1]
+    A = Pairs(sets)
+    (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # the biases are weights of a constant feature
-    upper = c[A.row]
+    upper = sets.c[A.row]
     # alpha and the slack below its upper bound, with their multipliers u and v
     alpha, slack = upper / 2, upper / 2
     u, v = np.ones(len(upper)), np.full(len(upper), 2.0)
@@ -94,17 +93,17 @@ def interior_points(
 class Pairs:
     """The pairs p = (i, k, l) with k in the label set of i and l not: the matrix A."""
 
-    def __init__(self, Y: NDArray[np.bool_]):
-        self.shape = Y.shape
-        q = Y.shape[1]
-        with_k = np.flatnonzero(Y)  # (i, k), as numbers i q + k
-        others = (~Y).sum(axis=1)[with_k // q]
+    def __init__(self, sets: LabelSets):
+        self.shape = sets.A.shape
+        q, n_others = self.shape[1], sets.D.sum(axis=1)
+        with_k = np.flatnonzero(sets.A)  # (i, k), as numbers i q + k
+        others = n_others[with_k // q]
         self.plus = np.repeat(with_k, others)
         self.row = self.plus // q
         # the labels that i does not have, once for each that it has
-        begin = np.concatenate([[0], np.cumsum((~Y).sum(axis=1))])[with_k // q]
+        begin = np.concatenate([[0], np.cumsum(n_others)])[with_k // q]
         place = np.arange(len(self.plus)) - np.repeat(np.cumsum(others) - others, others)
-        self.minus = np.flatnonzero(~Y)[np.repeat(begin, others) + place]
+        self.minus = np.flatnonzero(sets.D)[np.repeat(begin, others) + place]
 
     def margins(self, z: Floats) -> Floats:
         """A' z: the difference of the two scores of each pair."""

@@ -21,6 +21,7 @@ from plurilabel._explanation import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._fitted import Declared, labels, numbers, parameter, places
 from plurilabel._limits import check_size
 from plurilabel._threads import one_blas_thread
+from plurilabel.adaptation._ranksvm._hinge import LabelSets
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
@@ -234,7 +235,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
                 c = self.C / n_pairs[rows]
                 if weights is not None:
                     c = c * weights[rows]
-                found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
+                sets = LabelSets(y[rows], ~y[rows], c)
+                found = solve(K, sets, tol=self.tol, max_iter=self.max_iter)
             beta[:, varies], b[varies] = found.beta, found.b
             self.objective_, self.dual_gap_ = found.primal, found.gap
             self.n_iter_ = found.n_iter
