@@ -60,16 +60,19 @@ def rows(draw):
 
 
 @settings(max_examples=40, deadline=None)
-@given(rows())
-def test_projection_and_loss_against_all_pairs(case):
+@given(rows(), st.booleans())
+def test_projection_and_loss_against_all_pairs(case, all_known):
     w, Y, c = case
-    sets = LabelSets(Y, ~Y, c)
+    known = all_known | (np.arange(Y.shape[1]) < 2) | (w > 0)
+    sets = LabelSets(Y & known, ~Y & known, c)
     beta, groups = project(w, sets)
     loss = 0.0
-    for i, y in enumerate(Y):
-        found = lsq_linear(signs(y), w[i], bounds=(0, c[i]), method="bvls", tol=1e-14)
-        assert_allclose(beta[i], signs(y) @ found.x, atol=1e-9)
-        loss += c[i] * sum(max(0.0, 1 - w[i, k] + w[i, l]) for k, l in pairs_of(y))
+    for i, some in enumerate(known):
+        y, own_w = Y[i, some], w[i, some]
+        found = lsq_linear(signs(y), own_w, bounds=(0, c[i]), method="bvls", tol=1e-14)
+        assert_allclose(beta[i, some], signs(y) @ found.x, atol=1e-9)
+        assert not beta[i, ~some].any()
+        loss += c[i] * sum(max(0.0, 1 - own_w[k] + own_w[l]) for k, l in pairs_of(y))
         own = groups.row == i
         assert not np.isin(groups.number[own], groups.number[~own]).any()
     assert_allclose(pairwise_hinge(w, sets), loss, rtol=1e-12)
@@ -477,6 +480,65 @@ def test_far_from_zero_and_other_parameters_after_fit():
     scores = plain.decision_function(X)
     assert_allclose(moved.decision_function(X + 1e6), scores, atol=1e-3)
     assert_array_equal(plain.set_params(kernel="linear").decision_function(X), scores)
+
+
+# labels that are not known -------------------------------------------------------------------
+
+
+def known_pairs_programme(X, Y, C):
+    """Minimum of the objective over weights, biases and slacks of all known pairs."""
+    clarabel = pytest.importorskip("clarabel", reason="the general QP solver is in the test extra")
+    d, q = X.shape[1], Y.shape[1]
+    margins, cost = [], []
+    for x, y in zip(X, Y):
+        pairs = [(k, l) for k in np.flatnonzero(y == 1) for l in np.flatnonzero(y == 0)]
+        for k, l in pairs:
+            W = np.zeros((q, d + 1))
+            W[k], W[l] = np.r_[x, 1], -np.r_[x, 1]
+            margins.append(W.ravel())
+            cost.append(C / len(pairs))
+    n_w, n_p = q * (d + 1), len(cost)
+    P = np.zeros(n_w + n_p)
+    P[:n_w] = np.tile(np.r_[np.ones(d), 1e-9], q)  # biases cost nothing, but have a solution
+    rows = np.vstack([np.hstack([-np.array(margins), -np.eye(n_p)]), -np.eye(n_w + n_p)[n_w:]])
+    quiet = clarabel.DefaultSettings()
+    quiet.verbose = False
+    problem = sparse.diags(P).tocsc(), np.r_[np.zeros(n_w), cost], sparse.csc_matrix(rows)
+    right, cone = np.r_[-np.ones(n_p), np.zeros(n_p)], [clarabel.NonnegativeConeT(2 * n_p)]
+    solved = clarabel.DefaultSolver(*problem, right, cone, quiet).solve()
+    return solved.obj_val, np.array(solved.x)[:n_w].reshape(q, d + 1)[:, :d]
+
+
+@pytest.mark.parametrize("few", [2**12, 0])
+@pytest.mark.parametrize("hidden", ["anywhere", "two tables"])
+def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
+    monkeypatch.setattr(_solver, "FEW_WEIGHTS", few)
+    X, Y = problem(40, 3, 5, seed=11)
+    Y = Y.astype(float)
+    if hidden == "anywhere":
+        Y[np.random.default_rng(0).random(Y.shape) < 0.4] = np.nan
+    else:  # no pair connects the labels of one with those of the other
+        Y[:20, 3:], Y[20:, :3] = np.nan, np.nan
+    objective, W = known_pairs_programme(X, Y, 0.5)
+    learner = RankSVM(C=0.5, tol=1e-8).fit(X, Y)
+    assert learner.dual_gap_ <= 1e-8
+    assert_allclose(learner.objective_, objective, rtol=1e-5)
+    assert_allclose(learner.coef_, W, atol=2e-3)
+    cut = LinearCut().fit(np.round(learner.ranking_function(X), 6), Y)
+    assert_allclose(learner.threshold_.coef_, cut.coef_)
+
+
+def test_labels_that_are_never_known_and_always_present():
+    X, Y = problem(40, 3, 5, seed=12)
+    Y = Y.astype(float)
+    Y[:, 0], Y[5:10] = np.nan, np.nan
+    Y[:, 1] = np.where(Y[:, 2] == 1, 1, np.nan)
+    learner = RankSVM().fit(X, Y)
+    predicted = learner.predict(X)
+    assert not predicted[:, 0].any() and predicted[:, 1].all()
+    assert not np.isin(np.arange(5, 10), learner.support_).any()
+    none = RankSVM().fit(X, np.full(Y.shape, np.nan))
+    assert not none.predict(X).any() and np.isfinite(none.decision_function(X)).all()
 
 
 # real data -----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from plurilabel import (
     MLkNN,
     MLRandomForest,
     MLWkNN,
+    RankSVM,
     ThresholdClassifier,
 )
 from plurilabel._roster import learners
@@ -47,6 +48,7 @@ BOOSTED = [
 ]
 SCORED = [  # without probabilities, or with a cut that is fitted
     AdaBoostMR(5),
+    RankSVM(),
     BPMLL((5,), max_iter=3, random_state=0),
     BPMLL((5,), max_iter=3, loss="cross-entropy", early_stopping=True, random_state=0),
 ]
@@ -215,7 +217,7 @@ def test_imputed_labels(data):
         ImputedLabels(LabelPowerset(LOGISTIC), imputer=LabelPowerset(LOGISTIC)).fit(X, Y)
 
 
-@pytest.mark.parametrize("learner", [*COUNTING, *SCORED[:2], BOOSTED[0], BOOSTED[3]], ids=repr)
+@pytest.mark.parametrize("learner", [*COUNTING, *SCORED[:3], BOOSTED[0], BOOSTED[3]], ids=repr)
 def test_a_sparse_mask_is_the_same(learner, data):
     if isinstance(learner, BPMLL):
         pytest.importorskip("torch")

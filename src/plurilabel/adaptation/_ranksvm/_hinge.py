@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from plurilabel._blocks import row_blocks
 
@@ -42,6 +43,19 @@ class LabelSets:
     def n_pairs(self) -> NDArray[np.intp]:
         """|A| |D| of each instance."""
         return self.A.sum(axis=1) * self.D.sum(axis=1)
+
+    def before(self) -> NDArray[np.bool_]:
+        """Whether some instance has label k and lacks label l, (q, q)."""
+        ordered: NDArray[np.bool_] = self.A.T.astype(np.float64) @ self.D > 0
+        return ordered
+
+    def parts(self) -> NDArray[np.intp]:
+        """Numbers of the labels, the same for those that pairs connect, (q,).
+
+        One for all, unless some labels are not known.
+        """
+        part: NDArray[np.intp] = connected_components(self.before(), directed=False)[1]
+        return part
 
 
 def pairwise_hinge(z: Floats, sets: LabelSets) -> float:

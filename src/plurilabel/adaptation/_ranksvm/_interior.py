@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from plurilabel.adaptation._ranksvm._hinge import Floats, LabelSets
@@ -42,7 +43,7 @@ def interior_points(
         The features; those of a kernel are a root of its matrix.
     sets : as in ``solve``
     """
-    A = Pairs(sets)
+    A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # the biases are weights of a constant feature
     upper = sets.c[A.row]
@@ -50,6 +51,8 @@ def interior_points(
     alpha, slack = upper / 2, upper / 2
     u, v = np.ones(len(upper)), np.full(len(upper), 2.0)
     W = np.zeros((r + 1, q))
+    # only differences of biases matter: that of the last label of each part stays 0
+    pinned = q - 1 - np.unique(part[::-1], return_index=True)[1]
 
     def direction(r_u: Floats, r_v: Floats, at: Any) -> tuple[Floats, Floats, Floats, Floats]:
         """Newton's step to alpha u + r_u and slack v + r_v: of W, alpha, u and v."""
@@ -69,7 +72,7 @@ def interior_points(
         r_W = np.vstack([W[:r] - Phi.T @ beta, -beta.sum(axis=0)])
         theta = 1 / (u / alpha + v / slack)
         try:
-            newton = _newton_system(A, theta, Phi_1)
+            newton = _newton_system(A, theta, Phi_1, pinned)
         except linalg.LinAlgError:
             return
 
@@ -125,7 +128,9 @@ class Pairs:
         return M
 
 
-def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats], Floats]:
+def _newton_system(
+    A: Pairs, theta: Floats, Phi_1: Floats, pinned: NDArray[np.intp]
+) -> Callable[[Floats], Floats]:
     """Solver of G dW = right, G = I + Phi' A diag(theta) A' Phi; the biases have no I.
 
     Entries of theta differ by many orders of magnitude, so that a factor of G is only a
@@ -141,9 +146,9 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
             blocks[l, :, k] = blocks[k, :, l].T
     ridge = np.ones((q, size))
     ridge[:, -1] = 0.0
-    # only differences of biases matter: that of the last label stays 0
-    blocks[-1, -1] = blocks[:, :, -1, -1] = 0.0
-    blocks[-1, -1, -1, -1] = 1.0
+    for last in pinned:
+        blocks[last, -1] = blocks[:, :, last, -1] = 0.0
+        blocks[last, -1, last, -1] = 1.0
     G = blocks.reshape(q * size, q * size)
     diagonal = np.einsum("ii->i", G)
     diagonal += ridge.ravel()
@@ -157,7 +162,7 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
     def times_G(V: Floats) -> Floats:
         product = Phi_1.T @ A.sums(theta * A.margins(Phi_1 @ V))
         product[:-1] += V[:-1]
-        product[-1, -1] = V[-1, -1]
+        product[-1, pinned] = V[-1, pinned]
         return product
 
     def precondition(R: Floats) -> Floats:
@@ -166,7 +171,7 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
 
     def solve(right: Floats) -> Floats:
         right = right.copy()
-        right[-1, -1] = 0.0
+        right[-1, pinned] = 0.0
         x, r = np.zeros_like(right), right
         p = h = precondition(r)
         rh = first = float(np.vdot(r, h))

@@ -20,6 +20,7 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._fitted import Declared, labels, numbers, parameter, places
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel._threads import one_blas_thread
 from plurilabel.adaptation._ranksvm._hinge import LabelSets
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
@@ -117,6 +118,11 @@ class RankSVM(WeightedFit, ScoringClassifier):
     predicted. With a single label there are no pairs at all, and the more frequent answer is
     predicted.
 
+    Labels may be missing. Only pairs of known labels are then formed, and Y_i and D_i are the
+    known labels that instance i has and lacks; its best cut, which the threshold learns from, is
+    that of its known labels. Where no pairs connect two groups of labels, as in tables that share
+    no label, the biases sum to 0 in each group.
+
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
 
@@ -149,6 +155,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     True
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -209,13 +216,16 @@ class RankSVM(WeightedFit, ScoringClassifier):
         n, q = Y.shape
         sizes, instead = f"{n:,} instances and {q:,} labels", "BinaryRelevance(LinearSVC())"
         check_size(self, sizes, memory=BYTES * n * q, instead=instead)
-        Y = dense(Y).astype(bool)
-        self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
+        Y, unknown = known_part(Y)
+        Y = dense(Y).astype(bool)  # 0 where it is not known
+        D = ~Y if unknown is None else ~(Y | dense(unknown))
+        self._never = ~Y.any(axis=0)
+        self._always = ~(D.any(axis=0) | self._never)
         self._params = self._kernel_params(X, weights)
         varies = ~(self._never | self._always)
-        n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)  # |Y_i| |D_i|
-        y = Y[:, varies]
-        rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
+        n_pairs = Y.sum(axis=1) * D.sum(axis=1)  # |Y_i| |D_i|
+        y, d = Y[:, varies], D[:, varies]
+        rows = np.flatnonzero(y.any(axis=1) & d.any(axis=1))
 
         # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
         self.kernel_, self._support_vectors = self.kernel, None
@@ -235,7 +245,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
                 c = self.C / n_pairs[rows]
                 if weights is not None:
                     c = c * weights[rows]
-                sets = LabelSets(y[rows], ~y[rows], c)
+                sets = LabelSets(y[rows], d[rows], c)
                 found = solve(K, sets, tol=self.tol, max_iter=self.max_iter)
             beta[:, varies], b[varies] = found.beta, found.b
             self.objective_, self.dual_gap_ = found.primal, found.gap
@@ -268,7 +278,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f = np.round(self._f(X)[:, varies], 6)
-            self.threshold_ = LinearCut().fit(f, y, sample_weight=weights)
+            known = y if unknown is None else PartialLabels(y, ~(y | d))
+            self.threshold_ = LinearCut().fit(f, known, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         f, t = self._f_and_threshold(X)

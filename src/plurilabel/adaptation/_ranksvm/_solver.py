@@ -29,6 +29,7 @@ from functools import partial
 from typing import NoReturn, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
@@ -85,13 +86,13 @@ def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
     if (b := _levels(sets)) is not None:
         return Solution(np.zeros(sets.A.shape), b, 0.0, 0.0, 0.0, 0)
     primal, dual, n_iter, gap = np.inf, -np.inf, 0, np.inf
-    best = np.zeros(sets.A.shape), np.zeros(sets.A.shape[1])
+    best, part = (np.zeros(sets.A.shape), np.zeros(sets.A.shape[1])), sets.parts()
     for hoped, low, high in _points(K, sets):
         n_iter += 1
         for beta, b, K_beta in high:
             value = float(np.vdot(beta, K_beta)) / 2 + pairwise_hinge(K_beta + b, sets)
             if value < primal:
-                primal, best = value, (beta, b - b.mean())  # a common shift changes nothing
+                primal, best = value, (beta, _centred(b, part))
         # a certificate takes as long as some Newton steps: only where it can be the last
         if primal - hoped <= 2 * tol * primal or n_iter == max_iter:
             for beta, square in low():
@@ -104,13 +105,20 @@ def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
     return Solution(*best, primal, dual, gap, n_iter)
 
 
+def _centred(b: Floats, part: NDArray[np.intp]) -> Floats:
+    """Biases of mean 0 in each part of the labels: a common shift changes nothing."""
+    if not part.any():
+        return b - b.mean()
+    return b - (np.bincount(part, b) / np.bincount(part))[part]
+
+
 def _levels(sets: LabelSets) -> Floats | None:
     """Biases that rank all pairs alone, with margins of 1; None if there are none.
 
     Label k must come before l if an instance has k and not l. Without a cycle the biases are
     levels of that order, the minimum of the objective is 0, and only then.
     """
-    before = sets.A.T.astype(np.float64) @ sets.D > 0  # (q, q)
+    before = sets.before()
     if connected_components(before, connection="strong")[0] < len(before):
         return None
     level = np.zeros(len(before))
