@@ -105,8 +105,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
     steps are solved by Newton's method; one step inside costs a product K V with V (n, q), so that
     time grows with n^2 q, and with C. Rows and labels whose margins are met take no part in it.
     With a linear kernel, X (X' V) takes its place: no kernel matrix is formed, and sparse X is not
-    made dense. Medical's 333 instances and 45 labels take 2 seconds, Slashdot's 1891 and 22 take
-    6, Bibtex's 4880 and 159 several minutes. Sparse labels are made dense, as beta is: 200 n q
+    made dense. Medical's 333 instances and 45 labels take 1 second, Slashdot's 1891 and 22 take
+    2, Bibtex's 4880 and 159 some minutes. Sparse labels are made dense, as beta is: 200 n q
     bytes, and a fit that needs more than 4 GB is refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
@@ -120,8 +120,11 @@ class RankSVM(WeightedFit, ScoringClassifier):
 
     Labels may be missing. Only pairs of known labels are then formed, and Y_i and D_i are the
     known labels that instance i has and lacks; its best cut, which the threshold learns from, is
-    that of its known labels. Where no pairs connect two groups of labels, as in tables that share
-    no label, the biases sum to 0 in each group.
+    that of its known labels. Known labels of one kind form no pair: such instances rank them
+    against one more label, which they lack or have accordingly, and which is discarded after
+    fitting. Without it, average precision on Emotions with 70% of the labels hidden is .713
+    instead of .739. Where no pairs connect two groups of labels, as in tables that share no
+    label, the biases sum to 0 in each group.
 
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
@@ -225,6 +228,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
         varies = ~(self._never | self._always)
         n_pairs = Y.sum(axis=1) * D.sum(axis=1)  # |Y_i| |D_i|
         y, d = Y[:, varies], D[:, varies]
+        m = y.shape[1]
+        if unknown is not None:
+            y, d, n_pairs = _with_one_more(y, d, n_pairs)
         rows = np.flatnonzero(y.any(axis=1) & d.any(axis=1))
 
         # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
@@ -247,7 +253,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
                     c = c * weights[rows]
                 sets = LabelSets(y[rows], d[rows], c)
                 found = solve(K, sets, tol=self.tol, max_iter=self.max_iter)
-            beta[:, varies], b[varies] = found.beta, found.b
+            beta[:, varies], b[varies] = found.beta[:, :m], found.b[:m]
+            if found.b.size > m:
+                b[varies] -= b[varies].mean()
             self.objective_, self.dual_gap_ = found.primal, found.gap
             self.n_iter_ = found.n_iter
             if found.gap > self.tol:
@@ -278,7 +286,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f = np.round(self._f(X)[:, varies], 6)
-            known = y if unknown is None else PartialLabels(y, ~(y | d))
+            known = y if unknown is None else PartialLabels(y[:, :m], ~(y | d)[:, :m])
             self.threshold_ = LinearCut().fit(f, known, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -381,3 +389,20 @@ class RankSVM(WeightedFit, ScoringClassifier):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+
+def _with_one_more(
+    y: NDArray[np.bool_], d: NDArray[np.bool_], n_pairs: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
+    """Sets with a label for instances whose known labels, not all, are of one kind.
+
+    Instances that are known to lack some labels have it, those that are known to have some lack
+    it. If all are of the same kind, it would tell nothing.
+    """
+    some = ~(y | d).all(axis=1)
+    has, lacks = y.any(axis=1), d.any(axis=1)
+    above, below = some & lacks & ~has, some & has & ~lacks
+    if not (above.any() and below.any()):
+        return y, d, n_pairs
+    n_pairs = np.where(above | below, (y | d).sum(axis=1), n_pairs)
+    return np.column_stack([y, above]), np.column_stack([d, below]), n_pairs
