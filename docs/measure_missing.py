@@ -18,10 +18,13 @@ from plurilabel import (
     BPMLL,
     AdaBoostMH,
     BinaryRelevance,
+    DWMLkNN,
     MLGradientBoosting,
     MLkNN,
     MLRandomForest,
     MLWkNN,
+    MrkNN,
+    RankSVM,
     datasets,
 )
 from plurilabel.metrics import average_precision, label_scores, micro_f1
@@ -41,6 +44,9 @@ def learners():
         "AdaBoost.MH": AdaBoostMH(50, max_bins=64),
         "gradient boosting": MLGradientBoosting(100, random_state=0),
         "BP-MLL": BPMLL((20,), max_iter=50, random_state=0),
+        "DW-ML-kNN": DWMLkNN(10),
+        "Mr.KNN": MrkNN(20),
+        "Rank-SVM": RankSVM(C=0.1, tol=1e-4),
     }
 
 

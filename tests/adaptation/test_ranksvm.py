@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from plurilabel.adaptation import RankSVM
 from plurilabel.adaptation._ranksvm import _solver
-from plurilabel.adaptation._ranksvm._hinge import pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._hinge import LabelSets, pairwise_hinge, project
 from plurilabel.adaptation._ranksvm._kernel import BlockGram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import balance
 from plurilabel.checks import MULTILABEL_CHECKS
@@ -60,18 +60,22 @@ def rows(draw):
 
 
 @settings(max_examples=40, deadline=None)
-@given(rows())
-def test_projection_and_loss_against_all_pairs(case):
+@given(rows(), st.booleans())
+def test_projection_and_loss_against_all_pairs(case, all_known):
     w, Y, c = case
-    beta, groups = project(w, Y, c)
+    known = all_known | (np.arange(Y.shape[1]) < 2) | (w > 0)
+    sets = LabelSets(Y & known, ~Y & known, c)
+    beta, groups = project(w, sets)
     loss = 0.0
-    for i, y in enumerate(Y):
-        found = lsq_linear(signs(y), w[i], bounds=(0, c[i]), method="bvls", tol=1e-14)
-        assert_allclose(beta[i], signs(y) @ found.x, atol=1e-9)
-        loss += c[i] * sum(max(0.0, 1 - w[i, k] + w[i, l]) for k, l in pairs_of(y))
+    for i, some in enumerate(known):
+        y, own_w = Y[i, some], w[i, some]
+        found = lsq_linear(signs(y), own_w, bounds=(0, c[i]), method="bvls", tol=1e-14)
+        assert_allclose(beta[i, some], signs(y) @ found.x, atol=1e-9)
+        assert not beta[i, ~some].any()
+        loss += c[i] * sum(max(0.0, 1 - own_w[k] + own_w[l]) for k, l in pairs_of(y))
         own = groups.row == i
         assert not np.isin(groups.number[own], groups.number[~own]).any()
-    assert_allclose(pairwise_hinge(w, Y, c), loss, rtol=1e-12)
+    assert_allclose(pairwise_hinge(w, sets), loss, rtol=1e-12)
 
 
 def test_derivative_of_the_projection_takes_away_group_means():
@@ -79,12 +83,13 @@ def test_derivative_of_the_projection_takes_away_group_means():
     Y = rng.random((50, 8)) < 0.4
     Y[:, 0], Y[:, 1] = True, False
     c = 1.0 / (Y.sum(axis=1) * (~Y).sum(axis=1))
+    sets = LabelSets(Y, ~Y, c)
     w, d = 0.1 * rng.normal(size=Y.shape), rng.normal(size=Y.shape)
-    beta, groups = project(w, Y, c)
+    beta, groups = project(w, sets)
     entry, wanted = (groups.row, groups.column), np.zeros_like(d)
     wanted[entry] = groups.centred(d[entry])
     step = 1e-7
-    assert_allclose((project(w + step * d, Y, c)[0] - beta) / step, wanted, atol=1e-7)
+    assert_allclose((project(w + step * d, sets)[0] - beta) / step, wanted, atol=1e-7)
     assert (groups.size > 1).all()
     assert 0 < groups.size.sum() < w.size  # some labels move together, some alone
 
@@ -93,21 +98,21 @@ def test_projection_of_equal_numbers_ends():
     # rounding must not split a segment for ever
     Y = np.tile([True, True, False, False, True], (2000, 1))
     w = np.full(Y.shape, 0.1) + np.random.default_rng(0).normal(size=Y.shape) * 1e-17
-    assert_allclose(project(w, Y, np.full(2000, 0.3))[0], 0, atol=1e-14)
+    assert_allclose(project(w, LabelSets(Y, ~Y, np.full(2000, 0.3)))[0], 0, atol=1e-14)
 
 
 def test_balance_is_the_nearest_feasible_point():
     rng = np.random.default_rng(1)
     Y = rng.random((40, 4)) < 0.5
     Y = Y[Y.any(axis=1) & ~Y.all(axis=1)]
-    c = np.ones(len(Y))
-    beta, _ = project(rng.normal(size=Y.shape) + 0.3, Y, c)
-    found = balance(beta, Y, c)
+    sets = LabelSets(Y, ~Y, np.ones(len(Y)))
+    beta, _ = project(rng.normal(size=Y.shape) + 0.3, sets)
+    found = balance(beta, sets)
     assert_allclose(found.sum(axis=0), 0, atol=1e-12)
-    assert_allclose(project(found, Y, c)[0], found, atol=1e-12)
+    assert_allclose(project(found, sets)[0], found, atol=1e-12)
     # the residual beta - found makes no acute angle with any way into the feasible set
     for _ in range(50):
-        other = balance(project(2 * rng.normal(size=Y.shape), Y, c)[0], Y, c)
+        other = balance(project(2 * rng.normal(size=Y.shape), sets)[0], sets)
         assert np.vdot(beta - found, other - found) <= 1e-9
 
 
@@ -475,6 +480,73 @@ def test_far_from_zero_and_other_parameters_after_fit():
     scores = plain.decision_function(X)
     assert_allclose(moved.decision_function(X + 1e6), scores, atol=1e-3)
     assert_array_equal(plain.set_params(kernel="linear").decision_function(X), scores)
+
+
+# labels that are not known -------------------------------------------------------------------
+
+
+def known_pairs_programme(X, Y, C):
+    """Minimum of the objective over weights, biases and slacks of all known pairs."""
+    clarabel = pytest.importorskip("clarabel", reason="the general QP solver is in the test extra")
+    d, q = X.shape[1], Y.shape[1]
+    margins, cost = [], []
+    for x, y in zip(X, Y):
+        pairs = [(k, l) for k in np.flatnonzero(y == 1) for l in np.flatnonzero(y == 0)]
+        for k, l in pairs:
+            W = np.zeros((q, d + 1))
+            W[k], W[l] = np.r_[x, 1], -np.r_[x, 1]
+            margins.append(W.ravel())
+            cost.append(C / len(pairs))
+    n_w, n_p = q * (d + 1), len(cost)
+    P = np.zeros(n_w + n_p)
+    P[:n_w] = np.tile(np.r_[np.ones(d), 1e-9], q)  # biases cost nothing, but have a solution
+    rows = np.vstack([np.hstack([-np.array(margins), -np.eye(n_p)]), -np.eye(n_w + n_p)[n_w:]])
+    quiet = clarabel.DefaultSettings()
+    quiet.verbose = False
+    problem = sparse.diags(P).tocsc(), np.r_[np.zeros(n_w), cost], sparse.csc_matrix(rows)
+    right, cone = np.r_[-np.ones(n_p), np.zeros(n_p)], [clarabel.NonnegativeConeT(2 * n_p)]
+    solved = clarabel.DefaultSolver(*problem, right, cone, quiet).solve()
+    return solved.obj_val, np.array(solved.x)[:n_w].reshape(q, d + 1)[:, :d]
+
+
+@pytest.mark.parametrize("few", [2**12, 0])
+@pytest.mark.parametrize("hidden", ["anywhere", "two tables"])
+def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
+    monkeypatch.setattr(_solver, "FEW_WEIGHTS", few)
+    X, Y = problem(40, 3, 5, seed=11)
+    Y = Y.astype(float)
+    if hidden == "anywhere":
+        Y[np.random.default_rng(0).random(Y.shape) < 0.4] = np.nan
+    else:  # no pair connects the labels of one with those of the other
+        Y[:20, 3:], Y[20:, :3] = np.nan, np.nan
+    has, lacks, gaps = (Y == 1).any(axis=1), (Y == 0).any(axis=1), np.isnan(Y).any(axis=1)
+    if hidden == "anywhere":  # one more label, for known labels of one kind
+        more = np.where(gaps & has & ~lacks, 0, np.where(gaps & lacks & ~has, 1, np.nan))
+        assert set(more) >= {0, 1}
+        objective, W = known_pairs_programme(X, np.column_stack([Y, more]), 0.5)
+    else:
+        X, Y = X[has & lacks], Y[has & lacks]
+        objective, W = known_pairs_programme(X, Y, 0.5)
+    learner = RankSVM(C=0.5, tol=1e-8).fit(X, Y)
+    assert learner.dual_gap_ <= 1e-8
+    assert_allclose(learner.objective_, objective, rtol=1e-5)
+    assert_allclose(learner.coef_, W[:5], atol=2e-3)
+    assert_allclose(learner.intercept_.sum(), 0, atol=1e-9)
+    cut = LinearCut().fit(np.round(learner.ranking_function(X), 6), Y)
+    assert_allclose(learner.threshold_.coef_, cut.coef_)
+
+
+def test_labels_that_are_never_known_and_always_present():
+    X, Y = problem(40, 3, 5, seed=12)
+    Y = Y.astype(float)
+    Y[:, 0], Y[5:10] = np.nan, np.nan
+    Y[:, 1] = np.where(Y[:, 2] == 1, 1, np.nan)
+    learner = RankSVM().fit(X, Y)
+    predicted = learner.predict(X)
+    assert not predicted[:, 0].any() and predicted[:, 1].all()
+    assert not np.isin(np.arange(5, 10), learner.support_).any()
+    none = RankSVM().fit(X, np.full(Y.shape, np.nan))
+    assert not none.predict(X).any() and np.isfinite(none.decision_function(X)).all()
 
 
 # real data -----------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from plurilabel import (
     CalibratedClassifier,
     ClassifierChain,
     DMLkNN,
+    DWMLkNN,
     EnsembleOfChains,
     LabelPowerset,
     MLDecisionTree,
@@ -29,6 +30,8 @@ from plurilabel import (
     MLkNN,
     MLRandomForest,
     MLWkNN,
+    MrkNN,
+    RankSVM,
     ThresholdClassifier,
 )
 from plurilabel._roster import learners
@@ -37,7 +40,7 @@ from plurilabel.missing import ImputedLabels, PartialLabels
 from plurilabel.persistence import Model, load_model, save_model
 
 LOGISTIC = LogisticRegression()
-COUNTING = [MLkNN(3), MLWkNN(3), DMLkNN(3), BRkNN(3), IBLRML(3)]
+COUNTING = [MLkNN(3), MLWkNN(3), DMLkNN(3), BRkNN(3), IBLRML(3), DWMLkNN(3), MrkNN(3)]
 BOOSTED = [
     AdaBoostMH(5),
     AdaBoostMH(5, validation_fraction=0.3, random_state=0),
@@ -47,6 +50,7 @@ BOOSTED = [
 ]
 SCORED = [  # without probabilities, or with a cut that is fitted
     AdaBoostMR(5),
+    RankSVM(),
     BPMLL((5,), max_iter=3, random_state=0),
     BPMLL((5,), max_iter=3, loss="cross-entropy", early_stopping=True, random_state=0),
 ]
@@ -215,7 +219,7 @@ def test_imputed_labels(data):
         ImputedLabels(LabelPowerset(LOGISTIC), imputer=LabelPowerset(LOGISTIC)).fit(X, Y)
 
 
-@pytest.mark.parametrize("learner", [*COUNTING, *SCORED[:2], BOOSTED[0], BOOSTED[3]], ids=repr)
+@pytest.mark.parametrize("learner", [*COUNTING, *SCORED[:3], BOOSTED[0], BOOSTED[3]], ids=repr)
 def test_a_sparse_mask_is_the_same(learner, data):
     if isinstance(learner, BPMLL):
         pytest.importorskip("torch")
@@ -257,8 +261,8 @@ def test_growing_and_forgetting_is_a_fit(learner, data):
 
 def test_growing_needs_all_labels_where_learning_does(data):
     X, truth, Y = data
-    learner = plurilabel.DWMLkNN(3).fit(X, truth)
-    with pytest.raises(ValueError, match=r"got NaN in row .*ImputedLabels\(DWMLkNN"):
+    learner = plurilabel.MLkNNCV([1, 3]).fit(X, truth)
+    with pytest.raises(ValueError, match=r"got NaN in row .*ImputedLabels\(MLkNNCV"):
         learner.partial_fit(X, Y)
 
 
@@ -298,6 +302,63 @@ def test_mlwknn_weighs_the_nearest_neighbours_that_know(data):
             total = sum(1 / d**2 for d, _ in known)
             share = sum(y / d**2 for d, y in known) / total
             assert events[i, label] == round(round(3 * share, 9))
+
+
+@pytest.mark.parametrize("reading", ["table", "figure"])
+def test_dwmlknn_weighs_the_nearest_neighbours_that_know(reading, data):
+    """Equations 4 to 8 by loops; the neighbours of a label are those that know it."""
+    X, _, Y = data
+    K, s = 3, 1.0
+    learner = DWMLkNN(K, reading=reading).fit(X, Y)
+    distances, neighbors = learner.graph_
+    for label in range(3):
+        c, c_without, n_known = np.zeros((2, K + 1)), np.zeros((2, K + 1)), np.zeros(2)
+        for i in np.flatnonzero(~np.isnan(Y[:, label])):
+            said = [(d, Y[j, label]) for d, j in zip(distances[i], neighbors[i])]
+            d, y = np.array([pair for pair in said if not np.isnan(pair[1])][:K]).T
+            p = np.exp(-(((d - d.min()) / (d.max() - d.min() + 1e-12)) ** 2) / 2)
+            w = sum(p * y) / sum(p)
+            j, b = round(K * y.mean()), int(Y[i, label])
+            c[b, j] += w if b == 1 or reading == "figure" else 1 - w
+            c_without[b, K - j] += 1 - w
+            n_known[b] += 1
+        prior = (s + n_known[1]) / (2 * s + n_known.sum())
+        no, yes = (
+            [
+                (s + c[b, j]) / (s * (K + 1) + c[b].sum()) / 2
+                + (s + c_without[b, K - j]) / (s * (K + 1) + c_without[b].sum()) / 2
+                for j in range(K + 1)
+            ]
+            for b in (0, 1)
+        )
+        expected = [prior * y / (prior * y + (1 - prior) * n) for y, n in zip(yes, no)]
+        np.testing.assert_allclose(learner.table_[label], expected)
+
+
+@pytest.mark.parametrize("power", [0.0, 2.0])
+def test_mrknn_asks_the_nearest_neighbours_that_know(power, data):
+    X, _, Y = data
+    X, Y = X.copy(), Y.copy()
+    X[1] = X[0]
+    Y[:, 2] = np.where(np.isnan(Y[:, 2]), np.nan, 1)  # all that know it have it
+    learner = MrkNN(3, power=power).fit(X, Y)
+    # relevances are of the labels that an instance is known to have
+    whole = MrkNN(3).fit(X, np.nan_to_num(Y))
+    np.testing.assert_allclose(learner.relevance_[:, 2], np.nan_to_num(Y[:, 2]))
+    two = MrkNN(3).fit(X, np.nan_to_num(Y[:, :2]))
+    np.testing.assert_allclose(learner.relevance_[:, :2], two.relevance_)
+    assert (whole.relevance_[:, :2] != two.relevance_).any()  # there label 2 is one of several
+    x = X[0]
+    distances = np.sqrt(((X - x) ** 2).sum(axis=1))
+    near = np.argsort(distances, kind="stable")[: learner.n_searched_]
+    for label in range(3):
+        asked = [j for j in near if not np.isnan(Y[j, label])][:3]
+        if power and (distances[asked] == 0).any():
+            weights = (distances[asked] == 0).astype(float)
+        else:
+            weights = distances[asked] ** -power if power else np.ones(len(asked))
+        expected = np.average(learner.relevance_[asked, label], weights=weights)
+        np.testing.assert_allclose(learner.predict_proba([x])[0, label], expected)
 
 
 def test_dmlknn_with_a_large_width_is_mlknn(data):
@@ -358,7 +419,10 @@ def test_learners_of_rankings(learner, data):
 
 
 def test_bpmll_forms_pairs_of_known_labels(data):
-    """One step of gradient descent from the error by loops over known pairs."""
+    """One step of gradient descent from the error by loops over known pairs.
+
+    Known labels of one kind form no pair; they are compared with 0.
+    """
     torch = pytest.importorskip("torch")
     X, _, Y = data
     params = {"solver": "sgd", "batch_size": 60, "alpha": 0.0, "max_iter": 1, "threshold": None}
@@ -374,6 +438,9 @@ def test_bpmll_forms_pairs_of_known_labels(data):
         pairs = [torch.exp(c[i, l] - c[i, k]) for k in has for l in lacks]
         if pairs:
             error = error + sum(pairs) / len(pairs) / len(X)
+        elif 0 < len(has) + len(lacks) < 3:  # against a score of 0
+            alone = [torch.exp(-c[i, k]) for k in has] + [torch.exp(c[i, l]) for l in lacks]
+            error = error + sum(alone) / len(alone) / len(X)
     error.backward()
     moved = (before.coefs_[0] - after.coefs_[0]) / 0.1
     np.testing.assert_allclose(moved, W.grad.numpy(), atol=1e-5)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import row_blocks, stack_rows
+from plurilabel._blocks import dense, row_blocks, stack_rows
 from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import CELLS, Floats, LazyClassifier, Rows, graph_blocks
@@ -52,10 +52,19 @@ def known_weights(
     distances: Floats, neighbors: Rows, Y: LabelMatrix, unknown: Any, k: int
 ) -> tuple[Any, Any]:
     """The same of neighbours that weigh 1/d^2; those at distance 0 share all the weight."""
+    return _known_events(relative_weights(distances, 2), neighbors, Y, unknown, k)
+
+
+def relative_weights(distances: Floats, power: float) -> list[Floats]:
+    """Weights of neighbours of which the last counts that some of those asked have.
+
+    Equal ones; ``1 / d**power``, the largest 1; and 1 at distance 0.
+    """
+    if power == 0:
+        return [np.ones(distances.shape)]
     apart = np.where(distances > 0, distances, np.inf)
-    inverse = (apart.min(axis=1, keepdims=True) / apart) ** 2  # the largest is 1
-    weights = [np.ones(neighbors.shape), inverse, (distances == 0).astype(np.float64)]
-    return _known_events(weights, neighbors, Y, unknown, k)
+    inverse = (apart.min(axis=1, keepdims=True) / apart) ** power  # the largest is 1
+    return [np.ones(distances.shape), inverse, (distances == 0).astype(np.float64)]
 
 
 def _known_events(
@@ -88,6 +97,30 @@ def _known_events(
     for part, total in sums:
         share = np.where(total > 0, ratio(part, total), share)
     return whole(k * share).astype(np.int64), asked == 0
+
+
+def known_shares(
+    weights: list[Floats], neighbors: Rows, values: Any, unknown: Any, k: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Means of the neighbours' values (n, q), over the k nearest that know a label, weighted.
+
+    Of several weights (n, searched), the last counts of which those that are asked have any. The
+    second result is where nobody knows the label; there the share is 0. Values may be sparse: rows
+    of neighbours are made dense, so that few are wanted at a time.
+    """
+    asked = np.zeros((len(neighbors), values.shape[1]), dtype=np.int64)
+    sums = [(np.zeros(asked.shape), np.zeros(asked.shape)) for _ in weights]
+    for j, column in enumerate(neighbors.T):  # from near to far
+        knows = ~dense(unknown[column]) & (asked < k)
+        value = dense(values[column])
+        asked += knows
+        for (part, total), W in zip(sums, weights):
+            part += np.where(knows, value * W[:, [j]], 0.0)
+            total += knows * W[:, [j]]
+    share = np.zeros(asked.shape)
+    for part, total in sums:
+        share = np.where(total > 0, ratio(part, total), share)
+    return share, asked == 0
 
 
 def _sparse_events(

@@ -8,16 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from plurilabel._blocks import dense, row_blocks
 from plurilabel._compat import Interval, StrOptions
 from plurilabel._fitted import Declared, numbers
-from plurilabel.lazy._base import Floats, Rows, graph_blocks
+from plurilabel.lazy._base import CELLS, Floats, Rows, graph_blocks
 from plurilabel.lazy._counts import (
     CountingClassifier,
+    known_counts,
     label_counts,
     label_frequencies,
     label_shares,
     likelihoods,
     posterior,
+    ratio,
     tally,
 )
 from plurilabel.lazy._mlknn import MLkNN
@@ -63,6 +66,12 @@ class DWMLkNN(CountingClassifier):
     table_ : ndarray of shape (q, K + 1)
         The score of label l if j neighbours have it.
 
+    Notes
+    -----
+    Labels may be missing. A label is then learned from the training instances that know it, by
+    their K nearest neighbours that do, as in :class:`MLkNN`; the distances of these are the
+    nearest and the farthest of equation 4.
+
     References
     ----------
     D. Miao, Z. Zhang, Z. Wei, C. Wang. DW-ML-kNN: a dual weighted multi-label kNN algorithm.
@@ -77,6 +86,7 @@ class DWMLkNN(CountingClassifier):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MLkNN._parameter_constraints,
         "blend": [Interval(Real, 0, 1, closed="both")],
@@ -110,8 +120,10 @@ class DWMLkNN(CountingClassifier):
         self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        blend, reading = self.fitted_params_["blend"], self.fitted_params_["reading"]
-        K, s, Y = neighbors.shape[1], self.fitted_params_["smoothing"], self.Y_
+        if self.unknown_ is not None:
+            self._learn_known(distances, neighbors)
+            return
+        reading, K, Y = self.fitted_params_["reading"], neighbors.shape[1], self.Y_
         near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
         p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)  # equations 4 and 5
         p /= p.sum(axis=1, keepdims=True)
@@ -125,7 +137,50 @@ class DWMLkNN(CountingClassifier):
             c += tally(delta, Y[rows], K + 1, weights=(lacking, w), background=(unseen, 0.0))
             # K - delta neighbours lack the label: the same arrays, read from the other end.
             c_without += tally(delta, Y[rows], K + 1, weights=(v, v))[:, :, ::-1]
-        self.prior_ = (s + label_frequencies(Y)) / (2 * s + Y.shape[0])
+        self._estimate(label_frequencies(Y), Y.shape[0], c, c_without)
+
+    def _learn_known(self, distances: Floats, neighbors: Rows) -> None:
+        """The same of known labels: each from the K nearest neighbours that know it."""
+        reading, K, Y = self.fitted_params_["reading"], self.n_neighbors_, self.Y_
+        have, n_known = np.zeros((2, self.n_labels_), dtype=np.int64)
+        c = np.zeros((2, self.n_labels_, K + 1))
+        c_without = np.zeros_like(c)
+        for rows in row_blocks(len(neighbors), self.n_labels_, CELLS):
+            near = neighbors[rows]
+            w, silent = self._known_shares(distances[rows], near)
+            y, counted = dense(Y[rows]), ~(silent | dense(self.unknown_[rows]))
+            delta = dense(known_counts(near, Y, self.unknown_, K)[0])
+            v, w = counted * (1 - w), counted * w
+            c += tally(delta, y, K + 1, weights=(v if reading == "table" else w, w))
+            c_without += tally(delta, y, K + 1, weights=(v, v))[:, :, ::-1]
+            have += (counted & (y == 1)).sum(axis=0)
+            n_known += counted.sum(axis=0)
+        self._estimate(have, n_known, c, c_without)
+
+    def _known_shares(self, distances: Floats, neighbors: Rows) -> tuple[Floats, Any]:
+        """Equations 4 to 6 for the neighbours that are asked for each label."""
+        shape = len(neighbors), self.n_labels_
+        asked = np.zeros(shape, dtype=np.int64)
+        knows = []  # by neighbour, from near to far
+        near, far = np.zeros(shape), np.zeros(shape)
+        for d, column in zip(distances.T[:, :, None], neighbors.T):
+            says = ~dense(self.unknown_[column]) & (asked < self.n_neighbors_)
+            near = np.where(says & (asked == 0), d, near)
+            far = np.where(says, d, far)
+            asked += says
+            knows.append(says)
+        part, total = np.zeros(shape), np.zeros(shape)
+        for d, column, says in zip(distances.T[:, :, None], neighbors.T, knows):
+            away = np.where(says, d - near, 0.0)
+            p = says * np.exp(-((away / (far - near + TINY)) ** 2) / 2)
+            part += p * dense(self.Y_[column])
+            total += p
+        return ratio(part, total), asked == 0
+
+    def _estimate(self, have: Any, m: Any, c: Floats, c_without: Floats) -> None:
+        """From how many of m instances have each label, and the frequency arrays."""
+        s, blend = self.fitted_params_["smoothing"], self.fitted_params_["blend"]
+        self.prior_ = ratio(s + have, 2 * s + m)
         self.likelihood_ = likelihoods(c, s)
         self.likelihood_without_ = likelihoods(c_without, s)
         blended = blend * self.likelihood_ + (1 - blend) * self.likelihood_without_[:, :, ::-1]

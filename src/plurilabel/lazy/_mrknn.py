@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
+from plurilabel._blocks import dense, row_blocks, stack_rows
 from plurilabel._compat import Interval
 from plurilabel._fitted import Declared, numbers
 from plurilabel.base import LabelMatrix
 from plurilabel.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.lazy._counts import label_shares, nearness
+from plurilabel.lazy._counts import (
+    known_shares,
+    label_frequencies,
+    label_shares,
+    nearness,
+    ratio,
+    relative_weights,
+)
 
 CELLS = 1 << 18
 """Features of pairs of an instance and a label that are worked on at a time."""
@@ -62,6 +69,9 @@ class MrkNN(LazyClassifier):
     c, where the memberships of an instance sum to 1 over its labels. Those that sum to 1 cannot
     all be above one half, so that the labels of an instance could never be predicted together;
     the relevance of a label is therefore its membership divided by the largest of the instance.
+    Labels may be missing. An instance then belongs to the labels that it is known to have, and the
+    k nearest neighbours that know a label vote on it. For that more than k are searched.
+
     The paper is known here from its abstract and from what others say of it; this scaling is a
     reading of ours.
 
@@ -87,6 +97,7 @@ class MrkNN(LazyClassifier):
            [0, 1]])
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LazyClassifier._parameter_constraints,
         "fuzziness": [Interval(Real, 1, None, closed="neither")],
@@ -163,14 +174,32 @@ class MrkNN(LazyClassifier):
     def _soften(self) -> None:
         m, max_iter, tol = (self.fitted_params_[k] for k in ("fuzziness", "max_iter", "tol"))
         relevance, self.centers_, self.n_iter_ = soft_relevance(
-            self.X_, self.Y_, m, max_iter=max_iter, tol=tol
+            self.X_, self.Y_, m, max_iter=max_iter, tol=tol, unknown=self.unknown_
         )
         self.relevance_ = relevance if self.sparse_output_ else relevance.toarray()
 
     def _shares(self, distances: Floats, neighbors: Rows) -> Any:
         """Scores (n, q), CSR for sparse labels."""
+        if self.unknown_ is not None:
+            parts = [
+                self._known_shares(distances[rows], neighbors[rows])
+                for rows in row_blocks(len(neighbors), self.n_labels_, CELLS)
+            ]
+            return stack_rows(parts)
         weights = nearness(distances, self.fitted_params_["power"])
         return label_shares(weights, neighbors, self.relevance_)
+
+    def _known_shares(self, distances: Floats, neighbors: Rows) -> Any:
+        """The same from the nearest neighbours that know a label; its mean where none does."""
+        unknown = self.unknown_
+        weights = relative_weights(distances, self.fitted_params_["power"])
+        share, silent = known_shares(
+            weights, neighbors, self.relevance_, unknown, self.n_neighbors_
+        )
+        total = np.asarray(self.relevance_.sum(axis=0)).ravel()
+        usual = ratio(total, self.relevance_.shape[0] - label_frequencies(unknown))
+        share = np.where(silent, usual, share)
+        return sparse.csr_array(share) if self.sparse_output_ else share
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X
@@ -181,11 +210,12 @@ class MrkNN(LazyClassifier):
 
 
 def soft_relevance(
-    X: Any, Y: LabelMatrix, m: float, *, max_iter: int, tol: float
+    X: Any, Y: LabelMatrix, m: float, *, max_iter: int, tol: float, unknown: Any = None
 ) -> tuple[sparse.csr_array, Any, int]:
     """Relevance of each label to each instance that has it, centers, and number of steps."""
     Y = sparse.csr_array(Y).astype(np.float64)
-    usual = np.asarray(Y.sum(axis=0)).ravel() == Y.shape[0]
+    known = Y.shape[0] - (0 if unknown is None else label_frequencies(unknown))
+    usual = np.asarray(Y.sum(axis=0)).ravel() == known
     always, Y = (sparse.csr_array(Y.multiply(which)) for which in (usual, ~usual))
     for labels in (always, Y):
         labels.eliminate_zeros()

@@ -307,6 +307,16 @@ def bounded_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None
     return PairwiseExponential.apply(scores, targets.to(scores.dtype), weight, True).mean()
 
 
+def one_kind_loss(scores: Tensor, targets: Tensor, weight: Tensor) -> Tensor:
+    """The error of instances whose known labels form no pair: against a score of 0."""
+    targets = targets.to(scores.dtype)
+    sign, total = 1 - 2 * targets, weight.sum(1)
+    own = (weight * targets).sum(1)
+    alone = (weight <= 0).any(1) & ((own <= 0) | (own >= total))
+    error = (weight * (sign * scores).exp()).sum(1) / total.clamp(min=1e-30)
+    return (error * alone).mean()
+
+
 def cross_entropy(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean over the instances of the sum over the labels of -log P(target)."""
     targets = targets.to(scores.dtype)

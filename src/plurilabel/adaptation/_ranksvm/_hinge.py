@@ -14,11 +14,13 @@ one sort, and the projection on Z, by splitting: both take q numbers for an inst
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from plurilabel._blocks import row_blocks
 
@@ -26,16 +28,48 @@ Floats = NDArray[np.float64]
 BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the cache
 
 
-def pairwise_hinge(z: Floats, Y: NDArray[np.bool_], c: Floats) -> float:
+@dataclass(frozen=True)
+class LabelSets:
+    """What each instance has and lacks, and the weight of its pairs; no set is empty.
+
+    Labels that are not known are in neither set.
+    """
+
+    A: NDArray[np.bool_]  # (n, q)
+    D: NDArray[np.bool_]  # (n, q)
+    c: Floats  # (n,)
+
+    @property
+    def n_pairs(self) -> NDArray[np.intp]:
+        """|A| |D| of each instance."""
+        return self.A.sum(axis=1) * self.D.sum(axis=1)
+
+    def before(self) -> NDArray[np.bool_]:
+        """Whether some instance has label k and lacks label l, (q, q)."""
+        ordered: NDArray[np.bool_] = self.A.T.astype(np.float64) @ self.D > 0
+        return ordered
+
+    def parts(self) -> NDArray[np.intp]:
+        """Numbers of the labels, the same for those that pairs connect, (q,).
+
+        One for all, unless some labels are not known.
+        """
+        part: NDArray[np.intp] = connected_components(self.before(), directed=False)[1]
+        return part
+
+
+def pairwise_hinge(z: Floats, sets: LabelSets) -> float:
     """Sum of the losses h of the instances with scores z."""
     total = 0.0
     for rows in row_blocks(len(z), z.shape[1], BLOCK):
-        v, y = z[rows] - Y[rows], Y[rows]
+        A, D = sets.A[rows], sets.D[rows]
+        v = z[rows] - A
         order = v.argsort(axis=1)
-        v, y = np.take_along_axis(v, order, axis=1), np.take_along_axis(y, order, axis=1)
+        v = np.take_along_axis(v, order, axis=1)
+        A, D = np.take_along_axis(A, order, axis=1), np.take_along_axis(D, order, axis=1)
         # each label of D against those of A below it
-        below, sums = np.cumsum(y, axis=1), np.cumsum(np.where(y, v, 0.0), axis=1)
-        total += float(c[rows] @ np.where(y, 0.0, below * v - sums).sum(axis=1))
+        below, sums = np.cumsum(A, axis=1), np.cumsum(np.where(A, v, 0.0), axis=1)
+        total += float(sets.c[rows] @ np.where(D, below * v - sums, 0.0).sum(axis=1))
     return total
 
 
@@ -57,12 +91,12 @@ class Groups:
         return v - (np.bincount(self.number, v) / self.size)[self.number]
 
 
-def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, Groups]:
+def project(w: Floats, sets: LabelSets) -> tuple[Floats, Groups]:
     """Projection of each row of w on its set Z, and the groups that move together."""
     beta, q = np.empty_like(w), w.shape[1]
     entries, numbers, n_groups = [], [], 0
     for rows in row_blocks(len(w), q, BLOCK):
-        x, entry, number = _proximal(w[rows], Y[rows], c[rows])
+        x, entry, number = _proximal(w[rows], sets.A[rows], sets.D[rows], sets.c[rows])
         # Moreau: the projection on Z, from the proximal map of its support function
         beta[rows] = w[rows] - x
         entries.append(entry + rows.start * q)
@@ -73,98 +107,124 @@ def project(w: Floats, Y: NDArray[np.bool_], c: Floats) -> tuple[Floats, Groups]
 
 
 def _proximal(
-    w: Floats, Y: NDArray[np.bool_], c: Floats
+    w: Floats, A: NDArray[np.bool_], D: NDArray[np.bool_], c: Floats
 ) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
     """argmin_x |x - w|^2 / 2 + c sum_{k in A, l in D} max(0, x_k - x_l), row by row.
 
-    The decomposition algorithm for submodular functions (Groenevelt 1991), for all rows at once.
-    A segment is a set of labels of one row. If its entries were all equal they would be their
-    mean t; the set U of those above t in the solution minimises
+    A pair with x_k > x_l pulls both with the full force c, an equal pair with at most c. Forces
+    keep the order of A, and that of D. So an l of D with i labels of A above it is at w_l + c i,
+    unless it meets the next one of A and stays there. A block of A, s labels at the same place x
+    with i others above them, is pulled by all it has passed or met:
 
-        sum_{e in U} (t - w_e) + c |A in U| |D not in U|.
+        sum_{k in block} w_k = s x + sum_{l in D} clip(x - w_l - c i, 0, c s),
 
-    If nothing is below 0, t is the solution. Otherwise the segment splits into U and the rest,
-    and every k of A in U is pulled by every l of D in the rest with the full force c. Equal
-    forces keep the order of A, and that of D: U has the i highest of A and, given i, those of D
-    above t - c i. So the search is over i alone.
+    whose right side grows with x, and does not depend on other blocks. Each label of A begins as
+    a block, and blocks that come out in the wrong order are merged, as in isotonic regression.
 
     Returns x, and the flat places of the entries that are equal to others with their groups.
     """
     n, q = w.shape
-    x = w.ravel().copy()
-    tied: list[NDArray[np.intp]] = []
-    groups: list[NDArray[np.intp]] = []
-    n_groups = 0
-    # A goes down and D up: what is on the right side of all others stays, and that is most
-    highest = np.where(Y, w, -np.inf).max(axis=1, keepdims=True)  # of A
-    lowest = np.where(Y, np.inf, w).min(axis=1, keepdims=True)  # of D
-    entry = np.flatnonzero(np.where(Y, w > lowest, w < highest))
-    # entries of the open segments, segment by segment; A and D each in descending order
-    entry = entry[_sorted_within(entry // q, -x[entry])]
-    segment = entry // q
-    value, in_A, force = x[entry], Y.ravel()[entry], c[segment]
+    order = np.where(D, w, np.inf).argsort(axis=1)
+    d = np.take_along_axis(w, order, axis=1)  # D in ascending order, then others
+    sums = np.zeros((n, q + 1))
+    np.cumsum(d, axis=1, out=sums[:, 1:])
+    n_D = D.sum(axis=1)
 
-    rounding = 1e-13 * np.abs(value).max(initial=0.0)
+    # blocks, row by row and from above
+    flat = np.flatnonzero(A)
+    row, value = flat // q, w.ravel()[flat]
+    flat = flat[np.lexsort((-value, row))]
+    total, size = w.ravel()[flat], np.ones(len(flat), dtype=np.intp)
+    above = np.arange(len(flat)) - np.searchsorted(row, np.arange(n))[row]
+    met, passed = np.zeros_like(row), np.zeros_like(row)
+    x, new = np.empty(len(row)), np.ones(len(row), dtype=bool)
+    while True:
+        at = row[new]
+        found = _places(d, sums, n_D, at, total[new], size[new], above[new], c[at])
+        x[new], met[new], passed[new] = found
+        wrong = (row[1:] == row[:-1]) & (x[1:] > x[:-1])
+        if not wrong.any():
+            break
+        first = np.flatnonzero(np.r_[True, ~wrong])
+        total, size = np.add.reduceat(total, first), np.add.reduceat(size, first)
+        new = np.add.reduceat(np.r_[False, wrong], first, dtype=np.intp) > 0
+        row, above, x, met, passed = (each[first] for each in (row, above, x, met, passed))
 
-    while len(entry):
-        start = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
-        size = np.diff(np.r_[start, len(entry)])
-        s = np.repeat(np.arange(len(start)), size)  # segment numbers without holes
-        n_A = np.add.reduceat(in_A, start, dtype=np.intp)
-        n_D = size - n_A
+    # rounding must not let two blocks meet the same label
+    same = np.flatnonzero(row[1:] == row[:-1]) + 1
+    met[same] = np.maximum(np.minimum(met[same], passed[same - 1]), passed[same])
 
-        t = (np.add.reduceat(value, start) / size)[s]
-        above = value - t
-        rank = _running(in_A.astype(np.intp), start)  # i, for the entries of A
-        key = np.where(in_A, -force * rank, above)  # t - c i beside the entries of D
-        merged = _sorted_within(s, -key)  # equal keys of A and D in any order: same cost
-        D_above = np.empty(len(entry), dtype=np.intp)
-        D_sum = np.empty(len(entry))
-        D_above[merged] = _running((~in_A[merged]).astype(np.intp), start)
-        D_sum[merged] = _running(np.where(in_A, 0.0, above)[merged], start)
-        A_sum = _running(np.where(in_A, above, 0.0), start)
-        cost = force * rank * (n_D[s] - D_above) - A_sum - D_sum
-        cost[~in_A] = np.inf
-        none = -np.add.reduceat(np.where(in_A, 0.0, np.maximum(above, 0.0)), start)  # i = 0
-        best = np.minimum(np.minimum.reduceat(cost, start), none)
-        i = np.minimum.reduceat(np.where(cost <= best[s], rank, q), start)
-        i[none <= best] = 0
+    # labels of D pulled by the blocks that passed them, then those that stay with one
+    forces = np.bincount(row * (q + 1) + passed, size, n * (q + 1)).reshape(n, q + 1)[:, :0:-1]
+    moved = np.where(np.arange(q) < n_D[:, None], forces.cumsum(axis=1)[:, ::-1], 0.0)
+    d += c[:, None] * moved
+    n_met = met - passed
+    block = np.repeat(np.arange(len(row)), n_met)
+    place = (
+        row[block] * q + np.arange(len(block)) + np.repeat(passed - n_met.cumsum() + n_met, n_met)
+    )
+    d.ravel()[place] = x[block]
+    result = np.empty_like(w)
+    np.put_along_axis(result, order, d, axis=1)
+    of_A = np.repeat(np.arange(len(row)), size)
+    result.ravel()[flat] = x[of_A]
 
-        upper = np.where(in_A, rank <= i[s], above > -force * i[s])
-        n_up = np.add.reduceat(upper, start, dtype=np.intp)
-        pure = (n_A == 0) | (n_D == 0)
-        equal = ~pure & ((best >= -rounding) | (n_up == 0) | (n_up == size))
-        alone, together = pure[s], equal[s]
-        x[entry[alone]] = value[alone]
-        x[entry[together]] = t[together]
-        tied.append(entry[together])
-        groups.append((np.cumsum(equal) - 1 + n_groups)[s[together]])
-        n_groups += int(equal.sum())
-
-        split = ~(pure | equal)[s]
-        A_up = np.add.reduceat(upper & in_A, start, dtype=np.intp)
-        D_low = np.add.reduceat(~upper & ~in_A, start, dtype=np.intp)
-        value = value - np.where(upper & in_A, force * D_low[s], 0.0)
-        value += np.where(~upper & ~in_A, force * A_up[s], 0.0)
-        keep = np.flatnonzero(split)
-        new = 2 * s[keep] + ~upper[keep]
-        keep = keep[np.argsort(new, kind="stable")]
-        segment = np.sort(new, kind="stable")
-        entry, value, in_A, force = entry[keep], value[keep], in_A[keep], force[keep]
-    none_yet = np.empty(0, dtype=np.intp)
-    return x.reshape(n, q), np.concatenate([none_yet, *tied]), np.concatenate([none_yet, *groups])
+    together = size + n_met > 1
+    number = np.cumsum(together) - 1
+    stays = order.ravel()[place] + row[block] * q
+    entry, block = np.concatenate([flat, stays]), np.concatenate([of_A, block])
+    kept = together[block]
+    return result, entry[kept], number[block[kept]]
 
 
-def _sorted_within(segment: NDArray[np.intp], value: Floats) -> NDArray[np.intp]:
-    """The order by segment, then by value."""
-    order = np.argsort(value)
-    small = segment[order].astype(np.min_scalar_type(int(segment.max(initial=0))))
-    return order[np.argsort(small, kind="stable")]  # 16 bits are sorted by radix
+def _places(
+    d: Floats,
+    sums: Floats,
+    n_D: NDArray[np.intp],
+    row: NDArray[np.intp],
+    total: Floats,
+    size: NDArray[np.intp],
+    above: NDArray[np.intp],
+    c: Floats,
+) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Where blocks of A come to rest, and how many of the ordered D they reach and pass.
 
+    The right side of the equation bends at w_l + c i, where l is reached, and at w_l + c (i + s),
+    where it is passed. Binary searches for the last of each below the solution.
+    """
+    q = d.shape[1]
+    d, sums, start, start_sums = d.ravel(), sums.ravel(), row * q, row * (q + 1)
+    begin, width = c * above, c * size
+    most = n_D[row]
 
-def _running(values: NDArray[Any], start: NDArray[np.intp]) -> NDArray[Any]:
-    """Cumulative sums that restart at each segment, without the rounding of a long sum."""
-    values = values.copy()
-    ends = np.add.reduceat(values, start)
-    values[start[1:]] -= ends[:-1]
-    return np.cumsum(values)
+    def right_side(x: Floats, reached: NDArray[np.intp], passed: NDArray[np.intp]) -> Floats:
+        pulled = (reached - passed) * (x - begin) + passed * width
+        return size * x + pulled - (sums[start_sums + reached] - sums[start_sums + passed])
+
+    def last(holds: Callable[[NDArray[np.intp]], NDArray[np.bool_]], most: Any) -> Any:
+        """The largest number, at most ``most``, for which it holds; 0 if for none."""
+        low, high = np.zeros(len(row), dtype=np.intp), most
+        for _ in range(int(np.max(most, initial=0)).bit_length()):
+            middle = (low + high + 1) // 2
+            above = holds(np.maximum(middle, 1)) & (middle > low)
+            low, high = np.where(above, middle, low), np.where(above, high, middle - 1)
+            high = np.maximum(high, low)
+        return low
+
+    def reaches(number: NDArray[np.intp]) -> NDArray[np.bool_]:
+        w_l = d[start + number - 1]
+        passed = last(lambda other: d[start + other - 1] <= w_l - width, number)
+        return right_side(w_l + begin, number, passed) < total
+
+    reached = last(reaches, most)
+    next_l = np.where(reached < most, d[np.minimum(start + reached, len(d) - 1)], np.inf)
+
+    def passes(number: NDArray[np.intp]) -> NDArray[np.bool_]:
+        w_l = d[start + number - 1] + width
+        return (right_side(w_l + begin, reached, number) < total) & (w_l < next_l)
+
+    passed = last(passes, reached)
+    pulled = sums[start_sums + reached] - sums[start_sums + passed]
+    n_met = reached - passed
+    x = (total + pulled + n_met * begin - passed * width) / (size + n_met)
+    return x, reached, passed

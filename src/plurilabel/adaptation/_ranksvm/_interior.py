@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from plurilabel.adaptation._ranksvm._hinge import Floats
+from plurilabel.adaptation._ranksvm._hinge import Floats, LabelSets
 
 REFINE = 20
 """Most steps of conjugate gradients after a Cholesky factor, which has lost digits."""
 
 
 def interior_points(
-    Phi: Floats, Y: NDArray[np.bool_], c: Floats
+    Phi: Floats, sets: LabelSets
 ) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
     """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
 
@@ -41,16 +41,18 @@ def interior_points(
     ----------
     Phi : ndarray of shape (n, r)
         The features; those of a kernel are a root of its matrix.
-    Y, c : as in ``solve``
+    sets : as in ``solve``
     """
-    A = Pairs(Y)
-    (n, r), q = Phi.shape, Y.shape[1]
+    A, part = Pairs(sets), sets.parts()
+    (n, r), q = Phi.shape, sets.A.shape[1]
     Phi_1 = np.column_stack([Phi, np.ones(n)])  # the biases are weights of a constant feature
-    upper = c[A.row]
+    upper = sets.c[A.row]
     # alpha and the slack below its upper bound, with their multipliers u and v
     alpha, slack = upper / 2, upper / 2
     u, v = np.ones(len(upper)), np.full(len(upper), 2.0)
     W = np.zeros((r + 1, q))
+    # only differences of biases matter: that of the last label of each part stays 0
+    pinned = q - 1 - np.unique(part[::-1], return_index=True)[1]
 
     def direction(r_u: Floats, r_v: Floats, at: Any) -> tuple[Floats, Floats, Floats, Floats]:
         """Newton's step to alpha u + r_u and slack v + r_v: of W, alpha, u and v."""
@@ -70,7 +72,7 @@ def interior_points(
         r_W = np.vstack([W[:r] - Phi.T @ beta, -beta.sum(axis=0)])
         theta = 1 / (u / alpha + v / slack)
         try:
-            newton = _newton_system(A, theta, Phi_1)
+            newton = _newton_system(A, theta, Phi_1, pinned)
         except linalg.LinAlgError:
             return
 
@@ -94,17 +96,17 @@ def interior_points(
 class Pairs:
     """The pairs p = (i, k, l) with k in the label set of i and l not: the matrix A."""
 
-    def __init__(self, Y: NDArray[np.bool_]):
-        self.shape = Y.shape
-        q = Y.shape[1]
-        with_k = np.flatnonzero(Y)  # (i, k), as numbers i q + k
-        others = (~Y).sum(axis=1)[with_k // q]
+    def __init__(self, sets: LabelSets):
+        self.shape = sets.A.shape
+        q, n_others = self.shape[1], sets.D.sum(axis=1)
+        with_k = np.flatnonzero(sets.A)  # (i, k), as numbers i q + k
+        others = n_others[with_k // q]
         self.plus = np.repeat(with_k, others)
         self.row = self.plus // q
         # the labels that i does not have, once for each that it has
-        begin = np.concatenate([[0], np.cumsum((~Y).sum(axis=1))])[with_k // q]
+        begin = np.concatenate([[0], np.cumsum(n_others)])[with_k // q]
         place = np.arange(len(self.plus)) - np.repeat(np.cumsum(others) - others, others)
-        self.minus = np.flatnonzero(~Y)[np.repeat(begin, others) + place]
+        self.minus = np.flatnonzero(sets.D)[np.repeat(begin, others) + place]
 
     def margins(self, z: Floats) -> Floats:
         """A' z: the difference of the two scores of each pair."""
@@ -126,7 +128,9 @@ class Pairs:
         return M
 
 
-def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats], Floats]:
+def _newton_system(
+    A: Pairs, theta: Floats, Phi_1: Floats, pinned: NDArray[np.intp]
+) -> Callable[[Floats], Floats]:
     """Solver of G dW = right, G = I + Phi' A diag(theta) A' Phi; the biases have no I.
 
     Entries of theta differ by many orders of magnitude, so that a factor of G is only a
@@ -142,9 +146,9 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
             blocks[l, :, k] = blocks[k, :, l].T
     ridge = np.ones((q, size))
     ridge[:, -1] = 0.0
-    # only differences of biases matter: that of the last label stays 0
-    blocks[-1, -1] = blocks[:, :, -1, -1] = 0.0
-    blocks[-1, -1, -1, -1] = 1.0
+    for last in pinned:
+        blocks[last, -1] = blocks[:, :, last, -1] = 0.0
+        blocks[last, -1, last, -1] = 1.0
     G = blocks.reshape(q * size, q * size)
     diagonal = np.einsum("ii->i", G)
     diagonal += ridge.ravel()
@@ -158,7 +162,7 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
     def times_G(V: Floats) -> Floats:
         product = Phi_1.T @ A.sums(theta * A.margins(Phi_1 @ V))
         product[:-1] += V[:-1]
-        product[-1, -1] = V[-1, -1]
+        product[-1, pinned] = V[-1, pinned]
         return product
 
     def precondition(R: Floats) -> Floats:
@@ -167,7 +171,7 @@ def _newton_system(A: Pairs, theta: Floats, Phi_1: Floats) -> Callable[[Floats],
 
     def solve(right: Floats) -> Floats:
         right = right.copy()
-        right[-1, -1] = 0.0
+        right[-1, pinned] = 0.0
         x, r = np.zeros_like(right), right
         p = h = precondition(r)
         rh = first = float(np.vdot(r, h))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +14,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 from plurilabel._blocks import dense, row_blocks
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+FEW = 4  # of as many entries, at most one that is asked for: then single products are faster
 
 NOT_PSD = "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
 TOO_LARGE = (
@@ -31,8 +33,8 @@ class Gram(Protocol):
 
     def __matmul__(self, V: Floats) -> Floats: ...
 
-    def among(self, rows: NDArray[np.intp]) -> Any:
-        """The part of some rows and columns, of which only products are needed."""
+    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+        """The entries (row, column) of K V, given those of V (n, q), which has no others."""
 
     def root(self) -> Floats:
         """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
@@ -53,12 +55,26 @@ class LinearGram:
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
 
-    def among(self, rows: NDArray[np.intp]) -> LinearGram:
-        if len(rows) == self.X.shape[0]:
-            return self
-        part = copy(self)
-        part.X, part.diagonal = self.X[rows], self.diagonal[rows]
-        return part
+    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+        if not sparse.issparse(self.X) or FEW * len(row) > q * len(self.diagonal):
+            rows, place = np.unique(row, return_inverse=True)
+            X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
+            return _at_entries(lambda V: X @ (X.T @ V), len(rows), place, column, q)
+        # a row for each entry, its features among those of its label: weights are a vector (q d)
+        by_label, d = np.argsort(column, kind="stable"), self.X.shape[1]
+        X, column = self.X[row[by_label]], column[by_label]
+        number = np.int64 if d * q >= 2**31 else np.int32
+        places = X.indices.astype(number) + np.repeat(
+            (d * column).astype(number), np.diff(X.indptr)
+        )
+        M = sparse.csr_array((X.data, places, X.indptr), (len(row), d * q))
+
+        def times_K(v: Floats) -> Floats:
+            product = np.empty_like(v)
+            product[by_label] = M @ (M.T @ v[by_label])
+            return product
+
+        return times_K
 
     def root(self) -> Floats:
         if self.X.shape[1] == self.rank:
@@ -105,26 +121,28 @@ class BlockGram:
             product[rows] = block @ V
         return product
 
-    def among(self, rows: NDArray[np.intp]) -> Any:
-        if len(self.rows) == 1:
-            return self.kept[0][np.ix_(rows, rows)]
-        return _Among(self, rows)
+    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+        if len(self.rows) > 1:
+            return _at_entries(lambda V: self @ V, len(self.diagonal), row, column, q)
+        rows, place = np.unique(row, return_inverse=True)
+        K = self.kept[0][np.ix_(rows, rows)]
+        return _at_entries(lambda V: K @ V, len(rows), place, column, q)
 
     def root(self) -> Floats:
         return _square_root(self @ np.eye(self.rank))
 
 
-@dataclass
-class _Among:
-    """Some rows and columns of a matrix that is not kept as a whole."""
+def _at_entries(
+    product: Callable[[Floats], Floats], n: int, row: Places, column: Places, q: int
+) -> Callable[[Floats], Floats]:
+    """From some entries of V (n, q) to those of its product."""
 
-    K: BlockGram
-    rows: NDArray[np.intp]
+    def times_K(v: Floats) -> Floats:
+        V = np.zeros((n, q))
+        V[row, column] = v
+        return product(V)[row, column]
 
-    def __matmul__(self, V: Floats) -> Floats:
-        wide = np.zeros((len(self.K.diagonal), V.shape[1]))
-        wide[self.rows] = V
-        return (self.K @ wide)[self.rows]
+    return times_K
 
 
 def _square_root(K: Floats) -> Floats:

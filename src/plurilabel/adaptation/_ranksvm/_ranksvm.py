@@ -20,7 +20,9 @@ from plurilabel._compat import Interval, StrOptions
 from plurilabel._explanation import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._fitted import Declared, labels, numbers, parameter, places
 from plurilabel._limits import check_size
+from plurilabel._partial import PartialLabels, known_part
 from plurilabel._threads import one_blas_thread
+from plurilabel.adaptation._ranksvm._hinge import LabelSets
 from plurilabel.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
@@ -103,8 +105,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
     steps are solved by Newton's method; one step inside costs a product K V with V (n, q), so that
     time grows with n^2 q, and with C. Rows and labels whose margins are met take no part in it.
     With a linear kernel, X (X' V) takes its place: no kernel matrix is formed, and sparse X is not
-    made dense. Medical's 333 instances and 45 labels take 2 seconds, Slashdot's 1891 and 22 take
-    6, Bibtex's 4880 and 159 several minutes. Sparse labels are made dense, as beta is: 200 n q
+    made dense. Medical's 333 instances and 45 labels take 1 second, Slashdot's 1891 and 22 take
+    2, Bibtex's 4880 and 159 some minutes. Sparse labels are made dense, as beta is: 200 n q
     bytes, and a fit that needs more than 4 GB is refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
@@ -115,6 +117,14 @@ class RankSVM(WeightedFit, ScoringClassifier):
     below the lowest of the others and 0, or one above the highest, and it is never, or always,
     predicted. With a single label there are no pairs at all, and the more frequent answer is
     predicted.
+
+    Labels may be missing. Only pairs of known labels are then formed, and Y_i and D_i are the
+    known labels that instance i has and lacks; its best cut, which the threshold learns from, is
+    that of its known labels. Known labels of one kind form no pair: such instances rank them
+    against one more label, which they lack or have accordingly, and which is discarded after
+    fitting. Without it, average precision on Emotions with 70% of the labels hidden is .713
+    instead of .739. Where no pairs connect two groups of labels, as in tables that share no
+    label, the biases sum to 0 in each group.
 
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
@@ -148,6 +158,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
     True
     """
 
+    _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"linear", "poly", "rbf", "precomputed"}), callable],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -208,13 +219,19 @@ class RankSVM(WeightedFit, ScoringClassifier):
         n, q = Y.shape
         sizes, instead = f"{n:,} instances and {q:,} labels", "BinaryRelevance(LinearSVC())"
         check_size(self, sizes, memory=BYTES * n * q, instead=instead)
-        Y = dense(Y).astype(bool)
-        self._never, self._always = ~Y.any(axis=0), Y.all(axis=0)
+        Y, unknown = known_part(Y)
+        Y = dense(Y).astype(bool)  # 0 where it is not known
+        D = ~Y if unknown is None else ~(Y | dense(unknown))
+        self._never = ~Y.any(axis=0)
+        self._always = ~(D.any(axis=0) | self._never)
         self._params = self._kernel_params(X, weights)
         varies = ~(self._never | self._always)
-        n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)  # |Y_i| |D_i|
-        y = Y[:, varies]
-        rows = np.flatnonzero(y.any(axis=1) & ~y.all(axis=1))
+        n_pairs = Y.sum(axis=1) * D.sum(axis=1)  # |Y_i| |D_i|
+        y, d = Y[:, varies], D[:, varies]
+        m = y.shape[1]
+        if unknown is not None:
+            y, d, n_pairs = _with_one_more(y, d, n_pairs)
+        rows = np.flatnonzero(y.any(axis=1) & d.any(axis=1))
 
         # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
         self.kernel_, self._support_vectors = self.kernel, None
@@ -234,8 +251,11 @@ class RankSVM(WeightedFit, ScoringClassifier):
                 c = self.C / n_pairs[rows]
                 if weights is not None:
                     c = c * weights[rows]
-                found = solve(K, y[rows], c, tol=self.tol, max_iter=self.max_iter)
-            beta[:, varies], b[varies] = found.beta, found.b
+                sets = LabelSets(y[rows], d[rows], c)
+                found = solve(K, sets, tol=self.tol, max_iter=self.max_iter)
+            beta[:, varies], b[varies] = found.beta[:, :m], found.b[:m]
+            if found.b.size > m:
+                b[varies] -= b[varies].mean()
             self.objective_, self.dual_gap_ = found.primal, found.gap
             self.n_iter_ = found.n_iter
             if found.gap > self.tol:
@@ -266,7 +286,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f = np.round(self._f(X)[:, varies], 6)
-            self.threshold_ = LinearCut().fit(f, y, sample_weight=weights)
+            known = y if unknown is None else PartialLabels(y[:, :m], ~(y | d)[:, :m])
+            self.threshold_ = LinearCut().fit(f, known, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         f, t = self._f_and_threshold(X)
@@ -368,3 +389,20 @@ class RankSVM(WeightedFit, ScoringClassifier):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+
+def _with_one_more(
+    y: NDArray[np.bool_], d: NDArray[np.bool_], n_pairs: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
+    """Sets with a label for instances whose known labels, not all, are of one kind.
+
+    Instances that are known to lack some labels have it, those that are known to have some lack
+    it. If all are of the same kind, it would tell nothing.
+    """
+    some = ~(y | d).all(axis=1)
+    has, lacks = y.any(axis=1), d.any(axis=1)
+    above, below = some & lacks & ~has, some & has & ~lacks
+    if not (above.any() and below.any()):
+        return y, d, n_pairs
+    n_pairs = np.where(above | below, (y | d).sum(axis=1), n_pairs)
+    return np.column_stack([y, above]), np.column_stack([d, below]), n_pairs

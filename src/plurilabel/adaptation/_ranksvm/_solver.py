@@ -23,8 +23,9 @@ left side is a primal point, the right side is in Z, and next to it lies a dual 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -32,7 +33,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from plurilabel.adaptation._ranksvm._hinge import Floats, Groups, pairwise_hinge, project
+from plurilabel.adaptation._ranksvm._hinge import (
+    Floats,
+    Groups,
+    LabelSets,
+    pairwise_hinge,
+    project,
+)
 from plurilabel.adaptation._ranksvm._interior import interior_points
 from plurilabel.adaptation._ranksvm._kernel import NOT_PSD, Gram
 
@@ -62,50 +69,56 @@ class Solution:
     n_iter: int
 
 
-def solve(K: Gram, Y: NDArray[np.bool_], c: Floats, *, tol: float, max_iter: int) -> Solution:
+def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
     """Minimise the primal objective until the relative duality gap is at most tol.
 
     Parameters
     ----------
     K : kernel matrix of the n instances, as an operator
-    Y : ndarray of bool of shape (n, q)
-        No empty and no full row.
-    c : ndarray of shape (n,)
-        Weights of the pairs of each instance, C / (|Y_i| |not Y_i|).
+    sets : the labels that each instance has and lacks, (n, q)
+        The weight of its pairs is C / (|Y_i| |not Y_i|).
     tol : float
     max_iter : int
         Proximal steps at most.
     """
     if K.diagonal.min() < 0:
         _refuse()
-    if (b := _levels(Y)) is not None:
-        return Solution(np.zeros(Y.shape), b, 0.0, 0.0, 0.0, 0)
+    if (b := _levels(sets)) is not None:
+        return Solution(np.zeros(sets.A.shape), b, 0.0, 0.0, 0.0, 0)
     primal, dual, n_iter, gap = np.inf, -np.inf, 0, np.inf
-    best = np.zeros(Y.shape), np.zeros(Y.shape[1])
-    for low, high in _points(K, Y, c):
+    best, part = (np.zeros(sets.A.shape), np.zeros(sets.A.shape[1])), sets.parts()
+    for hoped, low, high in _points(K, sets):
         n_iter += 1
         for beta, b, K_beta in high:
-            value = float(np.vdot(beta, K_beta)) / 2 + pairwise_hinge(K_beta + b, Y, c)
+            value = float(np.vdot(beta, K_beta)) / 2 + pairwise_hinge(K_beta + b, sets)
             if value < primal:
-                primal, best = value, (beta, b - b.mean())  # a common shift changes nothing
-        for beta, square in low:
-            dual = max(dual, float(beta[Y].sum()) - square / 2)
-        gap = (primal - dual) / primal
-        if gap <= tol or n_iter == max_iter:
-            break
+                primal, best = value, (beta, _centred(b, part))
+        # a certificate takes as long as some Newton steps: only where it can be the last
+        if primal - hoped <= 2 * tol * primal or n_iter == max_iter:
+            for beta, square in low():
+                dual = max(dual, float(beta[sets.A].sum()) - square / 2)
+            gap = (primal - dual) / primal
+            if gap <= tol or n_iter == max_iter:
+                break
     if gap < -1e-6:
         _refuse()
     return Solution(*best, primal, dual, gap, n_iter)
 
 
-def _levels(Y: NDArray[np.bool_]) -> Floats | None:
+def _centred(b: Floats, part: NDArray[np.intp]) -> Floats:
+    """Biases of mean 0 in each part of the labels: a common shift changes nothing."""
+    if not part.any():
+        return b - b.mean()
+    return b - (np.bincount(part, b) / np.bincount(part))[part]
+
+
+def _levels(sets: LabelSets) -> Floats | None:
     """Biases that rank all pairs alone, with margins of 1; None if there are none.
 
     Label k must come before l if an instance has k and not l. Without a cycle the biases are
     levels of that order, the minimum of the objective is 0, and only then.
     """
-    y = Y.astype(np.float64)
-    before = y.T @ (1 - y) > 0  # (q, q)
+    before = sets.before()
     if connected_components(before, connection="strong")[0] < len(before):
         return None
     level = np.zeros(len(before))
@@ -114,24 +127,24 @@ def _levels(Y: NDArray[np.bool_]) -> Floats | None:
     return level - level.mean()
 
 
-Points: TypeAlias = Iterator[
-    tuple[list[tuple[Floats, float]], list[tuple[Floats, Floats, Floats]]]
-]
-"""Dual points (beta, |w|^2), feasible, and primal points (beta, b, K beta), step by step."""
+Dual: TypeAlias = list[tuple[Floats, float]]
+Points: TypeAlias = Iterator[tuple[float, Callable[[], Dual], list[tuple[Floats, Floats, Floats]]]]
+"""Step by step: what the dual objective will be, roughly; a function that finds dual points
+(beta, |w|^2), feasible; and primal points (beta, b, K beta)."""
 
 
-def _points(K: Gram, Y: NDArray[np.bool_], c: Floats) -> Points:
+def _points(K: Gram, sets: LabelSets) -> Points:
     """Points of the method that suits the problem."""
-    (n, q), n_pairs = Y.shape, int((Y.sum(axis=1) * (~Y).sum(axis=1)).sum())
+    (n, q), n_pairs = sets.A.shape, int(sets.n_pairs.sum())
     weights = (K.rank + 1) * q
     few = weights <= FEW_WEIGHTS and n_pairs <= MOST_PAIRS and n * q * q <= MOST_PAIRS
     if not few or weights**2 * (n / 2 + weights / 3) > FAST:
-        yield from _proximal_points(K, Y, c, patient=not few)
+        yield from _proximal_points(K, sets, patient=not few)
     if few:
-        yield from _interior_points(K, K.root(), Y, c)
+        yield from _interior_points(K, K.root(), sets)
 
 
-def _interior_points(K: Gram, Phi: Floats, Y: NDArray[np.bool_], c: Floats) -> Points:
+def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
     """Those of ``_interior``, for features of mean 0 and mean square 1.
 
     Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of the
@@ -139,8 +152,7 @@ def _interior_points(K: Gram, Phi: Floats, Y: NDArray[np.bool_], c: Floats) -> P
     """
     Phi = Phi - Phi.mean(axis=0)
     scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", Phi, Phi))))
-    n_pairs = Y.sum(axis=1) * (~Y).sum(axis=1)
-    C = float(np.mean(c * n_pairs))
+    C = float(np.mean(sets.c * sets.n_pairs))
     if C * scale**2 < UNSEEN:  # biases alone
         Phi, scale = np.zeros_like(Phi), 1.0
     Phi = Phi / scale
@@ -148,52 +160,59 @@ def _interior_points(K: Gram, Phi: Floats, Y: NDArray[np.bool_], c: Floats) -> P
     inside = min(max(C, RANGE[0]), RANGE[1]) / C
     # where beta is large, the weights are small differences: coefficients of least norm keep them
     to_beta = np.linalg.pinv(Phi).T / scale if C > LARGE else None
-    for point, W, b, without in interior_points(Phi, Y, inside * scale**2 * c):
-        beta = balance(point, Y, inside * scale**2 * c) / scale**2
+    scaled = replace(sets, c=inside * scale**2 * sets.c)
+    for point, W, b, without in interior_points(Phi, scaled):
+        beta = balance(point, scaled) / scale**2
         if inside > 1:
             beta /= inside
         low = [beta]
         if inside < 1:
-            low.append(balance(without / (inside * scale**2), Y, c))
+            low.append(balance(without / (inside * scale**2), sets))
         # a barrier keeps everything off zero: leave out what is next to it
         size = np.abs(beta).max(axis=1, keepdims=True)
         few = np.where(size > 1e-8 * size.max(), beta, 0.0)
         high = [few] if to_beta is None else [few, to_beta @ (W / scale)]
         products = [(B, K @ B) for B in high]
         squares = [float(np.sum((scale * (Phi.T @ beta)) ** 2)) for beta in low]
-        yield (
-            list(zip(low, squares)),
-            [(B, b - KB.mean(axis=0), KB) for B, KB in products],
-        )
+        found = list(zip(low, squares))
+        high_points = [(B, b - KB.mean(axis=0), KB) for B, KB in products]
+        yield np.inf, partial(list, found), high_points
 
 
-def _proximal_points(K: Gram, Y: NDArray[np.bool_], c: Floats, patient: bool) -> Points:
+def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
     """Those of the proximal method of multipliers.
 
     Ends where it crawls, unless it is patient.
     """
-    loss = c * (Y.sum(axis=1) * (~Y).sum(axis=1))  # that of z = 0, instance by instance
+    (n, q), loss = sets.A.shape, sets.c * sets.n_pairs  # that of z = 0, instance by instance
     curvature = float(K.diagonal.mean()) or 1.0
     # a first step that overshoots neither the margin nor the largest coefficients
-    sigma = min(1.0 / curvature, float(loss.mean()) / Y.shape[1])
+    sigma = min(1.0 / curvature, float(loss.mean()) / q)
     # and one that moves the biases by the margin if the weights cannot
-    tau = max(curvature, Y.shape[1] / float(loss.sum()))
-    most_tau = max(curvature, 1000 * Y.shape[1] / float(loss.sum()))
-    beta, b, K_beta = np.zeros(Y.shape), np.zeros(Y.shape[1]), np.zeros(Y.shape)
+    tau = max(curvature, q / float(loss.sum()))
+    most_tau = max(curvature, 1000 * q / float(loss.sum()))
+    beta, b, K_beta = np.zeros((n, q)), np.zeros(q), np.zeros((n, q))
     n_steps = 0
     while True:
-        step = _ProximalStep(K, Y, c, sigma, tau, beta, b)
+        step = _ProximalStep(K, sets, sigma, tau, beta, b)
         beta, K_beta = step.solve(K_beta)
         b = b + tau * step.B.sum(axis=0)
         b -= b.mean()
-        feasible = balance(beta, Y, c)
-        K_feasible = K_beta + K @ (feasible - beta)
-        yield [(feasible, float(np.vdot(feasible, K_feasible)))], [(step.B, b, step.KB)]
+        # the Lagrangian at these biases; the certificate comes close to it
+        hoped = float(np.vdot(beta, sets.A - b) - np.vdot(beta, K_beta) / 2)
+        low = partial(_feasible, K, sets, beta, K_beta)
+        yield hoped if patient else np.inf, low, [(step.B, b, step.KB)]
         n_steps += 1
         if not patient and (step.n_newton == NEWTON_STEPS or n_steps == PROXIMAL_STEPS):
             return
         sigma *= _growth(step.n_newton)
         tau = min(3 * tau, most_tau)
+
+
+def _feasible(K: Gram, sets: LabelSets, beta: Floats, K_beta: Floats) -> Dual:
+    """The nearest dual feasible point."""
+    feasible = balance(beta, sets)
+    return [(feasible, float(np.vdot(feasible, K_beta + K @ (feasible - beta))))]
 
 
 def _growth(n_newton: int) -> float:
@@ -208,8 +227,7 @@ class _ProximalStep:
     """One proximal step: the root of B -> B - projection(beta_t + sigma (Y - z(B)))."""
 
     K: Gram
-    Y: NDArray[np.bool_]
-    c: Floats
+    sets: LabelSets
     sigma: float
     tau: float
     beta_t: Floats
@@ -248,8 +266,8 @@ class _ProximalStep:
 
     def _objective(self, B: Floats, KB: Floats) -> tuple[float, Floats, Groups]:
         """The step's primal objective at f = (K + tau) B, with its beta in Z and the groups."""
-        slack = self.Y - KB - self.b_t
-        beta, groups = project(self.beta_t + self.sigma * slack, self.Y, self.c)
+        slack = self.sets.A - KB - self.b_t
+        beta, groups = project(self.beta_t + self.sigma * slack, self.sets)
         moved = beta - self.beta_t
         envelope = np.vdot(beta, slack) - np.vdot(moved, moved) / (2 * self.sigma)
         return float(np.vdot(B, KB) / 2 + envelope), beta, groups
@@ -266,13 +284,10 @@ class _ProximalStep:
         scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
         J = _sum_of_Q(groups, scale, q) + np.eye(q) / self.tau
         inverse, scale = np.linalg.inv(J), scale[groups.row]
-        rows, place = np.unique(groups.row, return_inverse=True)
-        K = self.K.among(rows)
+        of_weights = self.K.among(groups.row, column, q)
 
         def times_K(v: Floats) -> Floats:
-            V = np.zeros((len(rows), q))
-            V[place, column] = v
-            return (K @ V + self.tau * V.sum(axis=0))[place, column]
+            return of_weights(v) + self.tau * np.bincount(column, v, q)[column]
 
         def precondition(r: Floats) -> Floats:
             h = scale * r
@@ -304,16 +319,16 @@ def _refuse() -> NoReturn:
     raise ValueError(NOT_PSD)
 
 
-def balance(beta: Floats, Y: NDArray[np.bool_], c: Floats) -> Floats:
+def balance(beta: Floats, sets: LabelSets) -> Floats:
     """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
 
     The remaining sums are those of rounding; if they are not, which has never been observed, the
     result is 0, which is feasible.
     """
-    mu = np.zeros(Y.shape[1])
-    weight = np.ones(len(Y))
+    mu = np.zeros(beta.shape[1])
+    weight = np.ones(len(beta))
     for _ in range(30):
-        point, groups = project(beta - mu, Y, c)
+        point, groups = project(beta - mu, sets)
         excess = point.sum(axis=0)
         if np.abs(excess).max() <= 1e-13 * np.abs(point).sum():
             return point
