@@ -137,9 +137,9 @@ def ranked(
     formula: Formula, A: Points, rows: Integers, B: Points, near: Integers, k: int
 ) -> Neighbors:
     """The first k of the candidates ``near`` in B, (m, K) with -1 for none, of rows of A."""
-    every = np.repeat(rows, near.shape[1])
-    exact = formula.pairs(A, every, B, np.maximum(near, 0).ravel()).reshape(near.shape)
-    exact[near < 0] = np.inf
+    row, place = np.nonzero(near >= 0)
+    exact = np.full(near.shape, np.inf)
+    exact[row, place] = formula.pairs(A, rows[row], B, near[row, place])
     order = np.lexsort((near, exact))[:, :k]
     return np.take_along_axis(exact, order, axis=1), np.take_along_axis(near, order, axis=1)
 
