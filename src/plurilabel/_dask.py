@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -80,6 +82,107 @@ class RowBlocks:
     def starts(self) -> list[int]:
         """The number of the first row of each."""
         return [int(end - size) for end, size in zip(np.cumsum(self.sizes), self.sizes)]
+
+
+class Recipe:
+    """How a block is made: the part of Dask's graph that reads it, run where it is needed.
+
+    A task that depends on a block has Dask keep it until the last such task. With a recipe in
+    place of the block, it is there while the task works on it, and then read again.
+    """
+
+    def __init__(self, graph: dict[Any, Any], key: Any):
+        self.graph, self.key = graph, key
+
+    def __call__(self) -> Any:
+        return import_dask("a block of rows").get(self.graph, self.key)
+
+
+LARGEST_RECIPE = 1 << 16
+"""Bytes; a graph that is larger than that has data in it."""
+
+
+def recipes_of(parts: list[Any]) -> list[Recipe] | None:
+    """Recipes of delayed blocks; None if their graph holds data, or results on a cluster.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> blocks = blocks_of(da.ones((10, 2), chunks=(5, 2)), rows=5)
+    >>> recipes_of(blocks.parts)[1]().shape
+    (5, 2)
+    >>> recipes_of(blocks_of(np.ones((1_000_000, 2))).parts) is None
+    True
+    """
+    from dask.highlevelgraph import HighLevelGraph
+    from dask.optimization import cull
+
+    graph = dict(HighLevelGraph.merge(*(part.__dask_graph__() for part in parts)))
+    recipes = []
+    for part in parts:
+        own, _ = cull(graph, [part.key])
+        recipes.append(Recipe(own, part.key))
+    return recipes if all(map(_is_small, recipes)) else None
+
+
+def _is_small(recipe: Recipe) -> bool:
+    """Whether a recipe can be sent with each task that needs the block."""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    graph = recipe.graph
+    # results that are on a cluster have no task that makes them
+    if any(set(getattr(node, "dependencies", ())) - set(graph) for node in graph.values()):
+        return False
+    left = LARGEST_RECIPE
+
+    class Measuring(cloudpickle.Pickler):
+        def persistent_id(self, thing: Any) -> None:
+            if type(thing).__module__.startswith("distributed."):
+                raise _HasDataError
+
+    class Nowhere(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            nonlocal left
+            size = memoryview(data).nbytes
+            left -= size
+            if left < 0:
+                raise _HasDataError
+            return size
+
+    def apart(buffer: Any) -> bool:  # arrays are not copied to be measured
+        Nowhere().write(buffer.raw())
+        return False
+
+    try:
+        Measuring(Nowhere(), protocol=5, buffer_callback=apart).dump(graph)
+    except Exception:
+        return False
+    return True
+
+
+class _HasDataError(Exception):
+    """A recipe holds data, or refers to results on a cluster."""
+
+
+def workers() -> tuple[int, float]:
+    """How many threads the workers have together, and bytes of memory of the smallest worker."""
+    dask = import_dask("a cluster")
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    known = [] if client is None else list(client.scheduler_info()["workers"].values())
+    if client is not None and known:
+        limits = [worker.get("memory_limit") or _physical_memory() for worker in known]
+        return sum(client.nthreads().values()), float(min(limits))
+    if dask.base.get_scheduler() is dask.get:
+        return 1, _physical_memory()
+    threads = dask.config.get("num_workers", None) or os.cpu_count() or 1
+    return int(threads), _physical_memory()
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return 8.0 * 2**30
 
 
 def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:

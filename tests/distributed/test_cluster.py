@@ -12,6 +12,7 @@ from plurilabel import MLkNN
 from plurilabel.distributed import DaskLazyClassifier
 from plurilabel.neighbors import DaskIndex, ExactIndex
 
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(
@@ -93,3 +94,18 @@ def test_errors_of_workers_name_the_rows(client):
     broken[3500] = np.inf
     with pytest.raises(ValueError, match="in rows 3000 to 3999 of X: Input X contains infinity"):
         DaskIndex(rows=1000).fit(broken).kneighbors(None, 2)
+
+
+def test_blocks_that_are_read_again_survive_a_killed_worker(client, tmp_path):
+    chunks = []
+    for start in range(0, 4000, 400):
+        np.save(tmp_path / f"{start}.npy", X[start : start + 400])
+        read = dask.delayed(np.load)(tmp_path / f"{start}.npy")
+        chunks.append(da.from_delayed(read, (400, 30), dtype=X.dtype))
+    index = DaskIndex(rows=200, reload=True).fit(da.concatenate(chunks))
+    victim = pids(client)[-1]
+    killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+    killer.start()
+    same(index.kneighbors(None, 10), ExactIndex().fit(X).kneighbors(None, 10))
+    killer.join()
+    assert victim not in pids(client)

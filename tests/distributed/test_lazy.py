@@ -59,3 +59,26 @@ def test_errors():
     learner = DaskLazyClassifier(MLkNN(3)).fit(X, Y)
     with pytest.raises(ValueError, match="3 features, but DaskLazyClassifier was fitted on 6"):
         learner.predict(da.from_array(X[:, :3]))
+
+
+def test_labels_and_graph_stay_on_the_workers():
+    chunks = da.from_array(X, chunks=(40, -1)), da.from_array(Y, chunks=(70, 2))
+    learner = DaskLazyClassifier(MLWkNN(4), rows=50).fit(*chunks)
+    assert learner.estimator_.Y_.shape == (0, 5)
+    assert not hasattr(learner.estimator_, "graph_")
+    whole, expected = learner.without_instances(), MLWkNN(4).fit(X, Y)
+    np.testing.assert_array_equal(whole.Y_, Y)
+    for found, known in zip(whole.graph_, expected.graph_):
+        np.testing.assert_array_equal(found, known)
+    np.testing.assert_array_equal(learner.estimator_.table_, expected.table_)
+
+
+def test_labels_that_are_not_known_and_wrong_ones():
+    unknown = np.where(rng.random(Y.shape) < 0.2, np.nan, Y)
+    expected = MLkNN(4).fit(X, unknown).predict_proba(X[:20] + 0.1)
+    learner = DaskLazyClassifier(MLkNN(4), rows=50).fit(X, da.from_array(unknown, chunks=(40, 5)))
+    np.testing.assert_array_equal(learner.predict_proba(X[:20] + 0.1), expected)
+    wrong = Y.astype(float)
+    wrong[60, 1] = 3
+    with pytest.raises(ValueError, match="in rows 0 to 149 of y: .*3"):
+        DaskLazyClassifier(MLkNN(4)).fit(X, da.from_array(wrong, chunks=(50, 5)))

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel.neighbors import DaskIndex, ExactIndex
-from plurilabel.neighbors._dask import _limits, _pair, _within
 from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Across
 from plurilabel.neighbors._exact.certify import threads
 from plurilabel.neighbors._exact.distance import Formula
 
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 
 rng = np.random.default_rng(0)
@@ -59,18 +59,20 @@ def test_two_sets_at_once(seed, direct, cosine):
     formula = Formula.of(metric)
     with pytest.MonkeyPatch.context() as patch, threads(2) as run:
         patch.setattr(products, "DIRECT_BELOW", 5000 if direct else 0)
-        across = Across(formula, formula.prepare(A), formula.prepare(B))
-        found = across.of_each(k, run)
+        first, second = formula.prepare(A), formula.prepare(B)
+        found = Across(formula, first).of_each(second, k, run)
     one, other = (ExactIndex(metric).fit(points) for points in (A, B))
     expected = other.kneighbors(A, k), one.kneighbors(B, k)
     same(found[0], expected[0])
     same(found[1], expected[1])
     # with limits, all that is not farther is found, and nothing else is wrong
-    limits = np.concatenate([found[rng.integers(0, k)] for found in (D[0].T for D in expected)])
+    limits = tuple(D[0][:, rng.integers(0, k)] for D in expected)
     with pytest.MonkeyPatch.context() as patch, threads(2) as run:
         patch.setattr(products, "DIRECT_BELOW", 5000 if direct else 0)
-        limited = Across(formula, formula.prepare(A), formula.prepare(B), limits).of_each(k, run)
-    for found, whole, limit in zip(limited, expected, (limits[:a], limits[a:])):
+        search = Across(formula, first, limits[0])
+        search.of_each(second[:1], 1, run)  # the memory is used again
+        limited = search.of_each(second, k, run, limits)
+    for found, whole, limit in zip(limited, expected, limits):
         needed = whole[0] <= limit[:, None]
         np.testing.assert_array_equal(found[0][needed], whole[0][needed])
         np.testing.assert_array_equal(found[1][needed], whole[1][needed])
@@ -133,7 +135,6 @@ def test_errors_name_what_is_wrong_and_where():
 
 
 def test_what_is_no_matrix_of_numbers_is_refused():
-    dask = pytest.importorskip("dask")
     with pytest.raises(TypeError, match="X must be a Dask array or data frame, got Delayed"):
         DaskIndex().fit(dask.delayed(POINTS["normal"]))
     for empty in (np.zeros((0, 3)), da.zeros((0, 3))):
@@ -157,6 +158,37 @@ def test_empty_chunks_and_sparse_chunks_in_several_columns():
         same(DaskIndex(rows=25).fit(chunks).kneighbors(None, 4), expected)
 
 
+def on_disk(X, folder, rows):
+    """Chunks of rows in files, which tasks can read again."""
+    chunks = []
+    for start in range(0, len(X), rows):
+        part = X[start : start + rows]
+        np.save(folder / f"{start}.npy", part)
+        read = dask.delayed(np.load)(folder / f"{start}.npy")
+        chunks.append(da.from_delayed(read, part.shape, dtype=X.dtype))
+    return da.concatenate(chunks)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_blocks_that_are_read_again_give_the_same(name, tmp_path):
+    X = POINTS[name]
+    chunks = on_disk(X, tmp_path, 17)
+    for rows, metric, k in ((9, "euclidean", 3), (30, "cosine", 2), (40, "manhattan", 50)):
+        expected = ExactIndex(metric).fit(X)
+        index = DaskIndex(metric, rows=rows, reload=True).fit(chunks)
+        same(index.kneighbors(None, k), expected.kneighbors(None, k))
+    same(index.kneighbors(chunks[5:30], 5), expected.kneighbors(X[5:30], 5))
+    distances, _ = index.kneighbors(None, 3, compute=False)
+    same([distances.compute()], expected.kneighbors(None, 3)[:1])
+
+
+def test_points_in_memory_are_kept(tmp_path):
+    X = np.random.default_rng(0).normal(size=(9000, 4))
+    for held in (X, da.from_array(X), on_disk(X, tmp_path, 3000).persist()):
+        with pytest.raises(ValueError, match="but these are in memory"):
+            DaskIndex(reload=True).fit(held).kneighbors()
+
+
 @pytest.mark.parametrize(("n", "d", "rows", "k"), [(6000, 40, 2000, 10), (6000, 8, 3000, 20)])
 def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
     X = np.random.default_rng(0).normal(size=(n, d))
@@ -169,14 +201,23 @@ def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
 
     monkeypatch.setattr(products, "product", counting)
     index.kneighbors(None, k)
-    cost = index.cost(k, n_workers=2)
-    assert cost.products == pytest.approx(sum(counted), rel=0.2)
-    blocks = X[:rows].copy(), X[rows : 2 * rows].copy()
-    limits = tuple(_limits(_within(ExactIndex(), block, 0, k), k) for block in blocks)
-    tracemalloc.start()
-    _pair(ExactIndex(), blocks, (0, rows), limits, k)
-    traced = tracemalloc.get_traced_memory()[1] + 2 * blocks[0].nbytes
-    tracemalloc.stop()
-    assert traced < 1.2 * cost.memory
-    assert index.cost(k).moved == 0
-    assert index.cost(k, n_workers=4).moved > cost.moved > X.nbytes / 4
+    kept, again = (index.cost(k, n_workers=2, reload=reload) for reload in (False, True))
+    assert kept.products == again.products == pytest.approx(sum(counted), rel=0.2)
+    assert again.memory < kept.memory
+    assert again.read > kept.read == X.nbytes
+    assert index.cost(k).moved == (0, 0)
+    assert 0 < again.moved[0] < again.moved[1] < kept.moved[1]
+
+
+def test_memory_stays_within_the_formula(tmp_path):
+    n, d, rows, k = 3000, 1500, 150, 3
+    X = np.random.default_rng(0).normal(size=(n, d))
+    chunks = on_disk(X, tmp_path, rows)
+    index = DaskIndex(rows=rows, reload=True).fit(chunks)
+    with dask.config.set(scheduler="synchronous"):
+        index.kneighbors(chunks[:10], k)  # imports
+        tracemalloc.start()
+        index.kneighbors(None, k)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 1.2 * index.cost(k).memory < X.nbytes / 2

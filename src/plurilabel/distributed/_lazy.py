@@ -11,21 +11,38 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from plurilabel._blocks import stack_rows
 from plurilabel._compat import HasMethods, Interval, validate_parameter_constraints
-from plurilabel._dask import RowBlocks, blocks_of, import_dask, is_collection
+from plurilabel._dask import (
+    Recipe,
+    RowBlocks,
+    blocks_of,
+    import_dask,
+    in_a_tree,
+    is_collection,
+    is_frame,
+)
+from plurilabel._partial import PartialLabels
 from plurilabel.base import AllOrNothing
 from plurilabel.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLkNN, MLWkNN
 from plurilabel.neighbors import DaskIndex, ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
+_BY_COUNTS = (MLkNN, MLWkNN, BRkNN)
+"""What these learn is a sum of whole numbers over the instances, in any order."""
+CELLS = 1 << 27
+"""Dense labels of neighbours that a task has at a time."""
 
 
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     """A lazy learner on Dask: the answers of one machine, bit for bit.
 
     The instances stay where they are, in blocks; :class:`~plurilabel.neighbors.DaskIndex` finds
-    their neighbours. The graph of the training set and the labels, which are small beside the
-    instances, come to this process, where the learner learns from them.
+    their neighbours. If labels are a Dask array, :class:`~plurilabel.MLkNN`,
+    :class:`~plurilabel.MLWkNN` and :class:`~plurilabel.BRkNN` without a variant leave them and the
+    graph of the training set on the workers, too, which count them block by block: this process
+    has only the tables (q, k + 1). For other learners, and where labels are not known, graph and
+    labels come to this process, where the learner learns from them.
 
     Parameters
     ----------
@@ -40,7 +57,12 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     ----------
     index_ : DaskIndex
     estimator_ : lazy learner
-        Fitted; in place of instances it has their numbers.
+        Fitted; in place of instances it has their numbers, or none if ``labels_`` are on the
+        workers.
+    labels_ : RowBlocks or None
+        The labels, where they stay on the workers.
+    graph_ : list of Delayed, or None
+        The graph of the training set, where it stays on the workers.
 
     Examples
     --------
@@ -64,6 +86,8 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     index_: DaskIndex
     estimator_: Any
+    labels_: RowBlocks | None
+    graph_: list[Any] | None
 
     def __init__(self, estimator: LazyClassifier, *, rows: int | None = None):
         self.estimator = estimator
@@ -93,12 +117,22 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         if learner.index is not None:
             raise ValueError("estimator must have no index of its own: index=None")
         search = DaskIndex(learner.metric, rows=self.rows, n_jobs=learner.n_jobs or 1).fit(X)
-        Y = _gathered(y)
-        n, n_labelled = search.n_samples_fit_, Y.shape[0] if hasattr(Y, "shape") else len(Y)
+        labels, n = _label_blocks(learner, y), search.n_samples_fit_
+        if labels is None:
+            y = _gathered(y)
+            n_labelled = y.shape[0] if hasattr(y, "shape") else len(y)
+        else:
+            n_labelled = labels.shape[0]
         if n != n_labelled:
             raise ValueError(f"X has {n} rows, but y has {n_labelled}")
-        learner.set_params(index=_Held(search))
-        learner.fit(_numbers(n), Y)
+        light = None if labels is None else _light(learner, labels, n)
+        if light is None or labels is None:
+            learner.set_params(index=_Held(search))
+            learner.fit(_numbers(n), _gathered(y))
+            self.labels_ = self.graph_ = None
+        else:
+            self.graph_ = _counted(light, labels, search)
+            self.labels_, learner = labels, light
         self.index_, self.estimator_ = search, learner
         self.n_features_in_ = search.n_features_in_
         return self
@@ -121,8 +155,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     def gather(self) -> LazyClassifier:
         """The same learner, fitted, with all instances in this process."""
         check_is_fitted(self)
-        learner = copy(self.estimator_)
-        learner.index = None
+        learner = self._with_labels()
         learner.index_ = self.index_.gather()
         learner.X_ = learner.index_.points_
         learner.n_features_in_ = self.n_features_in_
@@ -131,9 +164,24 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     def without_instances(self) -> LazyClassifier:
         """The fitted learner on the numbers of the instances, in place of the instances."""
         check_is_fitted(self)
+        learner = self._with_labels()
+        learner.index_ = ExactIndex(learner.metric).fit(learner.X_)
+        return learner
+
+    def _with_labels(self) -> Any:
+        """A copy of the learner with graph and labels in this process."""
         learner = copy(self.estimator_)
         learner.index = None
-        learner.index_ = ExactIndex(learner.metric).fit(learner.X_)
+        if self.labels_ is None:
+            return learner
+        dask = import_dask(type(self).__name__)
+        learner.Y_ = stack_rows(
+            [learner._encode_more(part) for part in dask.compute(*self.labels_.parts)]
+        )
+        learner.X_ = _numbers(learner.Y_.shape[0])
+        if self.graph_ is not None:
+            parts = dask.compute(*self.graph_)
+            learner.graph_ = tuple(np.concatenate(list(arrays)) for arrays in zip(*parts))
         return learner
 
     @classmethod
@@ -163,6 +211,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         learner.index = learner.index_ = _Held(search)
         made.index_, made.estimator_ = search, learner
         made.n_features_in_ = blocks.width
+        made.labels_ = made.graph_ = None
         return made
 
     def _answers(self, method: str, X: Any, *args: Any) -> Any:
@@ -180,8 +229,10 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         light.index, light.index_ = None, None
         light.X_ = light.X_[:0]
         light.graph_ = None
-        shared = dask.delayed(light)
-        parts = [dask.delayed(_answer)(shared, found, method, args) for found in neighbors]
+        shared, labels = dask.delayed(light), None
+        if self.labels_ is not None:
+            labels = _as_tasks_take_them(self.index_, self.labels_)
+        parts = [dask.delayed(_answer)(shared, found, method, args, labels) for found in neighbors]
         if not is_collection(X):
             answers = dask.compute(*parts)
             stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
@@ -215,11 +266,134 @@ class _Held(BaseEstimator):
         return self.search
 
 
-def _answer(learner: Any, found: Any, method: str, args: Any) -> Any:
+def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None) -> Any:
     """What the learner says of instances with these neighbours."""
+    if labels is None:
+        return _asked(learner, found, method, args)
+    answers = []
+    for rows in _slices(learner, found):
+        distances, neighbors = (array[rows] for array in found)
+        Y, (local,) = _labels_of(learner, [neighbors], labels)
+        answers.append(_asked(_with(learner, Y), (distances, local), method, args))
+    stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
+    return stack(answers)
+
+
+def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
     learner = copy(learner)
     learner.index_ = _Held(found)
     return getattr(learner, method)(_numbers(len(found[0])), *args)
+
+
+# labels in blocks -------------------------------------------------------------------------------
+
+
+def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:
+    """Labels that can stay in their blocks; None if they have to come to this process."""
+    if not is_collection(y) or is_frame(y) or getattr(y, "ndim", 0) != 2 or y.shape[1] < 2:
+        return None
+    if type(learner) not in _BY_COUNTS or getattr(learner, "variant", None) is not None:
+        return None
+    return blocks_of(y, name="y")
+
+
+def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier | None:
+    """The learner with all that it knows but counts; None if some labels are not known."""
+    dask = import_dask("DaskLazyClassifier")
+    if learner.n_neighbors >= n:
+        raise ValueError(
+            f"n_neighbors must be smaller than the {n} training instances, "
+            f"got {learner.n_neighbors}"
+        )
+    light = dask.delayed(_fitted_to_form)(learner, labels.parts[0])
+    known = [
+        dask.delayed(_all_known)(light, (part, start, start + size))
+        for part, start, size in zip(labels.parts, labels.starts, labels.sizes)
+    ]
+    light, *are_known = dask.compute(light, *known)
+    return light if all(are_known) else None
+
+
+def _fitted_to_form(learner: Any, Y: Any) -> Any:
+    """Fitted to rows without labels, which have the form of those that are to come."""
+    n = learner.n_neighbors + 1
+    empty = sparse.csr_array if sparse.issparse(Y) else np.zeros
+    learner = learner.fit(_numbers(n), empty((n, Y.shape[1]), dtype=np.int8))
+    learner.index_, learner.X_, learner.Y_ = None, learner.X_[:0], learner.Y_[:0]
+    if hasattr(learner, "graph_"):
+        del learner.graph_
+    return learner
+
+
+def _counted(learner: Any, labels: RowBlocks, search: DaskIndex) -> list[Any] | None:
+    """The graph of the training set on the workers; the learner learns from its counts."""
+    if learner._learn is None:
+        return None
+    dask = import_dask("DaskLazyClassifier")
+    found, sizes = search._among_themselves(learner.n_neighbors_)
+    graph = list(dask.persist(*found))
+    starts = np.cumsum([0, *sizes[:-1]]).tolist()
+    shared, blocks = dask.delayed(learner), _as_tasks_take_them(search, labels)
+    count, add = dask.delayed(_counts), dask.delayed(sum)
+    counts = [count(shared, part, start, blocks) for part, start in zip(graph, starts)]
+    learner.counts_ = in_a_tree(add, counts).compute()
+    learner._estimate(learner.fitted_params_["smoothing"])
+    return graph
+
+
+def _as_tasks_take_them(search: DaskIndex, labels: RowBlocks) -> Any:
+    recipes = search._again(labels)
+    spans = zip(recipes or labels.parts, labels.starts, labels.sizes)
+    blocks = [(source, start, start + size) for source, start, size in spans]
+    return import_dask("labels").delayed(blocks, traverse=recipes is None)
+
+
+def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
+    """Counts (2, q, k + 1) of instances from number ``start`` on, with these neighbours."""
+    total = 0
+    for rows in _slices(learner, found):
+        distances, neighbors = (array[rows] for array in found)
+        own = start + np.arange(rows.start, rows.start + len(neighbors))
+        Y, (local, own) = _labels_of(learner, [neighbors, own], labels)
+        total = total + _with(learner, Y)._count(distances, local, Y[own])
+    return total
+
+
+def _slices(learner: Any, found: Any) -> list[slice]:
+    """Rows whose neighbours' labels fit into memory."""
+    n, k = found[1].shape
+    step = n if learner.sparse_output_ else max(1024, CELLS // (k * learner.n_labels_))
+    return [slice(i, i + step) for i in range(0, n, max(step, 1))]
+
+
+def _labels_of(learner: Any, numbers: list[Any], labels: Any) -> tuple[Any, list[Any]]:
+    """Labels of the instances with these numbers, and where each of them has its own."""
+    wanted = np.unique(np.concatenate([some.ravel() for some in numbers]))
+    parts = []
+    for block in labels:
+        _, start, stop = block
+        some = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, stop)]
+        if len(some):
+            parts.append(_read(learner, block)[some - start])
+    return stack_rows(parts), [np.searchsorted(wanted, some) for some in numbers]
+
+
+def _read(learner: Any, block: Any) -> Any:
+    source, start, stop = block
+    try:
+        return learner._encode_more(source() if isinstance(source, Recipe) else source)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"in rows {start} to {stop - 1} of y: {error}") from None
+
+
+def _all_known(learner: Any, block: Any) -> bool:
+    return not isinstance(_read(learner, block), PartialLabels)
+
+
+def _with(learner: Any, Y: Any) -> Any:
+    learner = copy(learner)
+    learner.Y_ = Y
+    return learner
 
 
 def _numbers(n: int) -> Any:

@@ -1,16 +1,19 @@
 """Exact neighbours of more points than one machine holds, on Dask.
 
-The points stay in blocks of rows. Each pair of blocks is one task that finds the neighbours of
-both in each other, from products that are computed once; what a block found in all others is
-merged in a tree. Canonical distances depend on nothing but the two points, so that neither the
-blocks nor the number of workers changes an answer: it is that of :class:`ExactIndex`, bit for bit.
+The points stay in blocks of rows, and blocks in groups. Each pair of groups is one task that finds
+the neighbours of both in each other, from products that are computed once. The tasks come in
+waves: what a wave found is merged, and tells a later one how far to look.
+Canonical distances depend on nothing but the two points, so that neither the blocks nor the number
+of workers changes an answer: it is that of :class:`ExactIndex`, bit for bit.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+import math
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
+from uuid import uuid4
 
 import numpy as np
 from scipy import sparse
@@ -18,15 +21,38 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel._dask import AT_ONCE, RowBlocks, blocks_of, import_dask, in_a_tree
+from plurilabel._dask import (
+    Recipe,
+    RowBlocks,
+    blocks_of,
+    import_dask,
+    in_a_tree,
+    recipes_of,
+    workers,
+)
 from plurilabel.base import AllOrNothing
+from plurilabel.neighbors import _tiles
 from plurilabel.neighbors._exact import products
-from plurilabel.neighbors._exact.blocks import Across, Blocks
-from plurilabel.neighbors._exact.certify import threads
-from plurilabel.neighbors._exact.distance import Floats, Neighbors, Points
 from plurilabel.neighbors._index import ExactIndex, how_many
+from plurilabel.neighbors._tiles import (
+    Group,
+    across,
+    among_themselves,
+    asked,
+    asked_fitted,
+    fitted,
+    merged,
+)
 
 CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
+KEPT = 0.25
+"""Share of a worker's memory from which points are read again instead of being kept."""
+MOST_IN_A_GROUP = 16
+TILES_EACH = 16
+"""Tasks for each worker, at least, so that none of them waits long for the last."""
+TILES_IN_A_WAVE = 2
+"""For each worker: what they find limits how far the wave after the next is searched."""
+LAG = 2
 
 
 class SearchCost(NamedTuple):
@@ -34,7 +60,8 @@ class SearchCost(NamedTuple):
 
     tasks: int
     products: float
-    moved: float
+    read: float
+    moved: tuple[float, float]
     memory: float
 
 
@@ -53,6 +80,12 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     rows : int, optional
         Points in a block; None for at most 65,536 or 8 million numbers. The answer does not
         depend on it. A task holds two blocks and about as much again.
+    reload : bool, optional
+        Whether tasks read blocks again whenever they need them, so that no more than two of them
+        are in the memory of a worker for each of its threads, instead of keeping all blocks on
+        the cluster. That is for points that come from files; where they are computed by a slow
+        function, write them to files first. None: if the points can be read again, and would
+        take more than a quarter of the memory of a worker in float64.
     n_jobs : int, default=1
         Threads of a task.
     device : str, default="auto"
@@ -82,6 +115,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         "metric": [StrOptions(CERTIFIED)],
         "p": [Interval(Real, 1, None, closed="left")],
         "rows": [Interval(Integral, 1, None, closed="left"), None],
+        "reload": ["boolean", None],
         "n_jobs": [Integral, None],
         "device": [str],
     }
@@ -96,12 +130,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         *,
         p: float = 2,
         rows: int | None = None,
+        reload: bool | None = None,
         n_jobs: int | None = 1,
         device: str = "auto",
     ):
         self.metric = metric
         self.p = p
         self.rows = rows
+        self.reload = reload
         self.n_jobs = n_jobs
         self.device = device
 
@@ -155,13 +191,16 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         """
         check_is_fitted(self)
         k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
-        asked = self.blocks_ if X is None else blocks_of(X, self.rows)
-        if asked.shape[1] != self.n_features_in_:
+        queries = self.blocks_ if X is None else blocks_of(X, self.rows)
+        if queries.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {asked.shape[1]} features, but DaskIndex was fitted on "
+                f"X has {queries.shape[1]} features, but DaskIndex was fitted on "
                 f"{self.n_features_in_}"
             )
-        found = self._among_themselves(k) if X is None else self._queries(asked, k)
+        if X is None:
+            found, sizes = self._among_themselves(k)
+        else:
+            found, sizes = self._queries(queries, k), queries.sizes
         dask = import_dask("DaskIndex")
         if compute:
             parts = dask.compute(*found)
@@ -171,14 +210,16 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             dask.array.concatenate(
                 [
                     dask.array.from_delayed(part[i], (size, k), dtype=kind)
-                    for part, size in zip(found, asked.sizes)
+                    for part, size in zip(found, sizes)
                 ]
             )
             for i, kind in ((0, np.float64), (1, np.int64))
         ]
         return tuple(arrays) if return_distance else arrays[1]
 
-    def cost(self, n_neighbors: int = 5, *, n_workers: int = 1) -> SearchCost:
+    def cost(
+        self, n_neighbors: int = 5, *, n_workers: int = 1, reload: bool | None = None
+    ) -> SearchCost:
         """What the training graph of dense points in float64 takes, without computing it.
 
         Parameters
@@ -186,24 +227,33 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         n_neighbors : int, default=5
         n_workers : int, default=1
             With one thread each.
+        reload : bool, optional
+            Whether blocks are read again, as in the class; None for what the index has, or True.
 
         Returns
         -------
         SearchCost
             ``tasks``: of the graph of tasks, to be multiplied by a millisecond or less of the
             scheduler; ``products``: pairs of points that are multiplied, of d + 2 multiplications
-            each; ``moved``: bytes between workers, if the scheduler gives a worker pairs that
-            share blocks, and each worker fetches a block once (measured with two workers: 0.7 to
-            1.5 times that); ``memory``: bytes of the arrays of the largest task,
-            its blocks included. Beside it a worker holds Python and its libraries (150 to 250 MB),
-            and the blocks and lists that wait, which Dask writes to disk when memory gets short.
+            each; ``read``: bytes from files; ``moved``: bytes between workers, the least and the
+            most, since it is the scheduler that decides where tasks run; ``memory``: bytes of the
+            arrays of a worker, beside Python and its libraries (150 to 250 MB).
 
         Notes
         -----
-        With n points in m blocks of r rows, d features, k neighbours and w workers:
-        products n² / 2 + 1024 n; moved 8 r d (w min(m, p + 1) - m) + 16 n k (m - 1) (w - 1) / w,
-        where p = m (m - 1) / (2 w) are the pairs of a worker; memory r (72 d + 60 k + 700) and 4
-        MB, for products in float32.
+        With n points in m blocks of r rows, in g groups, d features, k neighbours, w workers, t
+        pairs of groups, and lists L = 16 k n / g of a group:
+
+        - products n² / 2 + 1024 n
+        - read 4 d n (m + g), or 8 d n if blocks are kept
+        - moved, of lists: from t L (w - 1) / w to (2 t + g) L less what any worker has at least;
+          if blocks are kept, these are moved, too: to each worker that meets them, at least
+          w (p + 1) - m of them if a worker has p pairs that share as many as possible, at most
+          (w - 1) m
+        - memory of a task 24 r d + 2 L + max(24 MB, 100 r k + 4 MB), and of lists that wait,
+          16 k n / w for each worker and the lists of the last two waves. If blocks are kept, a
+          worker may have all of them in the end: 8 n d. Points that float32 does not tell apart
+          take 8 r d more.
 
         Examples
         --------
@@ -211,29 +261,41 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> from plurilabel.neighbors import DaskIndex
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
-        >>> f"{cost.products:.2g} products, {cost.moved / 2**30:.1f} GB"
-        '5e+11 products, 3.1 GB'
+        >>> f"{cost.products:.2g} products, {cost.memory / 2**20:.0f} MB"
+        '5e+11 products, 300 MB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
         n, m, r = sum(sizes), len(sizes), max(sizes)
-        pairs = m * (m - 1) // 2
+        again = self.reload is not False if reload is None else reload
+        g = len(group_cuts(m, w)) - 1 if again else m
+        rounds = waves(g, TILES_IN_A_WAVE * w)
+        tiles, L = g * (g - 1) // 2, 16 * k * n / g
         within = sum(
             size**2 if size <= products.DIRECT_BELOW else size * (size / 2 + products.SAMPLE)
             for size in sizes
         )
-        across = (n**2 - sum(size**2 for size in sizes)) / 2
-        lists, merges = m, 0
-        while lists > 1:
-            lists = -(-lists // AT_ONCE)
-            merges += lists
-        # p pairs of a worker have p + 1 different blocks, at best
-        fetched = min(w * min(m, pairs / w + 1) - m, 2 * pairs)
+        between = (n**2 - sum(size**2 for size in sizes)) / 2
+        # a merge has its state and two lists for each step of the wave; it runs where most are
+        merged = [1 + 2 * len(wave) / g for wave in rounds]
+        least = tiles * L * (w - 1) / w
+        most = sum(g * L * (inputs - inputs / w) for inputs in merged)
+        widest = max(map(len, rounds), default=0)
+        memory = r * (24 * d) + 2 * L + max(24 * min(r * d, 1 << 20), 100 * k * r + (4 << 20))
+        memory += (16 * k * n + 2 * 2 * L * widest) / w
+        read = 4 * d * n * (m + g)
+        if not again:
+            block = 8 * d * n / m
+            least += block * max(0, w * min(m, tiles / w + 1) - m)
+            most += block * min((w - 1) * m, 2 * tiles)
+            memory += min(m, 2 * tiles / w) * block
+            read = 8 * d * n
         return SearchCost(
-            tasks=3 * m + 3 * pairs + m * max(merges, 1),
-            products=within + across,
-            moved=8 * n / m * d * max(fetched, 0) + 16 * n * k * (m - 1) * (w - 1) / w,
-            memory=r * (72 * d + 60 * k + 700) + (4 << 20),
+            tasks=g + 3 * tiles + 2 * g * (len(rounds) + 1),
+            products=within + between,
+            read=read,
+            moved=(least, most),
+            memory=memory,
         )
 
     def gather(self) -> ExactIndex:
@@ -247,36 +309,66 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     def _index(self) -> ExactIndex:
         return ExactIndex(self.metric, p=self.p, n_jobs=self.n_jobs, device=self.device)
 
-    def _among_themselves(self, k: int) -> list[Any]:
-        """For each block the lists of its points, without themselves, as delayed tasks."""
+    def _among_themselves(self, k: int) -> tuple[list[Any], list[int]]:
+        """Lists of all points, without themselves: delayed, and how many each of them is for."""
         delayed = import_dask("DaskIndex").delayed
-        parts, starts, index = self.blocks_.parts, self.blocks_.starts, self._index()
-        lists = [[delayed(_within)(index, part, start, k)] for part, start in zip(parts, starts)]
-        # how far the k-th neighbour is at most: other blocks need not look beyond
-        limits = [delayed(_limits)(of_block[0], k) for of_block in lists]
-        pair = delayed(_pair, nout=2)
-        for i, j in combinations(range(len(parts)), 2):
-            both = (parts[i], parts[j]), (starts[i], starts[j]), (limits[i], limits[j])
-            first, second = pair(index, *both, k)
-            lists[i].append(first)
-            lists[j].append(second)
-        merge = delayed(_merged)
-        return [in_a_tree(lambda some: merge(some, k), of_block) for of_block in lists]
+        index, groups, sizes = self._index(), *self._groups()
+        alone, limits, merge = (delayed(f) for f in (among_themselves, _tiles.limits, merged))
+        tile = delayed(across, nout=2)
+        found = [alone(index, group, k) for group in groups]
+        # how far the k-th neighbour is at most: other groups need not look beyond
+        far = [[limits(lists) for lists in found]]
+        for wave in waves(len(groups), TILES_IN_A_WAVE * workers()[0]):
+            known, lists = far[max(0, len(far) - LAG)], [[state] for state in found]
+            for i, j in wave:
+                first, second = tile(index, (groups[i], groups[j]), (known[i], known[j]), k)
+                lists[i].append(first)
+                lists[j].append(second)
+            found = [in_a_tree(lambda some: merge(some, k), some) for some in lists]
+            far.append([limits(state) for state in found])
+        return found, sizes
 
-    def _queries(self, asked: RowBlocks, k: int) -> list[Any]:
+    def _queries(self, queries: RowBlocks, k: int) -> list[Any]:
         delayed = import_dask("DaskIndex").delayed
-        index = self._index()
-        fitted = [
-            (delayed(_fitted)(index, part, start), start)
-            for part, start in zip(self.blocks_.parts, self.blocks_.starts)
-        ]
-        merge, ask = delayed(_merged), delayed(_asked)
+        index, groups, _ = self._index(), *self._groups()
+        of_group, of_block, merge = (delayed(f) for f in (asked, asked_fitted, merged))
+        again = self._again(self.blocks_)
+        sources = self._again(queries) or queries.parts if again else queries.parts
+        if again:
+            search = [lambda Q, group=group: of_group(index, group, Q, k) for group in groups]
+        else:  # each block is prepared once
+            ready = [(delayed(fitted)(index, group[0]), group[0][1]) for group in groups]
+            search = [lambda Q, of=of: of_block(*of, Q, k) for of in ready]
         return [
-            in_a_tree(
-                lambda some: merge(some, k), [ask(of, part, start, k) for of, start in fitted]
-            )
-            for part in asked.parts
+            in_a_tree(lambda some: merge(some, k), [find(Q) for find in search])
+            for Q in _blocks(sources, queries)
         ]
+
+    def _groups(self) -> tuple[list[Any], list[int]]:
+        """Groups of blocks as tasks take them, and how many points each has."""
+        dask, sizes = import_dask("DaskIndex"), self.blocks_.sizes
+        recipes = self._again(self.blocks_)
+        if recipes is None:  # tasks depend on blocks, which Dask keeps: two are enough
+            return [[block] for block in _blocks(self.blocks_.parts, self.blocks_)], sizes
+        blocks, cuts = _blocks(recipes, self.blocks_), group_cuts(len(sizes), workers()[0])
+        groups = [
+            dask.delayed(blocks[a:b], name=f"blocks-{uuid4().hex}", traverse=False)
+            for a, b in pairwise(cuts)
+        ]
+        return groups, [sum(sizes[a:b]) for a, b in pairwise(cuts)]
+
+    def _again(self, blocks: RowBlocks) -> list[Recipe] | None:
+        """How to read blocks again, if they are not to be kept."""
+        n, d = blocks.shape
+        if self.reload is False or (self.reload is None and 8 * n * d < KEPT * workers()[1]):
+            return None
+        recipes = recipes_of(blocks.parts)
+        if recipes is None and self.reload:
+            raise ValueError(
+                "reload=True needs points that can be read again, such as from files, "
+                "but these are in memory"
+            )
+        return recipes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -284,63 +376,39 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         return tags
 
 
-# tasks ----------------------------------------------------------------------------------------
+def _blocks(sources: list[Any], rows: RowBlocks) -> Group:
+    return [(one, a, a + size) for one, a, size in zip(sources, rows.starts, rows.sizes)]
 
 
-def _within(index: ExactIndex, points: Points, start: int, k: int) -> Neighbors:
-    """Neighbours of the points of a block among themselves."""
-    fitted = _fitted(index, points, start)
-    if fitted.n_samples_fit_ == 1:
-        return np.empty((1, 0)), np.empty((1, 0), dtype=np.int64)
-    distances, indices = fitted.kneighbors(None, min(k, fitted.n_samples_fit_ - 1))
-    return distances, indices + start
+def group_cuts(n_blocks: int, n_workers: int) -> list[int]:
+    """Where groups of blocks begin, and the end: enough of them to occupy all workers.
+
+    Examples
+    --------
+    >>> group_cuts(20, 2)
+    [0, 2, 4, 6, 8, 11, 13, 15, 17, 20]
+    """
+    enough = 1 + math.ceil(math.sqrt(2 * TILES_EACH * n_workers))
+    n_groups = min(n_blocks, max(enough, -(-n_blocks // MOST_IN_A_GROUP)))
+    return np.linspace(0, n_blocks, n_groups + 1).astype(int).tolist()
 
 
-def _limits(found: Neighbors, k: int) -> Floats | None:
-    """Distances of the k-th of some neighbours; None if there are fewer."""
-    return found[0][:, -1].copy() if found[0].shape[1] == k else None
+def waves(n_groups: int, at_least: int) -> list[list[tuple[int, int]]]:
+    """All pairs of groups, in waves of so many pairs that each group has about as many.
 
-
-def _pair(
-    index: ExactIndex,
-    blocks: tuple[Points, Points],
-    starts: tuple[int, int],
-    limits: tuple[Floats | None, Floats | None],
-    k: int,
-) -> tuple[Neighbors, Neighbors]:
-    """Neighbours of the points of two blocks in the other one, as far as the limits."""
-    one, other = (_fitted(index, block, start) for block, start in zip(blocks, starts))
-    # whole numbers, few features, GPUs: other engines, which search for one block at a time
-    engines = one._engine, other._engine
-    by_products = isinstance(engines[0], Blocks) and isinstance(engines[1], Blocks)
-    if not by_products or k > min(one.n_samples_fit_, other.n_samples_fit_):
-        return _asked(other, blocks[0], starts[1], k), _asked(one, blocks[1], starts[0], k)
-    assert engines[0].formula is not None
-    far: Floats | None = None
-    if limits[0] is not None and limits[1] is not None:
-        far = np.concatenate([limits[0], limits[1]])
-    both = Across(engines[0].formula, engines[0].X, engines[1].X, far)
-    with threads(index.n_jobs) as run:
-        of_a, of_b = both.of_each(k, run)
-    return (of_a[0], of_a[1] + starts[1]), (of_b[0], of_b[1] + starts[0])
-
-
-def _fitted(index: ExactIndex, points: Points, start: int) -> ExactIndex:
-    try:
-        return ExactIndex(**index.get_params()).fit(points)
-    except (TypeError, ValueError) as error:  # pandas' NA is a TypeError
-        last = start + points.shape[0] - 1
-        raise ValueError(f"in rows {start} to {last} of X: {error}") from None
-
-
-def _asked(index: ExactIndex, Q: Points, start: int, k: int) -> Neighbors:
-    distances, indices = index.kneighbors(Q, min(k, index.n_samples_fit_))
-    return distances, indices + start
-
-
-def _merged(lists: list[Neighbors], k: int) -> Neighbors:
-    """The first k of several lists, by distance and number."""
-    distances = np.hstack([found[0] for found in lists])
-    indices = np.hstack([found[1] for found in lists])
-    order = np.lexsort((indices, distances))[:, :k]
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+    Examples
+    --------
+    >>> waves(4, 1)
+    [[(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)]]
+    >>> len(waves(100, 1)), len(waves(100, 2000))
+    (50, 3)
+    """
+    steps = [
+        [(i, (i + step) % n_groups) for i in range(n_groups if 2 * step < n_groups else step)]
+        for step in range(1, n_groups // 2 + 1)
+    ]
+    together = max(1, -(-at_least // n_groups))
+    return [
+        [pair for step in steps[i : i + together] for pair in step]
+        for i in range(0, len(steps), together)
+    ]

@@ -298,25 +298,31 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             validate_data(self, tensor, reset=reset, skip_check_array=True)
         return tensor
 
-    def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
-        """The engine on a GPU, if there is to be one; points that are there are as given."""
+    def _takes_gpu(self, formula: Formula, points: Any) -> bool:
+        """Whether points of this shape are searched on a GPU."""
         if self.device == "cpu" or self.algorithm not in ("auto", "blocks"):
-            return None
+            return False
         n, d = points.shape
         if formula.p != 2 or (sparse.issparse(points) and d > DENSE_UP_TO):
-            return None
+            return False
         if self.device == "auto" and n * n * d < GAINS_ABOVE:
-            return None
+            return False
         try:
             import torch
         except ImportError:
             if self.device == "auto":
-                return None
+                return False
             raise ImportError(
                 f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
             ) from None
-        if self.device == "auto" and not torch.cuda.is_available():
+        return self.device != "auto" or torch.cuda.is_available()
+
+    def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
+        """The engine on a GPU, if there is to be one."""
+        if not self._takes_gpu(formula, points):
             return None
+        import torch
+
         from plurilabel.neighbors._device.engine import OnDevice, devices
         from plurilabel.neighbors._device.tensors import unit_rows
 

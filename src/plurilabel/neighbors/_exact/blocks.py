@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense, stack_rows
+from plurilabel._blocks import dense
 from plurilabel.neighbors._exact.certify import (
     Candidates,
     CertifiedEngine,
@@ -98,59 +98,118 @@ class Blocks(CertifiedEngine):
         return below(self.rounded.operand(Q), self.operand, limits)
 
 
-class Across(Blocks):
+class Across:
     """Two sets of points, each searched for the neighbours of the other: a product serves both.
 
-    With ``limits``, distances (n,) of all points of both sets, neighbours that are farther than
-    the limit of a point may be left out: their places at the end of its list have distance inf.
+    The first set stays, the second may be another one each time.
+
+    Parameters
+    ----------
+    formula : Formula
+    first : points of shape (n, d), prepared
+    far : ndarray of shape (n,), optional
+        About how far their neighbours are: points with similar distances are kept together.
     """
 
     def __init__(
-        self, formula: Formula, first: Points, second: Points, limits: Floats | None = None
+        self,
+        formula: Formula,
+        first: Points,
+        far: Floats | None = None,
+        rounded: Rounded | None = None,
     ):
-        super().__init__(formula, stack_rows([first, second]))
-        self.cut, self.limits = first.shape[0], limits
+        self.formula, self.first = formula, first
+        self.rounded = Rounded.for_points(first) if rounded is None else rounded
+        n = first.shape[0]
+        self.order = np.arange(n) if far is None else np.argsort(far, kind="stable")
+        self.operand = self.rounded.operand(first, self.order)
 
-    def of_each(self, k: int, run: Run) -> tuple[Neighbors, Neighbors]:
-        """Distances and numbers of the k nearest in the other set, for both sets."""
-        X, formula, cut, n = self.X, self.formula, self.cut, self.X.shape[0]
-        is_first = np.arange(n) < cut
-        others = np.where(is_first, n - cut, cut)
-        K = min(k + max(3, k // 8), int(others.min()))
-        limits = self.limits
+    def of_each(
+        self, second: Points, k: int, run: Run, limits: tuple[Floats, Floats] | None = None
+    ) -> tuple[Neighbors, Neighbors]:
+        """Distances and numbers of the k nearest in the other set, for both sets.
+
+        With ``limits``, distances for the points of both sets, neighbours that are farther than
+        the limit of a point may be left out: their places at the end of its list have distance
+        inf.
+        """
+        if self.rounded.is_far(second):
+            wider = self.rounded.scaled_to(second)
+            return Across(self.formula, self.first, None, wider).of_each(second, k, run, limits)
+        n, (m, d) = self.first.shape[0], second.shape
+        orders, bounds = (self.order, np.arange(m)), None
         if limits is not None:
-            limits = self.rounded.ceiling(formula.to_norm(limits), X.shape[1])
-        candidates, _, bounds = smallest_across(self.operand, cut, K, run, limits)
-        floor = self._floor(bounds)
+            orders = self.order, np.argsort(limits[1], kind="stable")
+            bounds = np.concatenate([limit[order] for limit, order in zip(limits, orders)])
+            bounds = self.rounded.ceiling(self.formula.to_norm(bounds), d)
+        K = min(k + max(3, k // 8), n, m)
+        near, _, floor = smallest_across(self._both(second, orders[1]), n, K, run, bounds)
+        floor = self.formula.of_norm(self.rounded.floor(floor, d))
+        found = []
+        for own, other, rows, start in (
+            (0, 1, slice(0, n), n),
+            (1, 0, slice(n, n + m), 0),
+        ):
+            back = np.argsort(orders[own])
+            candidates = near[rows][back]
+            is_full = (candidates >= 0).all(axis=1)
+            numbers = orders[other][np.maximum(candidates - start, 0)]
+            candidates = np.where(candidates >= 0, numbers, -1)
+            all_seen = is_full & (len(orders[other]) == K)
+            if limits is not None:  # fewer than K below the limit: these are all
+                all_seen |= ~is_full
+            sets = (self.first, second)[own], (self.first, second)[other]
+            found.append(self._certain(*sets, candidates, floor[rows][back], all_seen, k, run))
+        return found[0], found[1]
+
+    def _both(self, second: Points, order: Integers) -> Operand:
+        """Both sets as rows of a product, in memory that is used again."""
+        n, m = self.first.shape[0], second.shape[0]
+        rows = self.operand.rows
+        if sparse.issparse(rows) or sparse.issparse(second):
+            return self.operand.stack(self.rounded.operand(second, order))
+        if len(rows) < n + m:
+            room = np.empty((n + m, rows.shape[1]), dtype=rows.dtype)
+            room[:n] = rows[:n]
+            rows = room
+            self.operand = replace(self.operand, rows=rows)
+        self.rounded.operand(second, order, out=rows[n : n + m])
+        return replace(self.operand, rows=rows[: n + m])
+
+    def _certain(
+        self,
+        points: Points,
+        others: Points,
+        candidates: Integers,
+        floor: Floats,
+        all_seen: NDArray[np.bool_],
+        k: int,
+        run: Run,
+    ) -> Neighbors:
+        """The k nearest others of all points: those that may be others are searched again."""
+        formula, n = self.formula, points.shape[0]
         distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
 
         def rank(part: slice) -> None:
-            found = ranked(formula, X, part, X, candidates[part], k)
+            found = ranked(formula, points, part, others, candidates[part], k)
             distances[part], indices[part] = found
 
         run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
-        is_full = (candidates >= 0).all(axis=1)
-        all_seen = (others == K) & is_full
-        if self.limits is not None:  # fewer than K below the limit: these are all
-            all_seen |= ~is_full
-        zero = formula.zero_rows(X)
+        zero = formula.zero_rows(points)
         again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
-        precise = self.precise(None) if len(again) else self
+        if len(again):
+            precise = Blocks(formula, others, replace(self.rounded, dtype=np.float64))
 
-        def search_wider(rows: Integers) -> None:
-            i, j = precise.within(X[rows], distances[rows, -1])
-            other = is_first[rows[i]] != is_first[j]
-            i, j = i[other], j[other]
-            exact = formula.pairs(X, rows[i], X, j)
-            distances[rows], indices[rows] = first_of_each(i, j, exact, len(rows), k)
+            def search_wider(rows: Integers) -> None:
+                i, j = precise.within(points[rows], distances[rows, -1])
+                exact = formula.pairs(points, rows[i], others, j)
+                distances[rows], indices[rows] = first_of_each(i, j, exact, len(rows), k)
 
-        some = max(1, min(256, (1 << 22) // n))
-        run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
+            some = max(1, min(256, (1 << 22) // others.shape[0]))
+            run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
         if zero.any():  # at distance 1 from all others: the first are the nearest
-            start = np.where(is_first, cut, 0)[zero]
-            distances[zero], indices[zero] = 1.0, start[:, None] + np.arange(k)
-        indices[:cut] -= cut
-        return (distances[:cut], indices[:cut]), (distances[cut:], indices[cut:])
+            distances[zero], indices[zero] = 1.0, np.arange(k)
+        return distances, indices
 
 
 class WholeBlocks(Engine):
@@ -211,26 +270,34 @@ class Frame:
         """Largest squared length of a moved row."""
         return max(float(row_sums(self.moved(X[part]), 2.0).max()) for part in _parts(X))
 
-    def rows(self, X: Points, heights: Callable[[Floats, int], Any]) -> Points:
+    def rows(
+        self,
+        X: Points,
+        heights: Callable[[Floats, int], Any],
+        order: Integers | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> Points:
         """``(x, 1, h)`` for all points; h is a function of squared lengths and the first row."""
         n, d = X.shape
         if isinstance(X, np.ndarray):
-            full = np.empty((n, d + 2), dtype=self.dtype)
+            full = np.empty((n, d + 2), dtype=self.dtype) if out is None else out
             for part in _parts(X):
-                x = self.moved(X[part]).astype(self.dtype, copy=False)
+                some = X[part] if order is None else X[order[part]]
+                x = self.moved(some).astype(self.dtype, copy=False)
                 wide = x.astype(np.float64, copy=False)  # any order of the sum will do here
                 squared = np.einsum("ij,ij->i", wide, wide)
                 full[part, :d], full[part, d + 1] = x, heights(squared, part.start)
             full[:, d] = 1
             return full
-        x = self.moved(X).astype(self.dtype, copy=False)
-        indptr = X.indptr + 2 * np.arange(n + 1, dtype=X.indptr.dtype)
+        moved: Any = self.moved(X if order is None else X[order])
+        x = moved.astype(self.dtype, copy=False)
+        indptr = x.indptr + 2 * np.arange(n + 1, dtype=x.indptr.dtype)
         inside = np.ones(indptr[-1], dtype=bool)
         last = indptr[1:] - 1  # where each row has its h, after the 1
         inside[last] = inside[last - 1] = False
-        data, indices = np.empty(len(inside), self.dtype), np.empty(len(inside), X.indices.dtype)
+        data, indices = np.empty(len(inside), self.dtype), np.empty(len(inside), x.indices.dtype)
         data[inside], data[last - 1], data[last] = x.data, 1, heights(row_sums(x, 2.0), 0)
-        indices[inside], indices[last - 1], indices[last] = X.indices, d, d + 1
+        indices[inside], indices[last - 1], indices[last] = x.indices, d, d + 1
         return sparse.csr_array((data, indices, indptr), shape=(n, d + 2))
 
 
@@ -290,9 +357,13 @@ class Rounded(Frame):
             largest = max(largest, float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
         return largest
 
-    def operand(self, X: Points) -> Operand:
+    def operand(
+        self, X: Points, order: Integers | None = None, out: NDArray[Any] | None = None
+    ) -> Operand:
+        """Points as rows of a product, in another order if one is given."""
         relative, absolute = self.errors(X.shape[1])
-        return Operand(self.rows(X, lambda h, _: h * (1 - relative) - absolute), -2.0)
+        rows = self.rows(X, lambda h, _: h * (1 - relative) - absolute, order, out)
+        return Operand(rows, -2.0)
 
     def errors(self, d: int) -> tuple[float, float]:
         """Largest relative (of h_x + h_y) and absolute error of a product, in any order.

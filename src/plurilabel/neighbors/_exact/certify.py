@@ -145,8 +145,13 @@ def ranked(
     formula: Formula, A: Points, rows: slice | Integers, B: Points, near: Integers, k: int
 ) -> Neighbors:
     """The first k of the candidates ``near`` in B, (m, K) with -1 for none, of rows of A."""
-    exact = formula.of_lists(A, rows, B, np.maximum(near, 0))
-    exact[near < 0] = np.inf
+    is_there = near >= 0
+    if is_there.all():
+        exact = formula.of_lists(A, rows, B, near)
+    else:
+        row, place = np.nonzero(is_there)
+        exact = np.full(near.shape, np.inf)
+        exact[is_there] = formula.pairs(A, np.arange(A.shape[0])[rows][row], B, near[row, place])
     order = np.argsort(exact, axis=1)
     ranks = np.take_along_axis(exact, order, axis=1)
     if (ranks[:, 1:] == ranks[:, :-1]).any():  # lexsort takes several times as long

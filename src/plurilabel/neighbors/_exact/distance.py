@@ -126,10 +126,15 @@ class Formula:
     def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
         """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; both prepared."""
         out = np.empty(len(rows))
-        step = max(1, int(_CHUNK / max(_row_length(A) + _row_length(B), 1)))
+        step = max(16, int(_CHUNK / max(_row_length(A) + _row_length(B), 1)))
+        scratch = []
+        if isinstance(A, np.ndarray):
+            size = min(step, len(rows)) * A.shape[1]
+            kinds = A.dtype, B.dtype, np.float64, np.float64
+            scratch = [np.empty(size, dtype) for dtype in kinds]
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            out[part] = self._some_pairs(A, rows[part], B, cols[part])
+            out[part] = self._some_pairs(A, rows[part], B, cols[part], scratch)
         return out
 
     def table(self, A: Points, B: Points) -> Floats:
@@ -138,12 +143,22 @@ class Formula:
         rows, cols = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
         return self.pairs(A, rows, B, cols).reshape(shape)
 
-    def _some_pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
+    def _some_pairs(
+        self, A: Points, rows: Integers, B: Points, cols: Integers, scratch: list[NDArray[Any]]
+    ) -> Floats:
         if isinstance(A, np.ndarray):
-            difference = np.subtract(A.take(rows, 0), B.take(cols, 0), dtype=np.float64)
+            # Memory that is used again: where malloc returns large arrays to the system, as in
+            # Dask's workers, new ones take six times as long as the arithmetic.
+            m, d = len(rows), A.shape[1]
+            a, b, difference = (memory[: m * d].reshape(m, d) for memory in scratch[:3])
+            columns = scratch[3][: m * d].reshape(d, m)
+            np.take(A, rows, 0, out=a, mode="clip")
+            np.take(B, cols, 0, out=b, mode="clip")
+            columns[:] = np.subtract(a, b, out=difference, dtype=np.float64).T
+            total = _column_sums(_powers(columns, self.p, out=columns), self.p)
         else:
             difference = A[rows].astype(np.float64) - B[cols].astype(np.float64)
-        total = row_sums(difference, self.p)
+            total = row_sums(difference, self.p)
         if self.cosine:
             distance = total / 2
             distance[_is_zero(A, rows) | _is_zero(B, cols)] = 1.0

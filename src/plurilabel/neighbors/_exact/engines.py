@@ -48,6 +48,13 @@ def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
     return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
 
 
+def are_multiplied(formula: Formula, X: Points) -> bool:
+    """Whether "auto" takes rounded products for these (prepared) points: :class:`Blocks`."""
+    if formula.p != 2 or (isinstance(X, np.ndarray) and _tree_pays(formula, X)):
+        return False
+    return formula.cosine or Whole.for_points(X) is None
+
+
 def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
     """Whether a k-d tree is faster; measured on normal data, against products and brute force.
 

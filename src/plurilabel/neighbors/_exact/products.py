@@ -73,12 +73,12 @@ class Operand:
             return wanted
         return max(16, min(wanted, (1 << 25) // (self.dtype.itemsize * self.rows.shape[1])))
 
-    def left(self, part: slice) -> Points:
-        """Dense, or CSR where few values are stored."""
+    def left(self, part: slice, out: NDArray[Any] | None = None) -> Points:
+        """Dense, or CSR where few values are stored; ``out`` is used for dense rows."""
         d = self.rows.shape[1] - 2
         if isinstance(self.rows, np.ndarray):
             rows = self.rows[part]
-            left = rows * self.dtype.type(self.factor)
+            left = np.multiply(rows, self.dtype.type(self.factor), out=out)
             left[:, d], left[:, d + 1] = rows[:, d + 1], 1
             return left
         left = self._sparse_left[part]
@@ -160,22 +160,23 @@ def smallest_across(
     """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
 
     The first ``cut`` rows are one set, the others the second. Each product serves both. Products
-    above the ``limits`` (n,) of a row are not needed: fewer than K may be found then.
+    above the ``limits`` (n,) of a row are not needed: fewer than K may be found then. It is faster
+    if rows with similar limits are together.
     """
     fewest = min(cut, both.n - cut)
     is_direct = (limits is None and fewest <= DIRECT_BELOW) or fewest < 8 * K
-    if is_direct or limits is None:
-        sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
+    if limits is not None and not is_direct:
+        above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
+        search = _Across(both, cut, K, above)
+        search.go(run)
+        return search.indices.astype(np.int64), search.values, search.bounds
+    sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
     if is_direct:
         found = smallest(*sets, K, run), smallest(*sets[::-1], K, run)
         near = np.concatenate([np.where(found[0][0] >= 0, found[0][0] + cut, -1), found[1][0]])
         values, bounds = (np.concatenate([found[0][i], found[1][i]]) for i in (1, 2))
         return near, values, bounds
-    if limits is None:
-        of_each = [_bounds_from_sample(*pair, K, run) for pair in (sets, sets[::-1])]
-    else:
-        above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
-        of_each = [above[:cut], above[cut:]]
+    of_each = [_bounds_from_sample(*pair, K, run) for pair in (sets, sets[::-1])]
     first, second = (np.argsort(bounds, kind="stable") for bounds in of_each)
     order = np.concatenate([first, second + cut])
     search = _Across(both.take(order), cut, K, np.concatenate(of_each)[order])
@@ -373,8 +374,8 @@ class _Search:
         bounds = self.bounds[self.parts[i]]
         step = max(64, _CACHE // (width * self.columns.dtype.itemsize))
         for some in _slices(part.stop - part.start, step, part.start):
-            product_, mask = self.workspace(some.stop - some.start, width)
-            L = product(self.columns.left(some), right, product_).ravel()
+            product_, mask, left = self.workspace(some.stop - some.start, width)
+            L = product(self.columns.left(some, left), right, product_).ravel()
             limit = bounds.max()
             if other is not None:
                 limit = max(limit, self.bounds[some].max())
@@ -391,13 +392,18 @@ class _Search:
                 of_block = column[keep] - self.parts[other].start
                 self.add(other, of_block, row[keep] + self.parts[i].start, value[keep])
 
-    def workspace(self, height: int, width: int) -> tuple[Any, Any]:
+    def workspace(self, height: int, width: int) -> tuple[Any, Any, Any]:
         """Memory for a block, used again: allocating it costs as much as filling it."""
-        size = height * width
-        if not hasattr(self.scratch, "floats") or len(self.scratch.floats) < size:
-            self.scratch.floats = np.empty(size, dtype=self.columns.dtype)
-            self.scratch.mask = np.empty(size, dtype=bool)
-        return self.scratch.floats[:size].reshape(height, width), self.scratch.mask[:size]
+        size, columns, scratch = height * width, self.columns, self.scratch
+        if not hasattr(scratch, "floats") or len(scratch.floats) < size:
+            scratch.floats = np.empty(size, dtype=columns.dtype)
+            scratch.mask = np.empty(size, dtype=bool)
+        left = None
+        if isinstance(columns.rows, np.ndarray):
+            if not hasattr(scratch, "left") or len(scratch.left) < height:
+                scratch.left = np.empty((height, columns.rows.shape[1]), dtype=columns.dtype)
+            left = scratch.left[:height]
+        return scratch.floats[:size].reshape(height, width), scratch.mask[:size], left
 
     def add(self, i: int, row: Any, column: Any, value: Any) -> None:
         self.pending[i].append((row.astype(np.uint16), column.astype(np.int32), value))
