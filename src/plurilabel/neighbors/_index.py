@@ -242,7 +242,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return self
 
     @cached_property
-    def points_(self) -> Points:
+    def points_(self) -> Any:
         """The training points; those of a tensor on a GPU are copied when first asked for."""
         if "_there" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'points_'")
