@@ -15,11 +15,13 @@ Either may be followed by ``+1``. Classes inherit what their bases declare.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import mmap
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._compat import validate_parameter_constraints
@@ -136,12 +138,40 @@ def check_sparse(matrix: Any) -> None:
         raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
     _, indices, indptr = parts
     # scipy looks at neither where the last pointer is 0, and takes differences, which overflow
-    if (indptr[1:] < indptr[:-1]).any() or (indices < 0).any():
+    if any((part[1:] < part[:-1]).any() for part in in_blocks(indptr, more=1)):
         raise ValueError("a sparse matrix with sound pointers, got some that go back")
     try:
-        matrix.check_format(full_check=True)
+        matrix.check_format(full_check=False)
     except ValueError as error:
         raise ValueError(f"a sparse matrix with sound pointers, got one where {error}") from None
+    width = shape[1] if type(matrix).__name__.startswith("csr_") else shape[0]
+    if any(((part < 0) | (part >= width)).any() for part in in_blocks(indices)):
+        raise ValueError(
+            f"a sparse matrix with sound pointers, got one where indices are not below {width}"
+        )
+
+
+_BLOCK = 2**20
+
+
+def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
+    """The entries of an array in blocks, each with some ``more`` that begin the next.
+
+    Those of a file that is mapped into memory leave it again.
+    """
+    flat = array.ravel(order="K")
+    for start in range(0, len(flat), _BLOCK):
+        yield flat[start : start + _BLOCK + more]
+        let_go(array)
+
+
+def let_go(array: Any) -> None:
+    """Give memory back that holds what was read of a mapped file; nothing for other arrays."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    owner = array.obj if isinstance(array, memoryview) else array
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def _is_size(value: Any) -> bool:
@@ -239,9 +269,11 @@ def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, A
     entries = value.data if sparse.issparse(value) else value
     if kind == "places":
         _within(entries, what.below, sizes, held)
-    elif kind == "labels" and not ((entries == 0) | (entries == 1)).all():
+    elif kind == "labels" and not all(
+        ((part == 0) | (part == 1)).all() for part in in_blocks(entries)
+    ):
         raise ValueError("0 and 1, got other numbers")
-    elif what.finite and not np.isfinite(entries).all():
+    elif what.finite and not all(np.isfinite(part).all() for part in in_blocks(entries)):
         raise ValueError("finite, got NaN or infinity")
 
 
@@ -264,7 +296,8 @@ def _check_shape(
 
 def _within(entries: Any, below: Size, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
     limit = _size(below, None, sizes, held)
-    low, high = entries.min(initial=0), entries.max(initial=0)
+    low = min((part.min() for part in in_blocks(entries)), default=0)
+    high = max((part.max() for part in in_blocks(entries)), default=0)
     if low < 0 or (limit is not None and entries.size and high >= limit):
         upper = "" if limit is None else f" and below {limit}"
         raise ValueError(f"at least 0{upper}, got {low if low < 0 else high}")

@@ -447,19 +447,22 @@ class WeightedFit(MultiLabelClassifier):
         -------
         self
         """
-        checked, Y = self._validate_fit(X, y)
-        if sample_weight is None:
-            self._fit(checked, Y)
-            return self
-        weights = check_sample_weight(sample_weight, checked)
-        if not weights.all():
-            kept = np.flatnonzero(weights)
-            checked, Y, weights = checked[kept], Y[kept], weights[kept]
-        self._fit(checked, Y, weights)
+        self._fit(*with_weights(*self._validate_fit(X, y), sample_weight))
         return self
 
     @abstractmethod
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None: ...
+
+
+def with_weights(X: Any, Y: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+    """Checked X and Y with the weights of their instances, without those of weight 0."""
+    if sample_weight is None:
+        return X, Y, None
+    weights = check_sample_weight(sample_weight, X)
+    if not weights.all():
+        kept = np.flatnonzero(weights)
+        X, Y, weights = X[kept], Y[kept], weights[kept]
+    return X, Y, weights
 
 
 _SEEN_BY_DOOR = (

@@ -401,8 +401,14 @@ def test_a_learner_is_expected(saved):
 
 
 def test_bombs_are_refused(saved):
-    rewritten(saved, lambda _, content: content, compression=zipfile.ZIP_DEFLATED)
-    assert "model files hold nothing compressed" in refused(saved)
+    def inflated(name, content):
+        if name != "plurilabel.json":
+            return content
+        return json.dumps(json.loads(content) | {"notes": {"": " " * 10**8}})
+
+    rewritten(saved, inflated, compression=zipfile.ZIP_DEFLATED)
+    assert saved.stat().st_size < 10**6
+    assert "it unpacks to more than 20 times its size" in refused(saved)
 
 
 def test_bombs_in_sparse_matrices_are_refused(saved):
@@ -422,7 +428,7 @@ def test_bombs_in_sparse_matrices_are_refused(saved):
 
     rewritten(saved, pack)
     assert saved.stat().st_size < 200_000
-    assert "no sparse matrices that are" in refused(saved)
+    assert "it holds sparse matrices that are compressed" in refused(saved)
 
 
 def test_arrays_that_are_named_again_and_again_are_refused(saved):

@@ -53,6 +53,13 @@ def label_features(X: sparse.csr_array, Y: Any, weights: Any = None) -> sparse.c
     return prepared(Y.T @ X, unit=True)
 
 
+def joined(features: sparse.csr_array, others: Any) -> sparse.csr_array:
+    """Label features with others beside them, both of the same length (q, d + f)."""
+    others = prepared(others, unit=True)
+    both = sparse.csr_array(sparse.hstack([features, others], format="csr"))
+    return prepared(both, unit=True)
+
+
 def label_order(
     features: sparse.csr_array,
     levels: list[NDArray[np.int64]],

@@ -5,32 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_random_state
+from scipy.special import expit
+from sklearn.utils import check_array, check_random_state
 
 from plurilabel._blocks import csr_of_rows, row_blocks
-from plurilabel._compat import Interval, StrOptions
+from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._fitted import Declared, count, numbers, parameter, places
-from plurilabel.base import LabelMatrix, WeightedFit
+from plurilabel.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel.extreme._base import SparseAnswers, score_method, worth_of_labels
-from plurilabel.extreme._clusters import child_bounds, label_features, label_order, level_bounds
-from plurilabel.extreme._linear import LOSSES, prepared, train
+from plurilabel.extreme._clusters import (
+    child_bounds,
+    joined,
+    label_features,
+    label_order,
+    level_bounds,
+)
+from plurilabel.extreme._linear import LOSSES, SURE, Prior, prepared, train
 
 PAIRS = 2**22
 """Entries of instances, once for each node that they are asked at, looked up together."""
 
 
 class Model(NamedTuple):
-    """The models of the children of one node, pruned."""
+    """The models of the children of one node, pruned, and what is kept of its instances."""
 
     features: NDArray[np.int64]  # those with a weight
     weights: sparse.csr_array  # (features, children)
+    squares: NDArray[np.floating[Any]]  # (features,), summed over the instances
     biases: NDArray[np.float64]  # (children,)
+    curvatures: NDArray[np.float64]  # (children,), summed over the instances
+    reached: float  # by so many instances, or by their weights
     n_iter: int
 
 
@@ -91,6 +101,14 @@ class LabelTree(WeightedFit, SparseAnswers):
         The weights of a feature in a node, for each of its children. The last row is empty.
     biases_ : ndarray of shape (n_estimators, items)
         Of the models of each tree, level by level.
+    squares_ : ndarray of shape (r,)
+        The sum of the squares of a feature over the instances that reached a node.
+    curvatures_ : ndarray of shape (n_estimators, items)
+        The sums of the second derivatives of the losses, for ``biases_``.
+    reached_ : ndarray of shape (n_estimators, nodes)
+        How many instances reached each node, by their weights.
+    worth_ : ndarray of shape (q,), or None
+        How often an instance counts for a label that it has, with ``propensity``.
     n_iter_ : int
         The most Newton steps that a model took.
     label_names_ : ndarray of shape (q,)
@@ -107,6 +125,14 @@ class LabelTree(WeightedFit, SparseAnswers):
     descent of liblinear, and its result does not depend on the order of instances or on threads.
     A child that all or none of the instances of a node reach gets no model, but a score of ±30.
 
+    *Further instances.* ``partial_fit`` keeps the trees and updates the models of nodes that new
+    instances reach, as Chapelle and Li (Algorithm 3) do for one model: the penalty becomes
+    ½ Σ_j q_j (w_j - m_j)², where m are the weights so far and q their precisions. The precision
+    q_j = 1 + s_j c is not kept for each weight: s_j is the sum of the squares of the feature over
+    the instances so far, and c the mean second derivative of the losses of the child. A pruned
+    weight counts as 0, with the same precision as long as another child has a weight for the
+    feature. Propensities stay those of the first call.
+
     *Instances without labels* reach the root, where they speak against all children.
 
     *Weights.* The sums of label features and the losses are weighted by ``sample_weight``.
@@ -118,6 +144,9 @@ class LabelTree(WeightedFit, SparseAnswers):
 
     K. Jasinska-Kobus et al. Probabilistic label trees for extreme multi-label classification.
     arXiv:2009.11218, 2020.
+
+    O. Chapelle, L. Li. An empirical evaluation of Thompson sampling. NeurIPS 2011.
+    (``partial_fit``)
 
     S. Khandagale, H. Xiao, R. Babbar. Bonsai: diverse and shallow trees for extreme multi-label
     classification. Machine Learning 109, 2020.
@@ -162,7 +191,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         "n_iter_": count(),
         "order_": places("t", "n_labels_", below="n_labels_"),
         "biases_": numbers("t", "items"),
+        "curvatures_": numbers("t", "items"),
+        "reached_": numbers("t", None),
+        "worth_": numbers("n_labels_", optional=True),
         "keys_": places("r", below=None),
+        "squares_": numbers("r"),
         "weights_": numbers("r+1", "children"),
     }
 
@@ -199,7 +232,86 @@ class LabelTree(WeightedFit, SparseAnswers):
 
     # learning ----------------------------------------------------------------------------
 
-    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        label_features: Any = None,
+    ) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+        label_features : array-like or sparse matrix of shape (q, f), default=None
+            What is known of the labels themselves, such as the words of their names or their
+            places in a catalogue. Labels are put together by these features and by their
+            instances, which count the same. They are not needed for predictions.
+
+        Returns
+        -------
+        self
+        """
+        checked, Y = self._validate_fit(X, y)
+        if label_features is not None:
+            label_features = check_array(
+                label_features, accept_sparse="csr", input_name="label_features"
+            )
+            if label_features.shape[0] != Y.shape[1]:
+                raise ValueError(
+                    f"label_features must have a row for each of the {Y.shape[1]} labels, "
+                    f"got {label_features.shape[0]}"
+                )
+        self._fit(*with_weights(checked, Y, sample_weight), label_features)
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from further instances, without those of earlier calls.
+
+        The first call is ``fit``. Later ones leave the trees as they are and go on from the
+        weights of each node that new instances reach. What earlier instances had to say is kept
+        as a normal distribution around these weights: the more of them had a feature, the less
+        its weights change (see the notes). The result is near that of one ``fit`` to all
+        instances, but not the same.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            With the features of the first call.
+        y : 0/1 matrix of shape (n, q), or 1-D classes
+            With the labels of the first call. A label without instances then may have some now:
+            it is learned where the trees had room for it. There is no room for further columns.
+        classes : array of shape (n_classes,), optional
+            For a 1-D y, at the first call: all classes that may occur.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "weights_"):
+            self._fit(*with_weights(*self._validate_fit(X, y, classes), sample_weight))
+            return self
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        self._learn_more(*with_weights(*self._validate_more(X, y), sample_weight))
+        return self
+
+    def _fit(
+        self, X: Any, Y: LabelMatrix, weights: Any = None, others: sparse.csr_array | None = None
+    ) -> None:
         for name in ("loss", "beam", "arity", "max_leaf", "normalize"):
             setattr(self, f"{name}_", getattr(self, name))
         q = Y.shape[1]
@@ -207,46 +319,147 @@ class LabelTree(WeightedFit, SparseAnswers):
         X = prepared(X, unit=self.normalize)
         levels = level_bounds(q, self.arity, self.max_leaf)
         features = label_features(X, Y, weights)
-        worth = worth_of_labels(Y, self.propensity)
+        if others is not None:
+            features = joined(features, others)
+        self.worth_ = worth_of_labels(Y, self.propensity)
         draw = check_random_state(self.random_state)
         orders, models = [], []
         for _ in range(self.n_estimators):
             seed = np.random.SeedSequence(draw.randint(2**31, size=4).tolist())
             order = label_order(features, levels, seed, self.n_jobs)
             orders.append(order)
-            models += Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._train_node)(X, rows, reached, weights, _some(worth, order, labels))
-                for rows, reached, labels in _nodes(Y[:, order], levels)
-            )
-        self.n_iter_ = max(model.n_iter for model in models)
+            models += self._train_tree(X, Y[:, order], weights, order, levels)
         self.order_ = np.stack(orders)
-        self.biases_ = np.concatenate([model.biases for model in models]).reshape(len(orders), -1)
-        sizes = [len(model.features) for model in models]
-        node = np.repeat(np.arange(len(models)), sizes)
-        self.keys_ = node * X.shape[1] + np.concatenate([model.features for model in models])
-        self.weights_ = _below_each_other([model.weights for model in models])
+        self._keep(models, X.shape[1])
+
+    def _learn_more(self, X: Any, Y: LabelMatrix, weights: Any) -> None:
+        Y = sparse.csr_array(Y)
+        X = prepared(X, unit=self.normalize_)
+        levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
+        before = iter(self._models(levels, X.shape[1]))
+        models = []
+        for order in self.order_:
+            models += self._train_tree(X, Y[:, order], weights, order, levels, before)
+        self._keep(models, X.shape[1])
+
+    def _train_tree(
+        self, X: Any, Y: Any, weights: Any, order: Any, levels: Any, before: Any = None
+    ) -> list[Model]:
+        """The models of one tree, or those from before after further instances."""
+        found: list[Model] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._train_node)(
+                X,
+                rows,
+                reached,
+                weights,
+                _some(self.worth_, order, labels),
+                None if before is None else next(before),
+            )
+            for rows, reached, labels in _nodes(Y, levels)
+        )
+        return found
 
     def _train_node(
-        self, X: Any, rows: Any, Y: sparse.csc_array, weights: Any, worth: Any
+        self,
+        X: Any,
+        rows: Any,
+        Y: sparse.csc_array,
+        weights: Any,
+        worth: Any,
+        before: Model | None,
     ) -> Model:
         """The models of one node, from the instances that reach it, on the features they have."""
         if rows is not None:
             X, weights = X[rows], None if weights is None else weights[rows]
+        if before is not None and not X.shape[0]:
+            return before
         features, X = _features_present(X)
+        prior = None if before is None else self._prior(before, features)
         trained = train(
             X,
             Y,
-            loss=self.loss,
+            loss=self.loss_,
             C=self.C,
             tol=self.tol,
             max_iter=self.max_iter,
             weights=weights,
             worth=worth,
+            prior=prior,
         )
         kept = abs(trained.weights) > self.prune
         some = kept.any(axis=1)
-        W = sparse.csr_array(np.where(kept, trained.weights, 0)[some])
-        return Model(features[some], W, trained.biases, trained.n_iter)
+        found = Model(
+            features[some],
+            sparse.csr_array(np.where(kept, trained.weights, 0)[some]),
+            _squares(X, weights)[some],
+            trained.biases,
+            trained.curvatures,
+            float(X.shape[0] if weights is None else weights.sum()),
+            trained.n_iter,
+        )
+        return found if before is None else _merged(before, found, features, Y)
+
+    def _prior(self, before: Model, features: NDArray[np.int64]) -> Prior:
+        """Means and precisions of the weights of some features, and of the biases."""
+        m, dtype = len(before.biases), before.weights.dtype
+        means = np.zeros((len(features) + 1, m), dtype=dtype)
+        squares = np.zeros(len(features) + 1, dtype=dtype)
+        here, there = np.intersect1d(
+            before.features, features, assume_unique=True, return_indices=True
+        )[1:]
+        means[there] = before.weights[here].toarray()
+        squares[there] = before.squares[here]
+        biases, curvatures = before.biases, before.curvatures
+        closed = abs(biases) == SURE
+        if closed.any():
+            bias, curvature = self._constant(before.reached)
+            biases = np.where(closed, np.sign(biases) * bias, biases)
+            curvatures = np.where(closed, curvature, curvatures)
+        means[-1], squares[-1] = biases, before.reached
+        shares = curvatures / max(before.reached, 1e-300)
+        return Prior(means, (1 + np.outer(squares, shares)).astype(dtype))
+
+    def _constant(self, n: float) -> tuple[float, float]:
+        """The bias that n instances of one kind alone would have led to, and its curvature."""
+        cost = self.C * n
+        if self.loss_ == "squared_hinge":
+            return 2 * cost / (1 + 2 * cost), 2 * cost
+        bias = np.log1p(cost)
+        for _ in range(20):  # Newton's method on ½b² + C n log(1 + exp(-b))
+            p = expit(-bias)
+            bias -= (bias - cost * p) / (1 + cost * p * (1 - p))
+        p = expit(-bias)
+        return bias, cost * p * (1 - p)
+
+    def _models(self, levels: list[Any], d: int) -> Iterator[Model]:
+        """The fitted models, node by node."""
+        widths = np.concatenate([np.diff(child_bounds(*pair)) for pair in pairwise(levels)])
+        n_nodes, ends = len(widths), np.concatenate([[0], np.cumsum(widths)])
+        bounds = np.searchsorted(self.keys_, np.arange(self.reached_.size + 1) * d)
+        for v, (a, b) in enumerate(pairwise(bounds)):
+            t, place = divmod(v, n_nodes)
+            items = slice(ends[place], ends[place + 1])
+            yield Model(
+                self.keys_[a:b] - v * d,
+                self.weights_[a:b, : widths[place]],
+                self.squares_[a:b],
+                self.biases_[t, items],
+                self.curvatures_[t, items],
+                self.reached_[t, place],
+                self.n_iter_,
+            )
+
+    def _keep(self, models: list[Model], d: int) -> None:
+        self.n_iter_ = max(model.n_iter for model in models)
+        sizes = [len(model.features) for model in models]
+        node = np.repeat(np.arange(len(models)), sizes)
+        self.keys_ = node * d + np.concatenate([model.features for model in models])
+        self.squares_ = np.concatenate([model.squares for model in models])
+        self.weights_ = _below_each_other([model.weights for model in models])
+        by_tree = (len(self.order_), -1)
+        self.biases_ = np.concatenate([model.biases for model in models]).reshape(by_tree)
+        self.curvatures_ = np.concatenate([model.curvatures for model in models]).reshape(by_tree)
+        self.reached_ = np.array([model.reached for model in models], dtype=float).reshape(by_tree)
 
     # asking ------------------------------------------------------------------------------
 
@@ -382,6 +595,42 @@ def _features_present(X: sparse.csr_array) -> tuple[NDArray[np.int64], sparse.cs
     number = np.cumsum(present) - 1
     parts = (X.data, number[X.indices].astype(X.indices.dtype), X.indptr)
     return features, sparse.csr_array(parts, shape=(X.shape[0], len(features)))
+
+
+def _squares(X: sparse.csr_array, weights: Any) -> NDArray[np.floating[Any]]:
+    """The sum of the squares of each feature."""
+    counts = np.ones(X.shape[0]) if weights is None else weights
+    squares = X.data.astype(np.float64) ** 2 * np.repeat(counts, np.diff(X.indptr))
+    return np.bincount(X.indices, squares, minlength=X.shape[1]).astype(X.dtype)
+
+
+def _merged(before: Model, found: Model, features: Any, Y: sparse.csc_array) -> Model:
+    """The models of a node after further instances, which have these features."""
+    n, present = Y.shape[0], np.diff(Y.indptr)
+    sides = np.where(present == n, SURE, np.where(present == 0, -SURE, 0))
+    # still without a choice
+    closed = (abs(before.biases) == SURE) & (sides != 0)
+    closed &= (sides == before.biases) | (before.reached == 0)
+    here, there = np.intersect1d(
+        before.features, found.features, assume_unique=True, return_indices=True
+    )[1:]
+    squares = found.squares.copy()
+    squares[there] += before.squares[here]
+    stay = np.isin(before.features, features, invert=True)
+    both = np.concatenate([before.features[stay], found.features])
+    order = np.argsort(both)
+    W = sparse.vstack([before.weights[stay], found.weights], format="csr")[order]
+    W.data *= ~closed[W.indices]
+    W.eliminate_zeros()
+    return Model(
+        both[order],
+        sparse.csr_array(W),
+        np.concatenate([before.squares[stay], squares])[order],
+        np.where(closed, sides, found.biases),
+        np.where(closed, 0, before.curvatures + found.curvatures),
+        before.reached + found.reached,
+        found.n_iter,
+    )
 
 
 def _below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:

@@ -20,11 +20,21 @@ CELLS = 2**20
 
 
 class Trained(NamedTuple):
-    """Weights (d, m) and biases (m,) of linear models, and the most steps that one took."""
+    """Weights (d, m) and biases (m,) of linear models, the sums of the second derivatives of the
+    losses (m,), and the most steps that one took.
+    """
 
     weights: NDArray[np.floating[Any]]
     biases: NDArray[np.float64]
+    curvatures: NDArray[np.float64]
     n_iter: int
+
+
+class Prior(NamedTuple):
+    """What is known before training: means and precisions (d + 1, m), the last row of biases."""
+
+    means: NDArray[np.floating[Any]]
+    precisions: NDArray[np.floating[Any]]
 
 
 def prepared(X: Any, *, unit: bool) -> sparse.csr_array:
@@ -51,11 +61,13 @@ def train(
     max_iter: int,
     weights: NDArray[np.float64] | None = None,
     worth: NDArray[np.float64] | None = None,
+    prior: Prior | None = None,
 ) -> Trained:
     """Linear models with L2 penalty, one for each label.
 
     Minimises ½|w|² + C Σ_i c_i loss(y_i (w x_i + b)) over w and b for each label, where the bias
-    is a weight like others, of a feature that is 1.
+    is a weight like others, of a feature that is 1. With a prior the penalty is
+    ½ Σ_j q_j (w_j - m_j)², of means m and precisions q.
 
     Parameters
     ----------
@@ -69,6 +81,8 @@ def train(
         Of the instances.
     worth : ndarray of shape (m,), optional
         Weights of the instances with the label, one for each label.
+    prior : Prior, optional
+        For labels that are learned further; all of them then get a model.
 
     Returns
     -------
@@ -82,8 +96,8 @@ def train(
     found = np.zeros((d + 1, m), dtype=X.dtype)
     # a label without a choice needs no model
     found[d] = np.where(present == 0, -SURE, SURE)
-    open_ = np.flatnonzero((present > 0) & (present < n))
-    n_iter = 1
+    open_ = np.flatnonzero((present > 0) & (present < n)) if prior is None else np.arange(m)
+    n_iter, curvatures = 1, np.zeros(m)
     step = max(1, CELLS // max(n, d, 1))
     for start in range(0, len(open_), step):
         some = open_[start : start + step]
@@ -93,9 +107,12 @@ def train(
             cost = np.where(sign > 0, cost * worth[some], cost).astype(X.dtype)
         if weights is not None:
             cost *= weights[:, None].astype(X.dtype)
-        found[:, some], steps = _newton(with_bias, transposed, sign, cost, loss, tol, max_iter)
+        known = None if prior is None else Prior(*(part[:, some] for part in prior))
+        found[:, some], curvatures[some], steps = _newton(
+            with_bias, transposed, sign, cost, loss, tol, max_iter, known
+        )
         n_iter = max(n_iter, steps)
-    return Trained(found[:d], found[d].astype(np.float64), n_iter)
+    return Trained(found[:d], found[d].astype(np.float64), curvatures, n_iter)
 
 
 def ridge(X: sparse.csr_array, Z: NDArray[np.floating[Any]], C: float) -> NDArray[np.float64]:
@@ -121,40 +138,56 @@ def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]
 
 
 def _newton(
-    X: Any, T: Any, sign: Any, cost: Any, loss: str, tol: float, max_iter: int
-) -> tuple[NDArray[np.floating[Any]], int]:
+    X: Any,
+    T: Any,
+    sign: Any,
+    cost: Any,
+    loss: str,
+    tol: float,
+    max_iter: int,
+    prior: Prior | None,
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
     """Truncated Newton method on all columns at once: two sparse products a step of the inner
-    loop. A column that is done leaves. Weights, and the steps taken.
+    loop. A column that is done leaves. Weights, curvatures, and the steps taken.
     """
     n, m = sign.shape
+    # W is what is added to the means of the prior; Z is X times both
     W = np.zeros((X.shape[1], m), dtype=X.dtype)
-    Z = np.zeros((n, m), dtype=X.dtype)  # X W
-    done = np.empty_like(W)
+    Z = np.zeros((n, m), dtype=X.dtype) if prior is None else X @ prior.means
+    Q = None if prior is None else prior.precisions
+    done, curved = np.empty_like(W), np.empty(m)
     at = np.arange(m)
     rarer = np.minimum((sign > 0).sum(axis=0), (sign < 0).sum(axis=0))
     tol_of = tol * np.maximum(rarer, 1) / n
     first: Any = None
-    for n_iter in range(max_iter):
+    n_iter = 0
+    while len(at):
         slope, curve = _derivatives(sign, Z, cost, loss)
         G = T @ slope
-        G += W
+        G += W if Q is None else Q * W
         size = np.sqrt(_dots(G, G))
         first = size if first is None else first
         going = size > tol_of * first
         if not going.all():
             done[:, at[~going]] = W[:, ~going]
+            curved[at[~going]] = curve[:, ~going].sum(axis=0, dtype=np.float64)
             W, Z, G, curve, sign, cost = (
                 np.ascontiguousarray(part[:, going]) for part in (W, Z, G, curve, sign, cost)
             )
             at, tol_of, first, size = at[going], tol_of[going], first[going], size[going]
+            Q = None if Q is None else np.ascontiguousarray(Q[:, going])
         if not len(at):
-            return done, n_iter
-        V, XV = _direction(X, T, G, curve, size)
-        step = _step(sign, cost, loss, (W, Z), (V, XV), _dots(G, V))
+            break
+        if n_iter == max_iter:
+            done[:, at] = W
+            curved[at] = curve.sum(axis=0, dtype=np.float64)
+            break
+        V, XV = _direction(X, T, G, curve, size, Q)
+        step = _step(sign, cost, loss, (W, Z), (V, XV), _dots(G, V), Q)
         W += step * V
         Z += step * XV
-    done[:, at] = W
-    return done, max_iter
+        n_iter += 1
+    return done if prior is None else done + prior.means, curved, n_iter
 
 
 def _derivatives(sign: Any, Z: Any, cost: Any, loss: str) -> tuple[Any, Any]:
@@ -174,12 +207,12 @@ def _derivatives(sign: Any, Z: Any, cost: Any, loss: str) -> tuple[Any, Any]:
     return slope, curve
 
 
-def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]:
+def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any, Q: Any = None) -> tuple[Any, Any]:
     """The Newton direction and its product with X, by conjugate gradients.
 
-    Solves (I + XᵀDX) V = -G until the residual is a tenth of G in each column. A column that is
-    there stays as it is: but for rounding, the result does not depend on the others. Such columns
-    leave, once they are many.
+    Solves (Q + XᵀDX) V = -G, where Q is diagonal and 1 by default, until the residual is a tenth
+    of G in each column. A column that is there stays as it is: but for rounding, the result does
+    not depend on the others. Such columns leave, once they are many.
     """
     V, XV = np.zeros_like(G), np.zeros((X.shape[0], G.shape[1]), dtype=G.dtype)
     live = np.arange(G.shape[1])
@@ -193,7 +226,7 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
             break
         XP = X @ P
         HP = T @ (curve * XP)
-        HP += P
+        HP += P if Q is None else Q * P
         alpha = np.divide(rr, _dots(P, HP), out=np.zeros_like(rr), where=going)
         there: Any = slice(None) if len(live) == V.shape[1] else live  # a slice is not copied
         V[:, there] += alpha * P
@@ -207,6 +240,7 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
         rr = new
         if 0 < going.mean() < 0.7:
             R, P, curve = (np.ascontiguousarray(part[:, going]) for part in (R, P, curve))
+            Q = None if Q is None else np.ascontiguousarray(Q[:, going])
             live, beta, rr, enough = live[going], beta[going], rr[going], enough[going]
             going = going[going]
         P *= beta
@@ -214,10 +248,11 @@ def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any) -> tuple[Any, Any]
     return V, XV
 
 
-def _step(sign: Any, cost: Any, loss: str, now: Any, along: Any, slope: Any) -> Any:
+def _step(sign: Any, cost: Any, loss: str, now: Any, along: Any, slope: Any, Q: Any = None) -> Any:
     """How far to go in each column: half the way, until the objective falls as it should."""
     (W, Z), (V, XV) = now, along
-    wv, vv = _dots(W, V), _dots(V, V)
+    pull = V if Q is None else Q * V
+    wv, vv = _dots(W, pull), _dots(V, pull)
     before = _losses(sign, Z, cost, loss)
     step = np.ones(len(slope), dtype=Z.dtype)
     for _ in range(10):

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -80,25 +80,62 @@ def stored(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def refused(content: bytes) -> str | None:
-    """Why the content of a model file must not be read, None if it may.
+MOST_PACKED = 20
+"""How many times its size a compressed file may unpack to."""
+
+LITTLE = 2**26
+"""Bytes that any file may unpack to."""
+
+
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether a file unpacks to far more than its size."""
+    return unpacked > max(LITTLE, MOST_PACKED * packed)
+
+
+def is_packed(stream: BinaryIO) -> bool:
+    """Whether anything in an archive is compressed."""
+    with zipfile.ZipFile(stream) as archive:
+        return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content of a model file without compression; the same if there is none.
+
+    Sizes are looked at before anything is unpacked, and no member gives more than it promises.
+    """
+    if not is_packed(io.BytesIO(content)):
+        return content
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        if is_bomb(len(content), sum(entry.file_size for entry in entries)):
+            raise ValueError(f"it unpacks to more than {MOST_PACKED} times its size")
+        with zipfile.ZipFile(buffer, "w") as plain:
+            for entry in entries:
+                with archive.open(entry) as member:
+                    plain.writestr(entry.filename, member.read(entry.file_size))
+    return buffer.getvalue()
+
+
+def refused(stream: BinaryIO) -> str | None:
+    """Why a model file must not be read, None if it may.
 
     skops reads a member anew for each object that names it. Where each is named once, the file,
     its members and the arrays made of them are in memory together: three times the file.
     """
-    size = len(content)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    size = stream.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
-        if _is_packed(archive, size):
-            return "model files hold nothing compressed"
+        if _holds_more(archive, size):
+            return "nothing in it may be compressed"
         if len({entry.filename for entry in entries}) < len(entries):
             return "it has two members of the same name"
         shapes = {}
         for entry in entries:
-            with archive.open(entry) as stream:
-                if _holds_packed(stream, entry.file_size):
-                    return "model files hold nothing compressed, and no sparse matrices that are"
-                shapes[entry.filename] = _shape(stream)
+            with archive.open(entry) as member:
+                if _holds_packed(member, entry.file_size):
+                    return "it holds sparse matrices that are compressed"
+                shapes[entry.filename] = _shape(member)
         if "schema.json" not in archive.namelist():
             return None
         schema = json.loads(archive.read("schema.json"))
@@ -115,7 +152,7 @@ def refused(content: bytes) -> str | None:
     return None
 
 
-def _is_packed(archive: zipfile.ZipFile, size: int) -> bool:
+def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
     """Whether an archive in so many bytes holds more than these."""
     entries = archive.infolist()
     packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
@@ -131,7 +168,7 @@ def _holds_packed(stream: Any, size: int) -> bool:
     if not start.startswith(b"PK"):
         return False
     with zipfile.ZipFile(stream) as inner:
-        if _is_packed(inner, size):
+        if _holds_more(inner, size):
             return True
         for entry in inner.infolist():
             with inner.open(entry) as part:
@@ -145,10 +182,10 @@ def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
     scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
     way, but are not arrays once they are loaded.
     """
-    written = list(_written(schema))
-    if not any(node.get("__loader__") == "TreeNode" for node in written):
+    nodes = list(written(schema))
+    if not any(node.get("__loader__") == "TreeNode" for node in nodes):
         return False
-    for node in written:
+    for node in nodes:
         if node.get("__loader__") == "MaskedArrayNode":
             node = node["content"]["data"]
             if node["__class__"] != "ndarray":
@@ -159,7 +196,7 @@ def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
     return False
 
 
-def _written(schema: Any) -> Iterator[dict[str, Any]]:
+def written(schema: Any) -> Iterator[dict[str, Any]]:
     """All descriptions of objects, those that occur again as well."""
     todo = [schema]
     while todo:
@@ -173,7 +210,7 @@ def _written(schema: Any) -> Iterator[dict[str, Any]]:
 
 def _check_array(stream: Any, size: int) -> None:
     """Raise if the header of an array promises more, or less, than there is."""
-    shape, _, dtype = _header(stream)
+    shape, _, dtype = header_of(stream)
     # values of no size would be promised in any number
     if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
         raise ValueError(f"an array of {dtype}")
@@ -181,7 +218,7 @@ def _check_array(stream: Any, size: int) -> None:
         raise ValueError(f"an array of {shape} {dtype} in {size} bytes")
 
 
-def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, order and type of an array, as its header has them."""
     version = np.lib.format.read_magic(stream)
     read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
@@ -197,7 +234,7 @@ def _shape(stream: Any) -> tuple[int, ...] | None:
     if stream.read(6) != b"\x93NUMPY":
         return None
     stream.seek(0)
-    return _header(stream)[0]
+    return header_of(stream)[0]
 
 
 def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:

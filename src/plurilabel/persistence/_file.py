@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
@@ -22,12 +23,14 @@ from plurilabel._compat import versions
 from plurilabel._text import shortened
 from plurilabel.base import default_feature_names
 from plurilabel.io import write_atomic
-from plurilabel.persistence._audit import refused, stored, trusted_types
+from plurilabel.persistence._audit import is_bomb, is_packed, refused, trusted_types, unpacked
+from plurilabel.persistence._large import mapped, with_large, without_large, write
 from plurilabel.persistence._model import Model
 from plurilabel.persistence._sound import check_sound, parts_of
 
 FORMAT = 1
 LONGEST_WORD = 150  # an array of words has room for the longest in each place
+MANY_NAMES = 1000
 _ABOUT = "plurilabel.json"
 
 
@@ -35,7 +38,9 @@ class ModelFileError(ValueError):
     """A file that is not a model, is broken, or holds something that is not trusted."""
 
 
-def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
+def save_model(
+    path: str | os.PathLike[str], model: Model | Any, *, compress: bool | int = False
+) -> None:
     """Save a model as a skops file that appears whole or not at all.
 
     This is ``plurilabel.save``.
@@ -51,6 +56,10 @@ def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
     model : Model or fitted estimator
         An estimator becomes a model by :meth:`Model.of`, which takes the names of features and
         labels from it.
+    compress : bool or int from 0 to 9, default=False
+        Whether the file is compressed, at this level; True is 3. It is smaller then, but cannot be
+        mapped into memory by ``load``. A model that would shrink to less than a twentieth is
+        stored as it is, since files that unpack to more than that are not loaded.
 
     See Also
     --------
@@ -77,32 +86,39 @@ def save_model(path: str | os.PathLike[str], model: Model | Any) -> None:
         model = Model.of(model)
     if not path.lower().endswith(".skops"):
         raise ValueError(f"a model file must end in .skops, got {path!r}")
+    if not isinstance(compress, int) or not 0 <= compress <= 9:
+        raise ValueError(f"compress must be True, False or from 0 to 9, got {compress!r}")
     check_is_fitted(model.estimator)
     check_sound(model.estimator)
     with _words_as_arrays(model.estimator):
         try:
-            content = io.BytesIO(stored(sio.dumps(model.estimator)))
+            small, arrays = without_large(model.estimator)
+            content = sio.dumps(small)
         except TypeError as error:  # of objects that no file can hold, such as river's detectors
             raise ValueError(
                 f"a model file cannot hold this {type(model.estimator).__name__}: {error}"
             ) from None
-    if strange := _untrusted(_named_types(content.getvalue())):
+    if strange := _untrusted(_named_types(content)):
         raise ValueError(
             f"a model file cannot hold {strange[0]}, since it could not be loaded again: only "
             "types of plurilabel, scikit-learn, scipy and numpy are trusted"
         )
-    with zipfile.ZipFile(content, "a") as archive:
-        archive.writestr(_ABOUT, json.dumps(_about(model), ensure_ascii=False))
+    about = {_ABOUT: json.dumps(_about(model), ensure_ascii=False)}
     with write_atomic(path) as stream:
-        stream.write(content.getbuffer())
+        size = write(stream, content, arrays, about, 3 if compress is True else int(compress))
+        if compress and is_bomb(stream.tell(), size):
+            stream.seek(0)
+            stream.truncate()
+            write(stream, content, arrays, about, 0)
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: str | os.PathLike[str], *, mmap_mode: Literal["r"] | None = None) -> Model:
     """Load a model that :func:`~plurilabel.persistence.save_model` saved: ``plurilabel.load``.
 
     Nothing in the file is built before all types in it were found among those that are trusted:
     plurilabel's own and the usual ones of numpy, scipy and scikit-learn. No code of the file can
-    run, and it cannot fill the memory: nothing in it is compressed, and all sizes are checked.
+    run, and it cannot fill the memory: all sizes are checked before anything is made of them, and
+    a compressed file that unpacks to more than twenty times its size is refused.
     Before the model is returned, its parts are checked: what plurilabel's learners hold against
     what their classes declare, and sparse matrices, trees, neighbours, encoders and support
     vectors of scikit-learn so that none leads out of its arrays. Estimators that cannot be
@@ -113,6 +129,12 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Parameters
     ----------
     path : str or path
+    mmap_mode : {"r"}, default=None
+        With "r", the large arrays of the library's own learners are not read, but mapped into
+        memory: what an answer needs is read when it is needed, and processes that load the same
+        file share it. They are read-only. All checks are made, which goes through the file once.
+        It must not be compressed, and nothing may write into it while the model is in use:
+        ``save`` does not, but puts a new file in its place.
 
     Returns
     -------
@@ -122,14 +144,27 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     ------
     ModelFileError
         If the file is not a model, is broken, is too new, or holds a type that is not trusted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import plurilabel
+    >>> data = plurilabel.datasets.make_sparse_multilabel(500, 300, 100, random_state=0)
+    >>> tree = plurilabel.LabelTree(1, random_state=0).fit(data.X, data.Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "tree.skops")
+    ...     plurilabel.save(path, tree)
+    ...     model = plurilabel.load(path, mmap_mode="r")
+    ...     (model.estimator.predict_top(data.X[:9]) != tree.predict_top(data.X[:9])).nnz
+    0
     """
     sio = _skops()
     path = os.fspath(path)
-    with open(path, "rb") as stream:
-        content = stream.read()  # once: what is looked through is what is loaded
+    if mmap_mode not in (None, "r"):
+        raise ValueError(f"mmap_mode must be None or 'r', got {mmap_mode!r}")
     made_by: dict[str, str] = {}
     try:
-        about = _read_about(path, content)
+        about, content, arrays = _looked_through(path, mapping=mmap_mode is not None)
         made_by = about["versions"]
         named = _named_types(content)
         if strange := _untrusted(named):
@@ -140,6 +175,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             warnings.simplefilter("always")
             # only those that it names: skops goes through the list for each object
             estimator = sio.loads(content, trusted=named)
+        with_large(estimator, arrays)
         _words_from_arrays(estimator)
         check_sound(estimator)
         model = _model(about, estimator)
@@ -250,8 +286,14 @@ def _words_as_arrays(estimator: Any) -> Iterator[None]:
     skops takes 600 bytes and 50 microseconds for each entry of a dict: of 200,000 words that makes
     126 MB, 9 seconds to save and 10 to load, instead of 10 MB and a second. A vectorizer that has
     the words as its parameter builds the dict itself, so that skops alone can load the file, too.
+    The same holds for names of features and labels, if they are many.
     """
-    swapped = []
+    swapped: list[tuple[Any, Any]] = []
+    renamed = []
+    for part, name, names in _names_in(estimator):
+        if len(names) >= MANY_NAMES and all(map(_fits, names)):
+            renamed.append((part, name, names))
+            setattr(part, name, np.array(names.tolist()))
     for part in _learned_words(estimator):
         words = sorted(part.vocabulary_, key=part.vocabulary_.__getitem__)
         if max(map(len, words)) < LONGEST_WORD:
@@ -262,6 +304,23 @@ def _words_as_arrays(estimator: Any) -> Iterator[None]:
     finally:
         for part, vocabulary in swapped:
             part.vocabulary, part.vocabulary_ = None, vocabulary
+        for part, name, names in renamed:
+            setattr(part, name, names)
+
+
+def _names_in(estimator: Any) -> list[tuple[Any, str, Any]]:
+    """The arrays of names that an estimator and its parts keep."""
+    return [
+        (part, name, vars(part)[name])
+        for part in parts_of(estimator)
+        for name in ("label_names_", "feature_names_in_")
+        if isinstance(part, BaseEstimator) and isinstance(vars(part).get(name), np.ndarray)
+    ]
+
+
+def _fits(name: Any) -> bool:
+    # numpy takes zeros at the end of a text for none
+    return isinstance(name, str) and len(name) < LONGEST_WORD and not name.endswith("\0")
 
 
 def _words_from_arrays(estimator: Any) -> None:
@@ -270,18 +329,38 @@ def _words_from_arrays(estimator: Any) -> None:
         if part.vocabulary is not None:
             part.vocabulary_ = {word: j for j, word in enumerate(part.vocabulary.tolist())}
             part.vocabulary = None
+    for part, name, names in _names_in(estimator):
+        if names.dtype.kind == "U":
+            setattr(part, name, names.astype(object))
 
 
-def _read_about(path: str, content: bytes) -> dict[str, Any]:
+def _looked_through(path: str, *, mapping: bool) -> tuple[dict[str, Any], bytes, list[Any]]:
+    """The text beside the estimator, the content of the file, and arrays that it has marks for."""
+    with open(path, "rb") as stream:
+        if mapping:
+            about = _read_about(path, stream, mapping=True)
+            return about, *mapped(stream)
+        content = stream.read()  # once: what is looked through is what is loaded
+    if content[:1] == b"P":
+        content = unpacked(content)
+    return _read_about(path, io.BytesIO(content)), content, []
+
+
+def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[str, Any]:
     """The text beside the estimator, after a look at the shape of the file."""
-    if content[:1] == b"\x80":
+    if stream.read(1) == b"\x80":
         raise ModelFileError(
             f"{path} is a pickle, which may run anything when it is loaded; "
             "plurilabel loads only .skops files, which `plurilabel fit` writes"
         )
-    if why_not := refused(content):
+    if mapping and is_packed(stream):
+        raise ModelFileError(
+            f"{path} is compressed and cannot be mapped: load it without mmap_mode, or save it "
+            "without compress"
+        )
+    if why_not := refused(stream):
         raise ModelFileError(f"{path} is not loaded: {why_not}")
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    with zipfile.ZipFile(stream) as archive:
         if _ABOUT not in archive.namelist():
             raise ModelFileError(
                 f"{path} is not a model of plurilabel: it lacks {_ABOUT}, which "
