@@ -251,7 +251,7 @@ def times_of(name, times, asked):
     return dict(zip(TIME_COLUMNS, (
         name, "five folds" if asked.folds else "hold-out",
         "none" if asked.time_limit is None else f"{asked.time_limit:g}",
-        len(longest["tried"]), ", ".join(longest["left out"]) or "-",
+        len(longest["tried"]), "; ".join(longest["left out"]) or "-",
         *((round(one) if longest["processor"] else "-") for one in taken),
     )))  # fmt: skip
 
