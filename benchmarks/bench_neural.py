@@ -1,7 +1,8 @@
-"""BP-MLL: an epoch beside a bare loop of torch.
+"""BP-MLL: an epoch beside a bare loop of torch, training beside scikit-learn's network.
 
 The loop is what one writes first: the same network, cross-entropy, Adam; and once more with the
-fused Adam of torch. The quickest epoch of each turn counts. ``python -m benchmarks.bench_neural``
+fused Adam of torch. The quickest epoch of each turn counts. ``MLPClassifier`` has the same sizes,
+batches and epochs, and the cross-entropy. ``python -m benchmarks.bench_neural``
 also trains on the published splits and makes Yeast's table.
 """
 
@@ -11,7 +12,7 @@ from time import perf_counter, process_time
 import numpy as np
 from sklearn.model_selection import KFold
 
-from benchmarks._measure import Row, alone, left_out, row
+from benchmarks._measure import Row, alone, beside, left_out, row
 from plurilabel import datasets, metrics
 from plurilabel.neural import BPMLL
 
@@ -77,6 +78,29 @@ def epochs_beside_torch(repeats=3, epochs=8, quick=False):
     return rows
 
 
+def beside_scikit_learn(repeats=9, quick=False):
+    """All of ``fit``, with Yeast's sizes and one thread; 15 epochs, processor time."""
+    import torch
+    from sklearn.neural_network import MLPClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2417, 103))
+    Y = (rng.random((2417, 14)) < 0.3).astype(np.int8)
+    before, rows = torch.get_num_threads(), []
+    torch.set_num_threads(1)
+    for hidden, size in [(20, 128), (50, 100), (100, 32)][: 1 if quick else None]:
+        same = {"hidden_layer_sizes": (hidden,), "batch_size": size, "max_iter": 15}
+        peer = MLPClassifier(activation="tanh", n_iter_no_change=15, random_state=0, **same)
+        learner = BPMLL(device="cpu", threshold=None, random_state=0, **same)
+        for one in (peer, learner):
+            one.fit(X[:200], Y[:200])  # what torch loads late is not counted
+        what = f"fit, 2417 x 103, {hidden} units, 14 labels, batches of {size}"
+        fits = {"scikit-learn": lambda peer=peer: peer.fit(X, Y)}
+        rows += beside(what, lambda learner=learner: learner.fit(X, Y), fits, turns=repeats)
+    torch.set_num_threads(before)
+    return rows
+
+
 def hold_outs(names=("bibtex", "delicious")):
     """Training and answers on the published splits; nothing to compare with."""
     rows = []
@@ -121,7 +145,7 @@ def yeast():
 def run(quick: bool = False) -> list[Row]:
     if importlib.util.find_spec("torch") is None:
         return [left_out("BPMLL", "bare loop of torch", "torch is not installed")]
-    return epochs_beside_torch(quick=quick)
+    return epochs_beside_torch(quick=quick) + beside_scikit_learn(quick=quick)
 
 
 def main() -> None:

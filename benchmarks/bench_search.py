@@ -36,7 +36,8 @@ def cases(quick: bool) -> dict[str, tuple[Any, Any]]:
         X, _ = generated(n + n // 10, d, 5)
         found[f"generated, {n:,} x {d}"] = X[:n], X[n:]
     if has_real_data() and not quick:
-        for name in ("yeast", "bibtex", "delicious", "tmc2007-500"):
+        for name in ("emotions", "yeast", "medical", "slashdot", "bibtex", "delicious",
+                     "tmc2007-500"):  # fmt: skip
             X, X_test, *_ = real(name).holdout()
             X = X[:8_000]
             form = " CSR" if sparse.issparse(X) else ""
@@ -53,7 +54,8 @@ def run(quick: bool = False) -> list[Row]:
             store(Path(folder, "data.npz"), X, np.zeros((X.shape[0], 1), np.int8), queries)
             load_everywhere(crew, Path(folder, "data.npz"))
             able = [p for p in players if not (p in DENSE_ONLY and sparse.issparse(X))]
-            rows += one_case(what, X, able, crew, folder, 2 if quick else TURNS)
+            turns = 3 * TURNS if X.shape[0] < 3_000 else TURNS  # a few milliseconds each
+            rows += one_case(what, X, able, crew, folder, 2 if quick else turns)
     return rows
 
 

@@ -324,7 +324,7 @@ class Rounded(Frame):
         n, d = X.shape
         if n <= (256 if isinstance(X, np.ndarray) else 1024):
             return False  # so few that float64 costs less than finding out
-        size = min(max(n // 4, 256), 1024)
+        size = min(max(n // 4, 128), 1024)
         sample = double.operand(X[np.linspace(0, n - 1, size).astype(int)])
         asked = sample.take(np.arange(0, size, 16))
         with threads(1):  # BLAS on several threads is slow to start for one small product
