@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,10 +11,11 @@ import numpy as np
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
 from plurilabel._fitted import Declared, number, numbers
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
-from plurilabel.lazy._base import Floats, Graph, Rows
+from plurilabel.lazy._base import Floats, Graph, Rows, enough_known
 from plurilabel.lazy._mlknn import MLkNN
-from plurilabel.lazy._mlknn_cv._leave_one_out import leave_one_out
+from plurilabel.lazy._mlknn_cv._leave_one_out import LeftOut, known_leave_one_out, leave_one_out
 from plurilabel.metrics import Measure, get_measure
 
 
@@ -58,6 +59,9 @@ class MLkNNCV(MLkNN):
     -----
     Leave-one-out uses dense matrices (n, q), also for sparse labels.
 
+    Labels may be missing, as in :class:`MLkNN`. As many neighbours are searched without an
+    instance as with all of them.
+
     Examples
     --------
     >>> from plurilabel import MLkNNCV, datasets
@@ -67,7 +71,6 @@ class MLkNNCV(MLkNN):
     3
     """
 
-    _learns_from_known = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MLkNN._parameter_constraints,
         "n_neighbors": ["array-like"],
@@ -111,6 +114,8 @@ class MLkNNCV(MLkNN):
         super()._fit(X, Y)
 
     def _dense_bytes(self) -> float:
+        if self.unknown_ is not None:
+            return 150.0
         entry = self.fitted_params_["leave_out"] == "entry"
         from_tables = self._measure().name == "hamming_loss" and entry
         return 6.0 if from_tables else 18.0  # labels and events; scores
@@ -135,9 +140,18 @@ class MLkNNCV(MLkNN):
         cut = None if measure.kind == "scores" else self._cut
         replace = given["leave_out"] == "instance"
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
-        for k, left_out in leave_one_out(neighbors, Y, set(ks.tolist()), replace=replace):
+        each = set(ks.tolist())
+        left: Iterator[tuple[int, Any]]
+        if self.unknown_ is not None:
+            unknown = dense(self.unknown_)
+            reach = {k: enough_known(k, unknown) or k for k in each}
+            left = known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
+            Y = PartialLabels(Y, unknown).toarray()  # measures leave out what is not known
+        else:
+            left = leave_one_out(neighbors, Y, each, replace=replace)
+        for k, left_out in left:
             for column, s in enumerate(smoothings):
-                if measure.name == "hamming_loss":
+                if measure.name == "hamming_loss" and isinstance(left_out, LeftOut):
                     value = left_out.hamming_loss(s, self._cut)
                 else:
                     value = measure.function(Y, left_out.scores(s, cut))
@@ -149,7 +163,10 @@ class MLkNNCV(MLkNN):
         row, column = np.divmod(best, len(smoothings))
         k = self.n_neighbors_ = int(ks[by_k[row]])
         self.smoothing_ = float(smoothings[column])
-        self.counts_ = self._count(distances[:, :k], neighbors[:, :k], self.Y_)
+        if self.unknown_ is not None:
+            self.n_searched_ = reach[k]
+        searched = self.n_searched_ or k
+        self.counts_ = self._count(distances[:, :searched], neighbors[:, :searched], self.Y_)
         self._estimate(self.smoothing_)
 
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
