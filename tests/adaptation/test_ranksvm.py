@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from plurilabel.adaptation import RankSVM
 from plurilabel.adaptation._ranksvm import _solver
 from plurilabel.adaptation._ranksvm._hinge import LabelSets, pairwise_hinge, project
-from plurilabel.adaptation._ranksvm._kernel import BlockGram, kernel_matrix
+from plurilabel.adaptation._ranksvm._kernel import BlockGram, LinearGram, kernel_matrix
 from plurilabel.adaptation._ranksvm._solver import balance
 from plurilabel.checks import MULTILABEL_CHECKS
 from plurilabel.compare import compare
@@ -361,6 +361,22 @@ def test_blocks_of_the_kernel_matrix(megabytes):
     assert_allclose(K @ V, rbf_kernel(X, gamma=0.3) @ V)
     assert_allclose(K.diagonal, 1)
     assert sum(block.nbytes for block in K.kept) <= megabytes * 2**20
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize("form", ["dense", "sparse", "kept", "blocks"])
+def test_products_of_some_entries(form, share):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 7)) * (rng.random((60, 7)) < 0.4)
+    if form in ("dense", "sparse"):
+        K = LinearGram(X if form == "dense" else sparse.csr_array(X))
+    else:
+        limit = np.inf if form == "kept" else 1e4
+        K = BlockGram(X, lambda A, B: kernel_matrix(A, B, "linear", {}), limit)
+    V = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < share)
+    row, column = (index[::-1] for index in np.nonzero(V))  # in any order
+    found = K.among(row, column, 5)(V[row, column])
+    assert_allclose(found, (X @ X.T @ V)[row, column], atol=1e-12)
 
 
 def test_gamma_is_that_of_scikit_learn():

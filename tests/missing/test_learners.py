@@ -28,6 +28,7 @@ from plurilabel import (
     MLDecisionTree,
     MLGradientBoosting,
     MLkNN,
+    MLkNNCV,
     MLRandomForest,
     MLWkNN,
     MrkNN,
@@ -35,12 +36,13 @@ from plurilabel import (
     ThresholdClassifier,
 )
 from plurilabel._roster import learners
-from plurilabel.metrics import average_precision, get_scorer
+from plurilabel.metrics import average_precision, get_scorer, macro_auc
 from plurilabel.missing import ImputedLabels, PartialLabels
 from plurilabel.persistence import Model, load_model, save_model
 
 LOGISTIC = LogisticRegression()
-COUNTING = [MLkNN(3), MLWkNN(3), DMLkNN(3), BRkNN(3), IBLRML(3), DWMLkNN(3), MrkNN(3)]
+CHOOSING = MLkNNCV([2, 3, 4], smoothing=(0.5, 1.0))
+COUNTING = [MLkNN(3), MLWkNN(3), DMLkNN(3), BRkNN(3), IBLRML(3), DWMLkNN(3), MrkNN(3), CHOOSING]
 BOOSTED = [
     AdaBoostMH(5),
     AdaBoostMH(5, validation_fraction=0.3, random_state=0),
@@ -176,6 +178,42 @@ def test_mlknn_counts_the_nearest_neighbours_that_know(data):
         np.testing.assert_allclose(learner.predict_proba([x])[0, label], expected)
 
 
+@pytest.mark.parametrize("share", [0.4, 0.9])
+def test_leave_one_out_is_as_many_fits_of_known_labels(share, data):
+    """ML-kNN without each instance, by loops; some labels are known to no neighbour."""
+    X, truth, _ = data
+    X, truth = X[:30], truth[:30]
+    Y = np.where(np.random.default_rng(1).random(truth.shape) < share, np.nan, truth)
+    learner = MLkNNCV([1, 3], smoothing=(1.0,), scoring="macro_auc").fit(X, Y)
+    n, s = len(X), 1.0
+    for k, value in zip((1, 3), learner.cv_values_[:, 0]):
+        reach = MLkNN(k).fit(X, Y).n_searched_
+        scores = np.empty(Y.shape)
+        for i in range(n):
+            rest = [j for j in range(n) if j != i]
+            for label in range(3):
+                y = Y[:, label]
+                usual = [y[j] for j in rest if not np.isnan(y[j])]
+
+                def known(at, rest=rest, y=y, k=k, reach=reach):
+                    away = ((X - X[at]) ** 2).sum(axis=1)
+                    near = sorted((j for j in rest if j != at), key=lambda j: (away[j], j))
+                    return [y[j] for j in near[:reach] if not np.isnan(y[j])][:k]
+
+                c = np.zeros((2, k + 1))
+                for j in rest:
+                    if not np.isnan(y[j]) and known(j):
+                        c[int(y[j]), round(k * np.mean(known(j)))] += 1
+                own = known(i) or usual or [0]
+                j = round(round(k * np.mean(own), 9))
+                prior = (s + c[1].sum()) / (2 * s + c.sum())
+                no, yes = ((s + c[b, j]) / (s * (k + 1) + c[b].sum()) for b in (0, 1))
+                scores[i, label] = prior * yes / (prior * yes + (1 - prior) * no)
+        np.testing.assert_allclose(value, macro_auc(Y, scores))
+    alone = MLkNN(learner.n_neighbors_).fit(X, Y)
+    np.testing.assert_array_equal(learner.predict_proba(X), alone.predict_proba(X))
+
+
 def test_leaves_count_known_labels(data):
     X, _, Y = data
     tree = MLDecisionTree(max_depth=2, random_state=0).fit(X, Y)
@@ -257,13 +295,6 @@ def test_growing_and_forgetting_is_a_fit(learner, data):
     np.testing.assert_array_equal(
         all_known.predict_proba(X), learner.fit(X, truth).predict_proba(X)
     )
-
-
-def test_growing_needs_all_labels_where_learning_does(data):
-    X, truth, Y = data
-    learner = plurilabel.MLkNNCV([1, 3]).fit(X, truth)
-    with pytest.raises(ValueError, match=r"got NaN in row .*ImputedLabels\(MLkNNCV"):
-        learner.partial_fit(X, Y)
 
 
 def test_votes_are_of_neighbours_that_know(data):

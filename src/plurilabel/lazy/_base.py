@@ -142,7 +142,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
         self.n_neighbors_ = self._n_searched()
-        self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
+        self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
         usual = ExactIndex(self.metric, n_jobs=self.n_jobs, device=self.device)
         self.index_ = usual if self.index is None else clone(self.index)
         if type(self.index_) is ExactIndex:  # it keeps a copy of the points: one is enough
@@ -278,7 +278,8 @@ class LazyClassifier(ProbabilisticClassifier):
     def _learn_again(self, Y: PartialLabels) -> None:
         """From other labels; how many are not known decides how far is searched."""
         self.Y_, self.unknown_ = known_part(Y)
-        self.n_searched_ = _enough_known(self.n_neighbors_, self.unknown_)
+        self.n_neighbors_ = self._n_searched()
+        self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
         if self._learn is not None:
             k = self.n_searched_ or self.n_neighbors_
             self.graph_ = training_neighbors(self.index_, self.X_, k)
@@ -401,7 +402,7 @@ class LazyClassifier(ProbabilisticClassifier):
         ]
 
 
-def _enough_known(k: int, unknown: Any) -> int | None:
+def enough_known(k: int, unknown: Any) -> int | None:
     """How many neighbours to search so that about k of them know a label; None for k.
 
     On average 1.5 k of them know the label that is known least often, but no more than 20 k are

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 FEW = 4  # of as many entries, at most one that is asked for: then single products are faster
+MOST = 2**24  # values in the matrix of these products, 200 MB
 
 NOT_PSD = "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
 TOO_LARGE = (
@@ -56,7 +57,8 @@ class LinearGram:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
 
     def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
-        if not sparse.issparse(self.X) or FEW * len(row) > q * len(self.diagonal):
+        few = sparse.issparse(self.X) and FEW * len(row) <= q * len(self.diagonal)
+        if not few or np.diff(self.X.indptr)[row].sum() > MOST:
             rows, place = np.unique(row, return_inverse=True)
             X = self.X if len(rows) == self.X.shape[0] else self.X[rows]
             return _at_entries(lambda V: X @ (X.T @ V), len(rows), place, column, q)

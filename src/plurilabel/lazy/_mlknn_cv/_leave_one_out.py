@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plurilabel._blocks import row_blocks
 from plurilabel.lazy._base import Floats, Rows, graph_blocks
-from plurilabel.lazy._counts import look_up, posterior, ratio, tally
+from plurilabel.lazy._counts import look_up, posterior, ratio, tally, whole
 
 TOGETHER = 1 << 15
 """Cells (instances, neighbours and labels) that are compared at a time."""
@@ -121,3 +121,80 @@ def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray
             step = np.where(comes.reshape(-1)[change], 1, -1).astype(np.int32)
             np.add.at(moved.reshape(-1), cell, step)
     return moved
+
+
+@dataclass
+class KnownLeftOut:
+    """The same where some labels are not known, all of (n, q) or (2, n, q).
+
+    Leaving an instance out may also take the last neighbour that knows a label, or bring the
+    first: then an instance is no longer counted, or is from now on.
+    """
+
+    size: int  # k + 1
+    Y: NDArray[np.int8]
+    entries: NDArray[np.int64]  # of the instance's event among the others, by their label
+    totals: NDArray[np.int64]  # of all events
+
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
+        lack, have = self.totals
+        no, yes = (ratio(s + e, s * self.size + t) for e, t in zip(self.entries, self.totals))
+        found = posterior(ratio(s + have, 2 * s + lack + have), no, yes)
+        return found if cut is None else found > cut
+
+
+def known_leave_one_out(
+    neighbors: Rows,
+    Y: NDArray[np.int8],
+    unknown: NDArray[np.bool_],
+    reach: dict[int, int],
+    *,
+    replace: bool,
+) -> Iterator[tuple[int, KnownLeftOut]]:
+    """For each k, the arrays with each instance left out, of labels that are known.
+
+    ``reach`` says for each k how many neighbours are searched: without one of them, the next is.
+    """
+    (n, q), known = Y.shape, ~unknown
+    others = known.sum(axis=0) - known  # that know the label, without i
+    usual = ratio(Y.sum(axis=0, dtype=np.int64) - Y, others)
+    for k in sorted(reach):
+        near = neighbors[:, : reach[k] + 1]
+        # of the k nearest that know the label: how many, how many have it, and the next one
+        asked, has = np.zeros((2, n, q), dtype=np.int64)
+        after, after_has = np.zeros((2, n, q), dtype=np.int64)
+        for c, column in enumerate(near.T):
+            says = known.take(column, axis=0)
+            first = says & (asked < k) & (c < reach[k])
+            later = says & ~first & (after == 0)
+            asked, has = asked + first, has + (first & (Y.take(column, axis=0) == 1))
+            after, after_has = after + later, after_has + (later & (Y.take(column, axis=0) == 1))
+        event = whole(k * ratio(has, asked)).astype(np.int64)
+        own = np.where(asked > 0, event, whole(k * usual).astype(np.int64))  # as a query
+        table = np.zeros((2, q, k + 1), dtype=np.int64)
+        counted = known & (asked > 0)
+        row, label = np.nonzero(counted)
+        np.add.at(table, (Y[row, label], label, event[row, label]), 1)
+
+        entries = np.stack([look_up(each, own) for each in table])
+        totals = np.repeat(table.sum(axis=2)[:, None], n, axis=1)
+        for b in (0, 1):  # without itself
+            totals[b] -= counted & (b == Y)
+            entries[b] -= counted & (b == Y)
+        rank = np.zeros((n, q), dtype=np.int64)
+        for i in near[:, : reach[k]].T if replace else ():
+            says = known.take(i, axis=0)
+            gone = says & (rank < k)
+            rank += says
+            comes = (after > 0) & (gone | (asked < k))
+            less = asked - gone + comes
+            share = ratio(has - (gone & (Y.take(i, axis=0) == 1)) + comes * after_has, less)
+            new, there = whole(k * share).astype(np.int64), own.take(i, axis=0)
+            seen, was = known & (less > 0), counted
+            change = (seen & (new == there)).astype(np.int64) - (was & (event == there))
+            entered = seen.astype(np.int64) - was
+            for b in (0, 1):
+                np.add.at(entries[b], i, change * (b == Y))
+                np.add.at(totals[b], i, entered * (b == Y))
+        yield k, KnownLeftOut(k + 1, Y, entries, totals)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,10 +11,11 @@ import numpy as np
 from plurilabel._blocks import dense
 from plurilabel._compat import StrOptions
 from plurilabel._fitted import Declared, number, numbers
+from plurilabel._partial import PartialLabels
 from plurilabel.base import LabelMatrix
-from plurilabel.lazy._base import Floats, Graph, Rows
+from plurilabel.lazy._base import Floats, Graph, Rows, enough_known
 from plurilabel.lazy._mlknn import MLkNN
-from plurilabel.lazy._mlknn_cv._leave_one_out import leave_one_out
+from plurilabel.lazy._mlknn_cv._leave_one_out import known_leave_one_out, leave_one_out
 from plurilabel.metrics import Measure, get_measure
 
 
@@ -59,6 +59,9 @@ class MLkNNCV(MLkNN):
     -----
     Leave-one-out uses dense matrices (n, q), also for sparse labels.
 
+    Labels may be missing, as in :class:`MLkNN`. As many neighbours are searched without an
+    instance as with all of them.
+
     Examples
     --------
     >>> from plurilabel import MLkNNCV, datasets
@@ -68,7 +71,6 @@ class MLkNNCV(MLkNN):
     3
     """
 
-    _learns_from_known = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MLkNN._parameter_constraints,
         "n_neighbors": ["array-like"],
@@ -112,6 +114,8 @@ class MLkNNCV(MLkNN):
         super()._fit(X, Y)
 
     def _dense_bytes(self) -> float:
+        if self.unknown_ is not None:
+            return 150.0
         entry = self.fitted_params_["leave_out"] == "entry"
         from_tables = self._measure().name == "hamming_loss" and entry
         return 6.0 if from_tables else 18.0  # labels and events; scores
@@ -136,14 +140,22 @@ class MLkNNCV(MLkNN):
         cut = None if measure.kind == "scores" else self._cut
         replace = given["leave_out"] == "instance"
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
-        sweep: Any = leave_one_out
-        if (device := self._counting_device()) is not None:
+        each = set(ks.tolist())
+        left: Iterator[tuple[int, Any]]
+        if self.unknown_ is not None:
+            unknown = dense(self.unknown_)
+            reach = {k: enough_known(k, unknown) or k for k in each}
+            left = known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
+            Y = PartialLabels(Y, unknown).toarray()  # measures leave out what is not known
+        elif (device := self._counting_device()) is not None:
             from plurilabel.lazy._mlknn_cv import _device  # torch is there
 
-            sweep = partial(_device.leave_one_out, device=device)
-        for k, left_out in sweep(neighbors, Y, set(ks.tolist()), replace=replace):
+            left = _device.leave_one_out(neighbors, Y, each, replace=replace, device=device)
+        else:
+            left = leave_one_out(neighbors, Y, each, replace=replace)
+        for k, left_out in left:
             for column, s in enumerate(smoothings):
-                if measure.name == "hamming_loss":
+                if measure.name == "hamming_loss" and hasattr(left_out, "hamming_loss"):
                     value = left_out.hamming_loss(s, self._cut)
                 else:
                     value = measure.function(Y, left_out.scores(s, cut))
@@ -155,7 +167,10 @@ class MLkNNCV(MLkNN):
         row, column = np.divmod(best, len(smoothings))
         k = self.n_neighbors_ = int(ks[by_k[row]])
         self.smoothing_ = float(smoothings[column])
-        self.counts_ = self._count(distances[:, :k], neighbors[:, :k], self.Y_)
+        if self.unknown_ is not None:
+            self.n_searched_ = reach[k]
+        searched = self.n_searched_ or k
+        self.counts_ = self._count(distances[:, :searched], neighbors[:, :searched], self.Y_)
         self._estimate(self.smoothing_)
 
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
