@@ -5,6 +5,7 @@ The package loads it when one of its names is used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -354,17 +355,35 @@ class _Kept:
 
 
 def error_and_slope(
-    loss: str, scores: Tensor, targets: Tensor, weight: Tensor | None = None
+    loss: str,
+    scores: Tensor,
+    targets: Tensor,
+    weight: Tensor | None = None,
+    *,
+    one_kind: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The error of a batch and its slope at the scores, which have no history."""
+    """The error of a batch and its slope at the scores, which have no history.
+
+    With ``one_kind``, that of :func:`one_kind_loss` is added.
+    """
     if loss != "bpmll":
-        scores = scores.detach().requires_grad_()
-        error = ERRORS[loss](scores, targets, weight)
-        return error.detach(), torch.autograd.grad(error, scores)[0]
+        return _by_autograd(ERRORS[loss], scores, targets, weight)
     kept = _Kept()
     errors = PairwiseExponential.forward(kept, scores, targets.to(scores.dtype), weight, True)
     (slope,) = kept.saved_tensors
-    return errors.mean(), slope.mul_(1 / scores.shape[0])
+    error, slope = errors.mean(), slope.mul_(1 / scores.shape[0])
+    if one_kind:
+        more, steeper = _by_autograd(one_kind_loss, scores, targets, weight)
+        error, slope = error + more, slope + steeper
+    return error, slope
+
+
+def _by_autograd(
+    function: Callable[..., Tensor], scores: Tensor, *others: Any
+) -> tuple[Tensor, Tensor]:
+    scores = scores.detach().requires_grad_()
+    error = function(scores, *others)
+    return error.detach(), torch.autograd.grad(error, scores)[0]
 
 
 for _function in (pairwise_exponential_loss, asymmetric_loss):

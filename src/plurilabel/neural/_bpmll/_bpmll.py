@@ -382,9 +382,11 @@ class BPMLL(ScoringClassifier):
         from plurilabel.neural._losses import ERRORS, one_kind_loss
 
         error = ERRORS[self.loss](scores, targets, weight)
-        if self.loss == "bpmll" and weight is not None and self.n_unknown_.any():
-            error = error + one_kind_loss(scores, targets, weight)
-        return error
+        return error + one_kind_loss(scores, targets, weight) if self._has_one_kind() else error
+
+    def _has_one_kind(self) -> bool:
+        """Whether there may be instances whose known labels form no pair."""
+        return self.loss == "bpmll" and bool(self.n_unknown_.any())
 
     def _step(self, network: Any, optimizer: Any, x: Any, y: Any, *weight: Any) -> Any:
         """One update of the weights; returns the error of the batch before it.
@@ -395,7 +397,8 @@ class BPMLL(ScoringClassifier):
         if own:
             from plurilabel.neural._losses import error_and_slope
 
-            error, slope = error_and_slope(self.loss, network.outputs(x), y, *weight)
+            outputs, one_kind = network.outputs(x), self._has_one_kind()
+            error, slope = error_and_slope(self.loss, outputs, y, *weight, one_kind=one_kind)
             network.backpropagate(slope)
         else:  # a subclass has another network or loss
             optimizer.zero_grad()
