@@ -2,6 +2,9 @@
 
     python -m benchmarks.extreme --peers /path/to/python --kept runs.jsonl [--page]
     python -m benchmarks.extreme --sizes 20000,20000,1000 500000,100000,100000 --kept sizes.jsonl
+    python -m benchmarks.extreme --parts bibtex reuters-k500
+    python -m benchmarks.extreme --file 120
+    python -m benchmarks.extreme --loop bibtex delicious reuters-k500
 
 Each contestant is trained on the published training part and asked for five labels of each test
 instance, on two threads, in a process of its own. Runs that are kept are not repeated. ``--peers``
@@ -9,6 +12,11 @@ names a Python with omikuji and napkinxc; ``--page`` prints the tables of the ru
 ``--sizes`` trains one tree on generated data of these numbers of rows, features and labels, with
 five labels and thirty features to a row, and asks it about 10,000 other rows; ``--plot`` draws
 what the predictions of these runs took.
+
+``--parts`` trains one tree on the rows in random order, at once, in two and in ten parts.
+``--file`` saves a tree with so many million weights and maps it into the memory of a new process.
+``--loop`` also trains the models of ``OneVsAllLinear`` one by one, by scikit-learn, on rows
+of length 1, and says how many of the predicted labels are the same.
 
 Seconds are those of the processor, summed over threads, without reading files: on a busy machine
 they say more than the clock.
@@ -30,6 +38,11 @@ import numpy as np
 from scipy import sparse
 
 DATASETS = ("bibtex", "delicious", "reuters-k500", "generated")
+LINEAR_AND_NEIGHBOURS = (
+    "OneVsAllLinear(loss='logistic', C=3.0, n_jobs=2)",
+    "LabelEmbedding(n_jobs=2, random_state=0)",
+)
+FOREST = "MLRandomForest(60, extra_trees=True, min_samples_leaf=5, n_jobs=2, random_state=0)"
 LEARNERS = {
     "LabelTree": "LabelTree(n_jobs=2, random_state=0)",
     "LabelTree, squared hinge": (
@@ -43,6 +56,12 @@ LEARNERS = {
     "OneVsAllLinear, C=0.3": "OneVsAllLinear(C=0.3, n_jobs=2)",
     "OneVsAllLinear, logistic, C=3": "OneVsAllLinear(loss='logistic', C=3.0, n_jobs=2)",
     "LabelEmbedding": "LabelEmbedding(n_jobs=2, random_state=0)",
+    "LabelTree, arity=4, max_leaf=20, C=4": (
+        "LabelTree(arity=4, max_leaf=20, C=4.0, n_jobs=2, random_state=0)"
+    ),
+    # means of probabilities
+    "OneVsAllLinear, logistic, C=3, and LabelEmbedding": " + ".join(LINEAR_AND_NEIGHBOURS),
+    "these two and MLRandomForest, extra trees": " + ".join((*LINEAR_AND_NEIGHBOURS, FOREST)),
 }
 PEERS = ("omikuji", "omikuji, logistic", "napkinXC, PLT", "napkinXC, one-vs-all")
 PARTS = ("X", "X_test", "Y", "Y_test")
@@ -89,13 +108,19 @@ def one(name: str, folder: Path) -> dict[str, Any]:
 def ours(name: str, _folder: Path, X: Any, X_test: Any, Y: Any) -> tuple[Any, Any]:
     from plurilabel.compare import make_learner
 
-    learner, clock = make_learner(LEARNERS[name]), time.process_time
+    learners = [make_learner(text) for text in LEARNERS[name].split(" + ")]
+    clock = time.process_time
     start = clock()
-    learner.fit(X, Y)
+    for learner in learners:
+        learner.fit(X, Y)
     between = clock()
-    top = learner.predict_top(X_test, k=5)
+    if len(learners) == 1:
+        top = in_order(learners[0].predict_top(X_test, k=5))
+    else:  # the mean of their probabilities
+        scores = sum(learner.predict_proba(X_test) for learner in learners)
+        top = np.argsort(-scores, axis=1, kind="stable")[:, :5]
     end = clock()
-    return in_order(top), (between - start, end - between)
+    return top, (between - start, end - between)
 
 
 def in_order(top: Any) -> Any:
@@ -201,6 +226,119 @@ def plot(runs: list[dict[str, Any]], path: Path) -> None:
     fig.savefig(path, dpi=110)
 
 
+# rows that arrive in parts --------------------------------------------------------------------
+
+
+def parts(data: str) -> None:
+    """Precision after the first part and after all, as a line of a table for each loss."""
+    from plurilabel import metrics
+    from plurilabel.extreme import LabelTree
+
+    X, X_test, Y, Y_test = load(data)
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    for settings in ({}, {"loss": "squared_hinge", "C": 1.0}):
+        cells = []
+        for n_parts in (1, 2, 10):
+            tree = LabelTree(1, random_state=0, **settings)
+            for number, rows in enumerate(np.array_split(order, n_parts)):
+                tree.partial_fit(X[rows], Y[rows])
+                if number in (0, n_parts - 1):
+                    top = tree.predict_top(X_test)
+                    found = (metrics.precision_at_k(Y_test, top, k) for k in (1, 3, 5))
+                    cells.append(", ".join(f"{100 * value:.1f}" for value in found))
+        name = ", ".join([data, *(f"{key}={value}" for key, value in settings.items())])
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+# a loop over the labels ---------------------------------------------------------------------
+
+LOOPS = {
+    "squared hinge": (
+        "BinaryRelevance(LinearSVC(C=1.0, random_state=0))",
+        "OneVsAllLinear(C=1.0)",
+    ),
+    "logistic": (
+        "BinaryRelevance(LogisticRegression(C=1.0, solver='liblinear', random_state=0))",
+        "OneVsAllLinear(loss='logistic', C=1.0)",
+    ),
+}
+
+
+def loop(data: str) -> None:
+    """Seconds of both, and how far they agree, as lines of a table."""
+    from sklearn.preprocessing import normalize
+
+    from plurilabel import metrics
+    from plurilabel.compare import make_learner
+
+    X, X_test, Y, Y_test = load(data)
+    X, X_test, clock = normalize(X), normalize(X_test), time.process_time
+    for loss, learners in LOOPS.items():
+        sets, cells = [], []
+        for text in learners:
+            learner, start = make_learner(text), clock()
+            learner.fit(X, Y)
+            between = clock()
+            sets.append(learner.predict(X_test))
+            cells.append(f"{between - start:.1f} | {clock() - between:.2f}")
+            cells.append(f"{100 * metrics.micro_f1(Y_test, sets[-1]):.1f}")
+        both = sets[0].multiply(sets[1]).sum()
+        either = sets[0].sum() + sets[1].sum() - both
+        print(f"| {data}, {loss} | {' | '.join(cells)} | {100 * both / either:.1f} |", flush=True)
+
+
+# a model file -------------------------------------------------------------------------------
+
+
+def model_file(millions: int) -> None:
+    """Save a tree with so many million weights, drawn at random, and map it in a new process."""
+    import plurilabel
+    from plurilabel import LabelTree, datasets
+
+    data = datasets.make_sparse_multilabel(300, 100_000, 20_000, cardinality=5, random_state=0)
+    tree = LabelTree(1, max_iter=1, random_state=0).fit(data.X, data.Y)
+    first = LabelTree(1).fit(data.X[:9], data.Y[:9, :9])
+    # three weights for each of a third as many rows, spread evenly over nodes and features
+    each = millions * 10**6 // (3 * tree.reached_.size)
+    nodes = np.arange(tree.reached_.size)[:, None]
+    tree.keys_ = (nodes * 100_000 + np.linspace(0, 99_999, each, dtype=np.int64)).ravel()
+    n, width = len(tree.keys_), tree.weights_.shape[1]
+    pointers = np.append(np.arange(0, 3 * n + 1, 3), 3 * n).astype(np.int32)
+    columns = np.arange(3 * n, dtype=np.int32) % (width - 1)
+    weights = np.random.default_rng(0).standard_normal(3 * n, dtype=np.float32)
+    tree.weights_ = sparse.csr_array((weights, columns, pointers), shape=(n + 1, width))
+    tree.squares_ = np.ones(n, dtype=np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path, before, start = Path(folder, "tree.skops"), peak(), time.process_time()
+        plurilabel.save(path, tree)
+        seconds, size = time.process_time() - start, path.stat().st_size / 1e9
+        print(
+            f"saved: {size:.2f} GB in {seconds:.1f} s, {peak() - before:.2f} GB more", flush=True
+        )
+        plurilabel.save(path.with_name("first.skops"), first)
+        subprocess.run([sys.executable, __file__, "--mapped", str(path)], check=True)
+
+
+def map_file(path: Path) -> None:
+    import plurilabel
+    from plurilabel import datasets
+
+    data = datasets.make_sparse_multilabel(300, 100_000, 20_000, cardinality=5, random_state=0)
+    plurilabel.load(path.with_name("first.skops"))  # what is imported is not counted
+    before, start = peak(), time.process_time()
+    tree = plurilabel.load(path, mmap_mode="r").estimator
+    print(f"mapped: {time.process_time() - start:.1f} s, {peak() - before:.2f} GB more")
+    start = time.process_time()
+    tree.predict_top(data.X)
+    print(f"300 rows: {time.process_time() - start:.2f} s, {peak() - before:.2f} GB more")
+
+
+def peak() -> float:
+    """The most memory of this process, in gigabytes; ru_maxrss would start from its parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024 / 1e9
+
+
 # all of them ---------------------------------------------------------------------------------
 
 
@@ -282,6 +420,10 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=Path("extreme.jsonl"))
     parser.add_argument("--page", action="store_true")
     parser.add_argument("--sizes", nargs="*", help="rows,features,labels")
+    parser.add_argument("--loop", action="store_true")
+    parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--file", type=int, help="millions of weights in a model file")
+    parser.add_argument("--mapped", type=Path, help="used inside")
     parser.add_argument("--one-size", help="used inside")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--one", help="used inside")
@@ -294,6 +436,16 @@ def main() -> None:
         print(json.dumps(one_size(*map(int, asked.one_size.split(",")))))
     elif asked.sizes:
         run_sizes(asked.kept, asked.sizes)
+    elif asked.file:
+        model_file(asked.file)
+    elif asked.mapped:
+        map_file(asked.mapped)
+    elif asked.parts:
+        for data in asked.data or DATASETS[:3]:
+            parts(data)
+    elif asked.loop:
+        for data in asked.data or DATASETS[:3]:
+            loop(data)
     elif asked.plot:
         plot(read(asked.kept), asked.plot)
     elif asked.page:
