@@ -38,18 +38,15 @@ from distributed import Client, LocalCluster
 from plurilabel import MLkNN
 from plurilabel.distributed import DaskLazyClassifier, evaluate
 from plurilabel.neighbors import DaskIndex, ExactIndex
-from plurilabel.neighbors import _dask as tasks
+from plurilabel.neighbors import _tiles as tasks
 from plurilabel.neighbors._exact import products
 
 K = 10
-# Dask has its workers give memory back at once, which costs a third of the time of a search
-TRIM = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**27}
 
 
 @contextmanager
 def cluster(memory: str | int = 0, folder: str | None = None) -> Iterator[Client]:
     with (
-        dask.config.set(TRIM),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -140,43 +137,74 @@ def chunkings(n: int, d: int) -> None:
 
 
 def memory(limit: int, times: float, d: int, rows: int) -> None:
-    n = int(times * 2 * limit * 2**20 / (8 * d))
+    """Points in float32, larger than all memory; answers are compared for a sample of rows."""
+    n, k = int(times * 2 * limit * 2**20 / (4 * d)), 3
     rng = np.random.default_rng(0)
+    latent = rng.normal(size=(16, d)).astype(np.float32)
+
+    def block(size: int) -> Any:
+        noise = 0.01 * rng.normal(size=(size, 1)).astype(np.float32)
+        return rng.normal(size=(size, 16)).astype(np.float32) @ latent + noise
+
     with tempfile.TemporaryDirectory() as folder, cluster(limit * 2**20, folder) as client:
         cuts = [*range(0, n, rows), n]
-        parts = ((rng.normal(size=(b - a, d)), b - a) for a, b in pairwise(cuts))
-        X = from_files(parts, d, folder)
+        X = from_files(((block(b - a), b - a) for a, b in pairwise(cuts)), d, folder)
         index = DaskIndex(rows=rows).fit(X)
-        took, cpu, (distances, _) = measured(client, lambda: index.kneighbors(None, K))
+        assert index._again(index.blocks_) is not None, "the points would be kept"
+        before, python = client.run(os.getpid), client.run(_peak_mb).values()
+        took, cpu, found = measured(client, lambda: index.kneighbors(None, k))
+        assert client.run(os.getpid) == before, "a worker was restarted"
         peaks = client.run(_peak_mb).values()
-        line("points", "GB", "limits, MB", "times", "seconds", "CPU s", "peak MB of the workers")
-        size = 8 * n * d / 2**20
+        size, said = 4 * n * d / 2**20, index.cost(k, n_workers=2).memory / 2**20
+        line(
+            "points",
+            "GB",
+            "limits, MB",
+            "times",
+            "seconds",
+            "CPU s",
+            "peak MB",
+            "less Python",
+            "cost",
+        )
         line(
             f"{n:,} x {d:,}", f"{size / 1024:.2f}", f"2 x {limit}", f"{size / limit / 2:.1f}",
             f"{took:.0f}", f"{cpu:.0f}", ", ".join(f"{peak:.0f}" for peak in peaks),
+            f"{max(peaks) - max(python):.0f}", f"{said:.0f}",
         )  # fmt: skip
-        assert np.isfinite(distances).all()
+        sample = np.sort(rng.choice(n, 20, replace=False))
+        Q = np.vstack([X[int(row)].compute() for row in sample])
+        parts = []
+        for a, part in zip(cuts, X.blocks):
+            distances, indices = ExactIndex().fit(part.compute()).kneighbors(Q, min(k + 1, n - a))
+            parts.append((distances, indices + a))
+        distances, indices = tasks.merged(parts, k + 1)
+        own = indices != sample[:, None]
+        np.testing.assert_array_equal(found[1][sample], indices[own].reshape(-1, k))
+        np.testing.assert_array_equal(found[0][sample], distances[own].reshape(-1, k))
 
 
 def cost(sizes: list[tuple[int, int, int, int]]) -> None:
-    heads = "products", "counted", "memory MB", "traced", "moved MB", "received"
-    line("points", "rows", "k", *heads)
-    with cluster() as client:
+    """With blocks that are kept, and that are read again: 1 is what the formula says."""
+    line("points", "rows", "k", "blocks", "products", "task MB", "least MB", "received", "most MB")
+    with cluster() as client, tempfile.TemporaryDirectory() as folder:
         for n, d, rows, k in sizes:
             X = points(n, d)
-            index = DaskIndex(rows=rows).fit(X)
-            said = index.cost(k, n_workers=2)
-            counted = counted_products(index, k)
-            traced = traced_task(X, rows, k)
-            with tempfile.TemporaryDirectory() as folder:
+            chunks = on_disk(X, folder, rows)
+            for again in (False, True):
+                index = DaskIndex(rows=rows, reload=again).fit(chunks)
+                said = index.cost(k, n_workers=2)
+                counted = counted_products(index, k) / said.products
+                task, traced = traced_task(X, rows, k)
                 before = sum(client.run(_received).values())
-                DaskIndex(rows=rows).fit(on_disk(X, folder, rows)).kneighbors(None, k)
+                index.kneighbors(None, k)
                 received = sum(client.run(_received).values()) - before
-            line(
-                f"{n:,} x {d}", rows, k, f"{said.products:.3g}", f"{counted / said.products:.2f}",
-                f"{said.memory / 2**20:.0f}", f"{traced / said.memory:.2f}",
-                f"{said.moved / 2**20:.0f}", f"{received / said.moved:.2f}",
-            )  # fmt: skip
+                least, most = (moved / 2**20 for moved in said.moved)
+                line(
+                    f"{n:,} x {d}", f"{rows:,}", k, "read again" if again else "kept",
+                    f"{counted:.2f}", f"{traced / task:.2f}", f"{least:.1f}",
+                    f"{received / 2**20:.1f}", f"{most:.1f}",
+                )  # fmt: skip
 
 
 def counted_products(index: DaskIndex, k: int) -> int:
@@ -197,15 +225,16 @@ def counted_products(index: DaskIndex, k: int) -> int:
     return total
 
 
-def traced_task(X: Any, rows: int, k: int) -> int:
-    """Most bytes of the arrays of a pair task, with its two blocks."""
-    A, B = X[:rows], X[rows : 2 * rows]
-    limits = [tasks._limits(tasks._within(ExactIndex(), M, 0, k), k) for M in (A, B)]
+def traced_task(X: Any, rows: int, k: int) -> tuple[float, int]:
+    """Bytes of a task of two blocks, by formula and at most, with its blocks."""
+    blocks = [[(X[a : a + rows], a, a + rows)] for a in (0, rows)]
+    far = [tasks.limits(tasks.among_themselves(ExactIndex(n_jobs=1), one, k)) for one in blocks]
     tracemalloc.start()
-    tasks._pair(ExactIndex(), (A, B), (0, len(A)), (limits[0], limits[1]), k)
-    peak = tracemalloc.get_traced_memory()[1]
+    tasks.across(ExactIndex(n_jobs=1), (blocks[0], blocks[1]), (far[0], far[1]), k)
+    peak = tracemalloc.get_traced_memory()[1] + 2 * X[:rows].nbytes
     tracemalloc.stop()
-    return peak + A.nbytes + B.nbytes
+    two = DaskIndex(rows=rows).fit(da.zeros((2 * rows, X.shape[1]), chunks=(rows, -1)))
+    return two.cost(k).memory - 6 * 16 * k * rows, peak  # without the lists that wait
 
 
 def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
@@ -257,10 +286,10 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200_000)
     parser.add_argument("--d", type=int, default=64)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--limit", type=int, default=500, help="MB of each worker")
+    parser.add_argument("--limit", type=int, default=400, help="MB of each worker")
     parser.add_argument("--times", type=float, default=4.0)
     parser.add_argument("--features", type=int, default=20_000, help="of the points in `memory`")
-    parser.add_argument("--rows", type=int, default=250, help="of a block in `memory`")
+    parser.add_argument("--rows", type=int, default=200, help="of a block in `memory`")
     parser.add_argument("--mlknn-n", type=int, default=500_000)
     asked = parser.parse_args()
     threadpool_limits(1)  # as in Dask's workers
