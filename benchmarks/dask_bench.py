@@ -257,7 +257,7 @@ def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
             for part, size in zip(frame["labels"].to_delayed(), sizes)
         ]
         X, Y = frame[names].to_dask_array(lengths=sizes), da.concatenate(chunks)
-        learner = DaskLazyClassifier(MLkNN(K))
+        learner = DaskLazyClassifier(MLkNN(K), reload=True)
         fitted = measured(client, lambda: learner.fit(X, Y))
         asked = slice(0, min(n, 2 * rows))
         told = measured(
@@ -307,7 +307,7 @@ def main() -> None:
             ]
         )  # fmt: skip
     if "mlknn" in asked.what:
-        mlknn(asked.mlknn_n, 32, 1000, max(5000, asked.mlknn_n // 10), 2048)
+        mlknn(asked.mlknn_n, 32, 1000, max(5000, asked.mlknn_n // 10), 1024)
 
 
 if __name__ == "__main__":
