@@ -238,7 +238,6 @@ def traced_task(X: Any, rows: int, k: int) -> tuple[float, int]:
 
 
 def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
-    dd = __import__("dask.dataframe").dataframe
     rng = np.random.default_rng(0)
     names = [f"x{j}" for j in range(d)]
     # labels are the cells that random directions cut, so that there is something to learn
@@ -249,14 +248,21 @@ def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
             frame = pd.DataFrame(X.astype(np.float32), columns=names)
             frame["labels"] = list(np.argpartition(-(X @ directions), 3, axis=1)[:, :3])
             frame.to_parquet(Path(folder, f"part{i:04}.parquet"))
-        frame = dd.read_parquet(f"{folder}/part*.parquet")
-        empty = sparse.csr_array((0, q), dtype=np.int8)
         sizes = [min(rows, n - start) for start in range(0, n, rows)]
-        chunks = [
-            da.from_delayed(dask.delayed(indicator)(part, q), (size, q), meta=empty)
-            for part, size in zip(frame["labels"].to_delayed(), sizes)
-        ]
-        X, Y = frame[names].to_dask_array(lengths=sizes), da.concatenate(chunks)
+        paths = sorted(Path(folder).glob("part*.parquet"))
+        empty = sparse.csr_array((0, q), dtype=np.int8)
+        X, Y = (
+            da.concatenate(
+                [
+                    da.from_delayed(dask.delayed(read)(path, *args), (size, width), meta=meta)
+                    for path, size in zip(paths, sizes)
+                ]
+            )
+            for read, args, width, meta in (
+                (features, (names,), d, np.empty((0, d), dtype=np.float32)),
+                (indicator, (q,), q, empty),
+            )
+        )
         learner = DaskLazyClassifier(MLkNN(K), reload=True)
         fitted = measured(client, lambda: learner.fit(X, Y))
         asked = slice(0, min(n, 2 * rows))
@@ -271,8 +277,13 @@ def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
         )  # fmt: skip
 
 
-def indicator(lists: Any, q: int) -> Any:
-    """A CSR matrix of lists of labels."""
+def features(path: Path, names: list[str]) -> Any:
+    return pd.read_parquet(path, columns=names).to_numpy()
+
+
+def indicator(path: Path, q: int) -> Any:
+    """A CSR matrix of the lists of labels in a file."""
+    lists = pd.read_parquet(path, columns=["labels"])["labels"]
     rows = np.repeat(np.arange(len(lists)), [len(some) for some in lists])
     columns = np.concatenate(list(lists))
     return sparse.csr_array(
