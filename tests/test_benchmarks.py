@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -316,3 +317,21 @@ def test_program_stores_as_it_goes_and_resumes(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="no group nothing"):
         _program.main(["nothing"])
     capsys.readouterr()
+
+
+def test_simulated_workers_have_as_much_to_do_as_real_ones():
+    from benchmarks.dask_simulation import CORE, graph_of_tasks, simulate
+
+    one, four = (
+        simulate(graph_of_tasks(400_000, 128, 10, n_workers, 10_000, CORE), n_workers, CORE)
+        for n_workers in (1, 4)
+    )
+    ideal = 400_000**2 / 2 / CORE.products / 3600
+    assert one.moved == 0
+    assert one.hours == pytest.approx(ideal, rel=0.05)
+    assert ideal / 4 < four.hours < 1.25 * ideal / 4
+    assert four.moved > 0
+    # a network that is slow enough is all that counts
+    slow = replace(CORE, network=1e3)
+    waited = simulate(graph_of_tasks(400_000, 128, 10, 4, 10_000, slow), 4, slow)
+    assert waited.hours > four.moved / 4 / slow.network / 3600

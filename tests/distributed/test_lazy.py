@@ -8,6 +8,7 @@ from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN
 from plurilabel.distributed import DaskLazyClassifier
 from plurilabel.neighbors import ExactIndex
 
+dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 
 rng = np.random.default_rng(0)
@@ -82,3 +83,14 @@ def test_labels_that_are_not_known_and_wrong_ones():
     wrong[60, 1] = 3
     with pytest.raises(ValueError, match="in rows 0 to 149 of y: .*3"):
         DaskLazyClassifier(MLkNN(4)).fit(X, da.from_array(wrong, chunks=(50, 5)))
+
+
+def test_instances_and_labels_may_be_read_again(tmp_path):
+    chunks = []
+    for name, matrix in (("x", X), ("y", Y)):
+        np.save(tmp_path / f"{name}.npy", matrix)
+        read = dask.delayed(np.load)(tmp_path / f"{name}.npy")
+        chunks.append(da.from_delayed(read, matrix.shape, dtype=matrix.dtype))
+    learner = DaskLazyClassifier(MLkNN(4), rows=40, reload=True).fit(*chunks)
+    expected = MLkNN(4).fit(X, Y).predict_proba(X[:9] + 0.1)
+    np.testing.assert_array_equal(learner.predict_proba(X[:9] + 0.1), expected)

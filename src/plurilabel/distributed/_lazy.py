@@ -21,6 +21,7 @@ from plurilabel._dask import (
     in_a_tree,
     is_collection,
     is_frame,
+    recipes_of,
 )
 from plurilabel._partial import PartialLabels
 from plurilabel.base import AllOrNothing
@@ -52,6 +53,9 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
         Instances in a block, as in :class:`~plurilabel.neighbors.DaskIndex`.
+    reload : bool, optional
+        Whether tasks read blocks again instead of keeping them, as in
+        :class:`~plurilabel.neighbors.DaskIndex`.
 
     Attributes
     ----------
@@ -82,6 +86,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "rows": [Interval(Integral, 1, None, closed="left"), None],
+        "reload": ["boolean", None],
     }
 
     index_: DaskIndex
@@ -89,9 +94,12 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     labels_: RowBlocks | None
     graph_: list[Any] | None
 
-    def __init__(self, estimator: LazyClassifier, *, rows: int | None = None):
+    def __init__(
+        self, estimator: LazyClassifier, *, rows: int | None = None, reload: bool | None = None
+    ):
         self.estimator = estimator
         self.rows = rows
+        self.reload = reload
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the neighbours of all instances, and learn from them.
@@ -116,7 +124,9 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
             )
         if learner.index is not None:
             raise ValueError("estimator must have no index of its own: index=None")
-        search = DaskIndex(learner.metric, rows=self.rows, n_jobs=learner.n_jobs or 1).fit(X)
+        search = DaskIndex(
+            learner.metric, rows=self.rows, reload=self.reload, n_jobs=learner.n_jobs or 1
+        ).fit(X)
         labels, n = _label_blocks(learner, y), search.n_samples_fit_
         if labels is None:
             y = _gathered(y)
@@ -342,7 +352,8 @@ def _counted(learner: Any, labels: RowBlocks, search: DaskIndex) -> list[Any] | 
 
 
 def _as_tasks_take_them(search: DaskIndex, labels: RowBlocks) -> Any:
-    recipes = search._again(labels)
+    again = search._again(search.blocks_) is not None
+    recipes = recipes_of(labels.parts) if again else None
     spans = zip(recipes or labels.parts, labels.starts, labels.sizes)
     blocks = [(source, start, start + size) for source, start, size in spans]
     return import_dask("labels").delayed(blocks, traverse=recipes is None)

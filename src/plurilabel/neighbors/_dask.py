@@ -246,10 +246,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
 
         - products n² / 2 + 1024 n
         - read 4 d n (m + g), or 8 d n if blocks are kept
-        - moved, of lists: from t L (w - 1) / w to (2 t + g) L less what any worker has at least;
-          if blocks are kept, these are moved, too: to each worker that meets them, at least
-          w (p + 1) - m of them if a worker has p pairs that share as many as possible, at most
-          (w - 1) m
+        - moved, of lists: at least t L (w - 1) / w, at most what merges need, less the share that
+          some worker must have, and t L / k for limits. If blocks are kept, they move to each
+          worker that meets them: at least w (p + 1) - m of them, if the p pairs of a worker share
+          as many as possible, at most (w - 1) m
         - memory of a task 24 r d + 2 L + max(24 MB, 100 r k + 4 MB), and of lists that wait,
           16 k n / w for each worker and the lists of the last two waves. If blocks are kept, a
           worker may have all of them in the end: 8 n d. Points that float32 does not tell apart
@@ -262,7 +262,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
         >>> f"{cost.products:.2g} products, {cost.memory / 2**20:.0f} MB"
-        '5e+11 products, 300 MB'
+        '5e+11 products, 369 MB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
@@ -279,7 +279,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         # a merge has its state and two lists for each step of the wave; it runs where most are
         merged = [1 + 2 * len(wave) / g for wave in rounds]
         least = tiles * L * (w - 1) / w
-        most = sum(g * L * (inputs - inputs / w) for inputs in merged)
+        most = sum(g * L * max(0, inputs - math.ceil(inputs / w)) for inputs in merged)
+        most += tiles * L / k * (w - 1) / w  # how far to look
         widest = max(map(len, rounds), default=0)
         memory = r * (24 * d) + 2 * L + max(24 * min(r * d, 1 << 20), 100 * k * r + (4 << 20))
         memory += (16 * k * n + 2 * 2 * L * widest) / w
@@ -332,8 +333,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         delayed = import_dask("DaskIndex").delayed
         index, groups, _ = self._index(), *self._groups()
         of_group, of_block, merge = (delayed(f) for f in (asked, asked_fitted, merged))
-        again = self._again(self.blocks_)
-        sources = self._again(queries) or queries.parts if again else queries.parts
+        again = self._again(self.blocks_) is not None
+        recipes = recipes_of(queries.parts) if again else None
         if again:
             search = [lambda Q, group=group: of_group(index, group, Q, k) for group in groups]
         else:  # each block is prepared once
@@ -341,7 +342,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             search = [lambda Q, of=of: of_block(*of, Q, k) for of in ready]
         return [
             in_a_tree(lambda some: merge(some, k), [find(Q) for find in search])
-            for Q in _blocks(sources, queries)
+            for Q in _blocks(recipes or queries.parts, queries)
         ]
 
     def _groups(self) -> tuple[list[Any], list[int]]:
