@@ -53,11 +53,15 @@ def test_parquet(tmp_path, table, rows):
     assert data.X.chunks[0] == {1: (8, 8, 3) * 3, 20: (19,) * 3, 1000: (19,) * 3}[rows]
 
 
-def test_csv(tmp_path, table, monkeypatch):
-    monkeypatch.setattr("plurilabel.distributed._read.BLOCK_BYTES", "1kB")
-    table.to_csv(tmp_path / "rows.csv", index=False)
-    data = read(tmp_path / "rows.csv", labels="tags", features=["a", "b", "whole"])
-    assert data.X.numblocks[0] > 2
+@pytest.mark.parametrize("at_once", [1, 7, 100, 1 << 20])
+def test_csv(tmp_path, table, monkeypatch, at_once):
+    monkeypatch.setattr("plurilabel.distributed._csv.READ_AT_ONCE", at_once)
+    # line breaks in quotes, blank lines, and ends of lines as on Windows
+    table.assign(title='two\r\n"lines"').to_csv(tmp_path / "rows.csv", index=False)
+    text = (tmp_path / "rows.csv").read_bytes().replace(b"\n", b"\r\n").replace(b"\r\r", b"\r")
+    (tmp_path / "rows.csv").write_bytes(text.rstrip(b"\r\n") + b"\n\r\n\n")
+    data = read(tmp_path / "rows.csv", labels="tags", features=["a", "b", "whole"], rows=10)
+    assert data.X.chunks[0] == (10, 10, 10, 10, 10, 7)
     np.testing.assert_allclose(plain(data.X), table[["a", "b", "whole"]].to_numpy())
     whole = io.read_table(tmp_path / "rows.csv", labels="tags", features=["a", "b", "whole"])
     assert data.label_names == whole.label_names and data.tag_sep == whole.tag_sep == ";"
@@ -79,6 +83,33 @@ def test_tags_in_blocks(tmp_path, table):
     table.assign(tags=table.tags.str.replace(";", "|")).to_parquet(tmp_path / "part1.parquet")
     with pytest.raises(ValueError, match="one separator between tags, got ';' and '|'"):
         read(path, labels="tags", features=features)
+
+
+def test_csv_cells_are_read_as_in_whole_files(tmp_path):
+    lines = ["size,tags"] + [f"{i},NA;None" for i in range(1200)] + ["1.5,EU", ",null", "n/a,1"]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    data, whole = read(path, labels="tags", rows=500), io.read_table(path, labels="tags")
+    assert data.label_names == whole.label_names == ("1", "EU", "NA", "None", "null")
+    np.testing.assert_array_equal(plain(data.X), whole.X)
+    np.testing.assert_array_equal(plain(data.Y), whole.Y.toarray())
+    path.write_text("\n".join([*lines, "oops,EU"]))
+    with pytest.raises(ValueError, match="'size' must hold numbers, got 'oops' in row 1203"):
+        read(path, labels="tags").X.compute()
+    path.write_text("size,sun\n1,0\n2,yes\n")
+    with pytest.raises(ValueError, match="'sun' must hold numbers, got 'yes' in row 1"):
+        read(path, labels=["sun"]).Y.compute()
+    for text, message in (
+        ("a,sun\n1,0\n1,0,3\n", "line 2: the 2 rows .* Expected 2 columns, got 3: 1,0,3"),
+        ("a,sun\n1,0\n1\n", "line 2: the 2 rows .* Expected 2 columns, got 1"),
+        ('a,sun\n1,"0\n', "a quoted cell has no end"),
+        ("", "an empty file"),
+        ("a,a,sun\n1,2,0\n", "got 'a' twice"),
+        ("a,sun\n\xe9,0\n", "UTF8"),
+    ):
+        path.write_bytes(text.encode("latin-1"))
+        with pytest.raises(FileFormatError, match=message):
+            read(path, labels=["sun"]).X.compute()
 
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 20, 100])
@@ -147,7 +178,10 @@ def test_bad_requests(tmp_path, table):
         ({"labels": ["sky"]}, "no column 'sky'; there are 'a'|a"),
         ({"labels": ["sun"]}, "columns of numbers, but 'tags' and 'title' are not"),
         ({"labels": ["sun"], "features": []}, "at least one column"),
-        ({"labels": ["sun"], "rows": 0}, "rows must be at least 1"),
+        ({"labels": ["sun"], "rows": 0}, "rows must be an integer of at least 1"),
+        ({"labels": ["sun"], "rows": 1.5}, "rows must be an integer of at least 1"),
+        ({"labels": ["sun", "sun"], "features": ["a"]}, "got 'sun' twice"),
+        ({"labels": ["sun"], "features": ["a", "sun"]}, "got 'sun' twice"),
     ):
         with pytest.raises(ValueError, match=message):
             read(path, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,20 @@ from scipy import sparse
 
 from plurilabel._dask import MOST_ROWS, import_dask
 from plurilabel._dataset import Dataset
-from plurilabel._text import listed
-from plurilabel.io import CellError, FileFormatError, file_format, table_module, tag_column
+from plurilabel._text import first_repeated, listed
+from plurilabel.distributed._csv import csv_blocks
+from plurilabel.io import (
+    MISSING,
+    CellError,
+    FileFormatError,
+    file_format,
+    table_module,
+    tag_column,
+)
 from plurilabel.io import xmc_blocks as blocks_of_file
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
-BLOCK_BYTES = "64MB"  # of a CSV file
+LOOKED_AT = 1000  # rows of a CSV file, to see which columns are numbers
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -66,8 +75,7 @@ def read(
         The tags, in the order wanted. By default all that occur, sorted: the column of tags is
         read once for that.
     rows : int
-        Most rows of a block, but never less than a row group of a Parquet file. CSV files are cut
-        by size.
+        Most rows of a block, but never less than a row group of a Parquet file.
 
     Returns
     -------
@@ -98,8 +106,8 @@ def read(
     if len(kinds) > 1:
         raise ValueError(f"paths must be files of one kind, got {listed(sorted(kinds))}")
     (kind,) = kinds
-    if rows < 1:
-        raise ValueError(f"rows must be at least 1, got {rows}")
+    if not isinstance(rows, Integral) or rows < 1:
+        raise ValueError(f"rows must be an integer of at least 1, got {rows!r}")
     if kind in ("xmc", "zarr"):
         if labels is not None or features is not None or drop:
             raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
@@ -108,7 +116,7 @@ def read(
         return (_read_xmc if kind == "xmc" else _read_zarr)(files[0], rows)
     if labels is None:
         raise ValueError("labels must name the label columns, or the column of tags")
-    table = _parquet(files, rows) if kind == "parquet" else _csv(files)
+    table = (_parquet if kind == "parquet" else _csv)(files, rows)
     return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
 
 
@@ -245,18 +253,39 @@ def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
         return file.read_row_groups(groups, columns=names).to_pandas()
 
 
-def _csv(files: list[str]) -> _Table:
-    import_dask("read")
-    frame = table_module("dask.dataframe").read_csv(files, blocksize=BLOCK_BYTES)
-    kinds = {str(name): dtype.kind in "iufb" for name, dtype in frame.dtypes.items()}
-    sizes = [int(size) for size in frame.map_partitions(len).compute()]
-    full = [i for i, size in enumerate(sizes) if size]
+def _csv(files: list[str], rows: int) -> _Table:
+    dask = import_dask("read")
+    found = [block for path in files for block in csv_blocks(path, rows)]
+    for block in found:
+        if other := sorted(set(block.columns) ^ set(found[0].columns)):
+            raise ValueError(
+                f"{block.path} must have the columns of {found[0].path}; {other[0]!r} is in one "
+                "of them only"
+            )
+    kinds = {}
+    if found:
+        names = list(found[0].columns)
+        first = found[0].read(names).iloc[:LOOKED_AT]
+        kinds = {name: not np.isnan(_as_numbers(first[name])).any() for name in names}
 
     def blocks(names: list[str]) -> list[Any]:
-        parts = frame[names].to_delayed()
-        return [parts[i] for i in full]
+        load = dask.delayed(_load_csv)
+        return [load(block, names) for block in found]
 
-    return _Table(kinds, [sizes[i] for i in full], blocks)
+    return _Table(kinds, [block.n_rows for block in found], blocks)
+
+
+def _load_csv(block: Any, names: list[str]) -> Any:
+    return block.read(names)
+
+
+def _as_numbers(texts: Any) -> NDArray[np.float64]:
+    """Numbers of a column of text; NaN where a cell is none, infinity where it is missing."""
+    pandas = table_module("pandas")
+    cells = texts.str.strip()
+    values = pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    missing = (cells == "") | cells.str.lower().isin(MISSING)
+    return np.where(missing.to_numpy(dtype=bool), np.inf, values)
 
 
 def _read_table(
@@ -282,6 +311,8 @@ def _read_table(
             )
     if not features:
         raise ValueError("features must name at least one column, got none")
+    if (twice := first_repeated([*own, *features])) is not None:
+        raise ValueError(f"labels and features must name each column once, got {twice!r} twice")
     words = [name for name in features if not table.kinds[name]]
     if words:
         raise ValueError(
@@ -289,8 +320,9 @@ def _read_table(
             f"{'is none' if len(words) == 1 else 'are not'}: leave out with drop="
         )
     numbers = dask.delayed(_numbers)
-    X = [numbers(block, list(features)) for block in table.blocks(list(features))]
     starts = np.cumsum([0, *table.sizes[:-1]]).tolist()
+    blocks = table.blocks(list(features))
+    X = [numbers(block, list(features), start) for block, start in zip(blocks, starts)]
     if tags is None:
         zero_one = dask.delayed(_zero_one)
         Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
@@ -329,12 +361,25 @@ def _array(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
     )
 
 
-def _numbers(frame: Any, names: list[str]) -> NDArray[np.float64]:
-    return frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+def _numbers(frame: Any, names: list[str], start: int) -> NDArray[np.float64]:
+    values = np.empty((len(frame), len(names)))
+    for j, name in enumerate(names):
+        column = frame[name]
+        if column.dtype.kind in "iufb":
+            values[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            continue
+        found = _as_numbers(column)  # of a CSV file
+        if (wrong := np.isnan(found)).any():
+            i = int(wrong.argmax())
+            raise ValueError(
+                f"column {name!r} must hold numbers, got {column.iloc[i]!r} in row {start + i}"
+            )
+        values[:, j] = np.where(np.isinf(found), np.nan, found)
+    return values
 
 
 def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
-    values = frame[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    values = _numbers(frame, names, start)
     wrong = np.argwhere((values != 0) & (values != 1))
     if len(wrong):
         i, j = wrong[0]

@@ -21,7 +21,8 @@ from plurilabel.io._table._encoder import (
     unseen_categories,
     without_known_words,
 )
-from plurilabel.io._table._frame import CellError, table_module  # noqa: F401
+from plurilabel.io._table._frame import CellError, csv_separator, table_module  # noqa: F401
+from plurilabel.io._table._kinds import MISSING  # noqa: F401
 from plurilabel.io._table._labels import tag_column  # noqa: F401
 from plurilabel.io._table._read import FurtherRows, read_further, read_table
 from plurilabel.io._table._tags import label_matrix

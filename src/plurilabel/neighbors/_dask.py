@@ -250,10 +250,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
           some worker must have, and t L / k for limits. If blocks are kept, they move to each
           worker that meets them: at least w (p + 1) - m of them, if the p pairs of a worker share
           as many as possible, at most (w - 1) m
-        - memory of a task 24 r d + 2 L + max(24 MB, 100 r k + 4 MB), and of lists that wait,
-          16 k n / w for each worker and the lists of the last two waves. If blocks are kept, a
-          worker may have all of them in the end: 8 n d. Points that float32 does not tell apart
-          take 8 r d more.
+        - memory of a task 24 r d + 2 L + max(24 MB, 3072 d, 100 r k + 4 MB), and of lists that
+          wait, 16 k n / w for each worker and the lists of the last two waves. If blocks are
+          kept, a worker may have all of them in the end: 8 n d. Points that float32 does not
+          tell apart take 8 r d more.
 
         Examples
         --------
@@ -282,7 +282,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         most = sum(g * L * max(0, inputs - math.ceil(inputs / w)) for inputs in merged)
         most += tiles * L / k * (w - 1) / w  # how far to look
         widest = max(map(len, rounds), default=0)
-        memory = r * (24 * d) + 2 * L + max(24 * min(r * d, 1 << 20), 100 * k * r + (4 << 20))
+        memory = 24 * r * d + 2 * L
+        memory += max(24 * max(128 * d, min(r * d, 1 << 20)), 100 * k * r + (4 << 20))
         memory += (16 * k * n + 2 * 2 * L * widest) / w
         read = 4 * d * n * (m + g)
         if not again:

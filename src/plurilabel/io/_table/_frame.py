@@ -167,7 +167,7 @@ def _opened_frame(
             return _read_json_lines(source)
         if kind == "json":
             return _read_json(source)
-        sep = sep or ("\t" if kind == "tsv" else _separator(source))
+        sep = sep or ("\t" if kind == "tsv" else csv_separator(source))
         if decimal is not None:
             return _read_csv(source, sep, as_text, decimal)
         table = _read_csv(source, sep, as_text, ".")
@@ -213,7 +213,7 @@ def _add_vectors(table: Frame, embeddings: PathLike | Any) -> None:
 # CSV: read by pandas, and looked through by the csv module where pandas guesses -----------------
 
 
-def _separator(path: PathLike) -> str:
+def csv_separator(path: PathLike) -> str:
     """What separates the columns: of those that make rows of equal length, the one with most."""
     if (named := _named_separator(path)) is not None:
         return named

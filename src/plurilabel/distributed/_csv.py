@@ -1,0 +1,123 @@
+"""CSV files in blocks of whole rows, found by one pass over their bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plurilabel._text import first_repeated
+from plurilabel.io import FileFormatError, csv_separator, table_module
+
+READ_AT_ONCE = 1 << 23
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+
+
+class CsvBlock(NamedTuple):
+    """Rows of a CSV file that can be read by themselves."""
+
+    path: str
+    start: int  # bytes
+    stop: int
+    line: int  # of its first row, from 1
+    n_rows: int
+    columns: tuple[str, ...]
+    sep: str
+
+    def read(self, names: list[str]) -> Any:
+        """A data frame of these columns: all cells are text."""
+        arrow, arrow_csv = table_module("pyarrow"), table_module("pyarrow.csv")
+        with open(self.path, "rb") as stream:
+            stream.seek(self.start)
+            text = stream.read(self.stop - self.start)
+        try:
+            table = arrow_csv.read_csv(
+                io.BytesIO(text),
+                read_options=arrow_csv.ReadOptions(
+                    use_threads=False, column_names=self.columns, block_size=len(text) + 1
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=self.sep, newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(self.columns, arrow.string()),
+                    strings_can_be_null=False,
+                    include_columns=names,
+                ),
+            )
+        except arrow.ArrowInvalid as error:  # names the row, from 1
+            problem = f"the {self.n_rows} rows from here on cannot be read: {error}"
+            raise FileFormatError(self.path, self.line, problem) from None
+        if len(table) != self.n_rows:
+            problem = f"expected {self.n_rows} rows from here on, got {len(table)}"
+            raise FileFormatError(self.path, self.line, problem)
+        return table.to_pandas()
+
+
+def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
+    """The rows of a CSV file, a number of them at a time. Line breaks in quotes end no row."""
+    with open(path, "rb") as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
+            problem = "only UTF-8 text that is not gzipped can be read in blocks"
+            raise FileFormatError(path, None, problem)
+    sep = csv_separator(path)
+    header: tuple[int, int, int] | None = None  # of the names: begin, end, line of the next row
+    ends: list[tuple[int, int]] = []  # of every so many rows, and the line after them
+    n = 0
+    for begin, end, line in _records(path):
+        if header is None:
+            if end - begin < 12 and _text(path, begin, end).startswith("sep="):
+                continue  # as Excel writes it
+            header = begin, end, line
+            ends.append((end, line))
+            continue
+        n += 1
+        if n % rows == 0:
+            ends.append((end, line))
+        last = end, line
+    if header is None:
+        raise FileFormatError(path, None, "expected a first line with names, got an empty file")
+    columns = tuple(next(csv.reader([_text(path, *header[:2])], delimiter=sep)))
+    if (twice := first_repeated(columns)) is not None:
+        raise FileFormatError(path, 1, f"expected each column once, got {twice!r} twice")
+    if n and ends[-1] != last:
+        ends.append(last)
+    return [
+        CsvBlock(path, a, b, line, min(rows, n - i * rows), columns, sep)
+        for i, ((a, line), (b, _)) in enumerate(pairwise(ends))
+    ]
+
+
+def _text(path: str, begin: int, end: int) -> str:
+    with open(path, "rb") as stream:
+        stream.seek(begin)
+        try:
+            return stream.read(end - begin).decode("utf-8-sig").strip("\r\n")
+        except UnicodeDecodeError:
+            raise FileFormatError(path, None, "expected text in UTF-8") from None
+
+
+def _records(path: str) -> Iterator[tuple[int, int, int]]:
+    """Begin and end of each record that is not blank, and the line after it."""
+    begin, line, quotes, at, before = 0, 1, 0, 0, 0
+    with open(path, "rb") as stream:
+        while text := stream.read(READ_AT_ONCE):
+            code = np.frombuffer(text, dtype=np.uint8)
+            inside = (quotes + np.cumsum(code == _QUOTE)) & 1
+            breaks = np.flatnonzero(code == _NEWLINE)
+            outside = np.flatnonzero(inside[breaks] == 0)
+            for end, lines in zip((at + breaks[outside] + 1).tolist(), outside.tolist()):
+                # a blank line is a line break, and perhaps a carriage return before it
+                i = end - 2 - at
+                blank = end - begin == 2 and (code[i] if i >= 0 else before) == _RETURN
+                if end - begin > 1 and not blank:
+                    yield begin, end, line + lines + 1
+                begin = end
+            line, quotes, at = line + len(breaks), int(inside[-1]), at + len(text)
+            before = int(code[-1])
+    if quotes:
+        raise FileFormatError(path, None, "a quoted cell has no end")
+    if begin < at:  # the last line need not have an end
+        yield begin, at, line + 1
