@@ -233,7 +233,8 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     n, d = (int(size) for size in array.shape)
     if n == 0:
         raise ValueError(f"{name} has no rows")
-    chunks = array.to_delayed().ravel().tolist()
+    # optimized, its tasks would be others under the same names as in collections beside it
+    chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
     ends = np.cumsum([0, *array.chunks[0]])
     cuts = _cuts(n, d, rows)
     parts = []

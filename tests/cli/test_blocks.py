@@ -81,8 +81,9 @@ def test_learners_and_sparse_text(run, files, tmp_path):
     )
 
 
-def test_what_does_not_go_with_it(run, files, tmp_path):
-    folder, _, _ = files
+def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("plurilabel.cli._blocks.PATIENCE", 0.2)
+    folder, frame, _ = files
     first, out = folder / "part0.parquet", tmp_path / "m.skops"
     common = ("--labels", "tags", "-o", out)
 
@@ -99,4 +100,9 @@ def test_what_does_not_go_with_it(run, files, tmp_path):
         first, *threads, "--learner", "BinaryRelevance(LogisticRegression)"
     )
     assert "no column 'x'" in message(first, *threads, "--features", "x")
+    endless = frame.assign(c=np.where(frame.index == 7, np.inf, 1.0))
+    endless.to_parquet(tmp_path / "x.parquet")
+    assert "got inf in row 7, feature 2" in message(
+        tmp_path / "x.parquet", *threads, "--holdout", 0
+    )
     assert "does not answer" in message(first, "--scheduler", "nowhere:1")

@@ -57,6 +57,12 @@ def test_errors():
         DaskLazyClassifier(MLkNN(3)).fit(X, Y[:149])
     with pytest.raises(ValueError, match="n_neighbors must be smaller than the 150"):
         DaskLazyClassifier(MLkNN(150)).fit(X, Y)
+    frames = pytest.importorskip("dask.dataframe")
+    frame = frames.from_dask_array(da.from_array(X, chunks=(50, -1)), columns=list("abcdef"))
+    with pytest.warns(UserWarning, match="are counted first"):
+        named = DaskLazyClassifier(MLkNN(3)).fit(frame, Y)
+    with pytest.raises(ValueError, match="the columns of fit, in their order"):
+        named.predict(frame[list("bacdef")])
     learner = DaskLazyClassifier(MLkNN(3)).fit(X, Y)
     with pytest.raises(ValueError, match="3 features, but DaskLazyClassifier was fitted on 6"):
         learner.predict(da.from_array(X[:, :3]))

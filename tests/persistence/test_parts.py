@@ -8,7 +8,7 @@ from scipy import sparse
 
 from plurilabel import BRkNN, MLkNN
 from plurilabel.distributed import DaskLazyClassifier
-from plurilabel.persistence import ModelFileError, load_parts, save_parts
+from plurilabel.persistence import ModelFileError, load_parts, save_model, save_parts
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 pytest.importorskip("skops", reason="skops is not installed")
@@ -68,6 +68,11 @@ def test_sparse_instances(tmp_path):
 
 
 def test_what_is_not_whole_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="save_parts"):
+        save_model(tmp_path / "m.skops", fitted(MLkNN(3)))
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelFileError, match="has no parts.json"):
+        load_parts(tmp_path / "file")
     with pytest.raises(TypeError, match="needs a DaskLazyClassifier, got MLkNN"):
         save_parts(tmp_path, MLkNN())
     (tmp_path / "s").mkdir()

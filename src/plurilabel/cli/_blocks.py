@@ -22,7 +22,8 @@ from plurilabel.compare import digest_of
 from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
 from plurilabel.lazy import MLkNN
 
-LOCAL = ("threads", "processes")
+THREADS = "threads"
+PATIENCE = 10  # seconds, for a scheduler to answer
 _REFUSED = (
     "text", "empty_labels", "sep", "ngrams", "stop_words", "min_count", "subwords", "embeddings",
     "decimal", "day_first",
@@ -134,16 +135,16 @@ class BlockTraining:
 
 @contextmanager
 def connected(scheduler: str) -> Iterator[None]:
-    """Compute on a cluster, or on the threads or processes of this machine."""
+    """Compute on a cluster, or on the threads of this process."""
     dask = import_dask("--scheduler")
-    if scheduler in LOCAL:
+    if scheduler == THREADS:
         with dask.config.set(scheduler=scheduler):
             yield
         return
     from distributed import Client
 
     try:
-        client = Client(scheduler, timeout=10)
+        client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise UsageError(f"--scheduler {scheduler} does not answer: {error}") from None
     with client:
@@ -171,7 +172,8 @@ def _filling_and_scaling(X: Any, *, scale: bool) -> list[Any]:
     """An imputer and a scaler, as if fitted on all blocks."""
     dask = import_dask("--scheduler")
     moments = dask.delayed(_moments)
-    parts = [moments(part) for part in blocks_of(X).parts]
+    blocks = blocks_of(X)
+    parts = [moments(part, start) for part, start in zip(blocks.parts, blocks.starts)]
     count, mean, squares = in_a_tree(dask.delayed(_merged), parts).compute()
     fill = SimpleImputer(keep_empty_features=True).fit(mean[None, :])
     if not scale:
@@ -226,8 +228,13 @@ def _transformed(block: Any, before: list[Any]) -> Any:
     return block
 
 
-def _moments(block: Any) -> tuple[Any, Any, Any]:
+def _moments(block: Any, start: int) -> tuple[Any, Any, Any]:
     """How many numbers each column has, their mean, and the squares of what is beside it."""
+    if (endless := np.argwhere(np.isinf(block))).size:
+        i, j = endless[0]
+        raise ValueError(
+            f"features must be finite, got {block[i, j]} in row {start + i}, feature {j}"
+        )
     known = ~np.isnan(block)
     count = known.sum(axis=0)
     mean = np.where(known, block, 0).sum(axis=0) / np.maximum(count, 1)

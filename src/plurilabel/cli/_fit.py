@@ -32,9 +32,9 @@ from plurilabel.compare import learner_text, set_seeds
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Read files in blocks and learn on a Dask cluster, such as tcp://host:8786; threads or "
-    "processes for those of this machine. For ML-kNN and its kin, on columns of numbers; FILE may "
-    "be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
+    help="Read files in blocks and learn on a Dask cluster, such as tcp://host:8786, or on "
+    "the threads of this machine (threads). For ML-kNN and its kin, on columns of numbers; "
+    "FILE may be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
 )
 @training_command
 def fit(training: Training, learner: str | None, measure: str, scheduler: str | None) -> None:

@@ -24,7 +24,7 @@ from plurilabel._dask import (
     recipes_of,
 )
 from plurilabel._partial import PartialLabels
-from plurilabel.base import AllOrNothing
+from plurilabel.base import AllOrNothing, column_names
 from plurilabel.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLkNN, MLWkNN
 from plurilabel.neighbors import DaskIndex, ExactIndex
 
@@ -127,6 +127,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         search = DaskIndex(
             learner.metric, rows=self.rows, reload=self.reload, n_jobs=learner.n_jobs or 1
         ).fit(X)
+        names = column_names(X)
         labels, n = _label_blocks(learner, y), search.n_samples_fit_
         if labels is None:
             y = _gathered(y)
@@ -145,6 +146,10 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
             self.labels_, learner = labels, light
         self.index_, self.estimator_ = search, learner
         self.n_features_in_ = search.n_features_in_
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     def predict(self, X: Any) -> Any:
@@ -227,6 +232,12 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     def _answers(self, method: str, X: Any, *args: Any) -> Any:
         check_is_fitted(self)
         dask = import_dask(type(self).__name__)
+        names, own = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and own is not None and names != own.tolist():
+            raise ValueError(
+                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
+                f"got {names[:5]}..."
+            )
         asked = blocks_of(X, self.rows)
         if asked.width != self.n_features_in_:
             raise ValueError(

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._compat import versions
 from plurilabel._text import shortened
 from plurilabel.base import default_feature_names
+from plurilabel.distributed import DaskLazyClassifier
 from plurilabel.io import write_atomic
 from plurilabel.persistence._audit import is_bomb, is_packed, refused, trusted_types, unpacked
 from plurilabel.persistence._large import mapped, with_large, without_large, write
@@ -82,6 +83,11 @@ def save_model(
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a path, got {type(path).__name__}: save(path, model)")
     path = os.fspath(path)
+    if isinstance(model, DaskLazyClassifier):
+        raise TypeError(
+            "a DaskLazyClassifier is saved in blocks: plurilabel.persistence.save_parts(folder, "
+            "learner), or save(path, learner.gather())"
+        )
     if not isinstance(model, Model):
         model = Model.of(model)
     if not path.lower().endswith(".skops"):

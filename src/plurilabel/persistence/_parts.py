@@ -117,17 +117,19 @@ def load_parts(folder: str | os.PathLike[str]) -> DaskLazyClassifier:
             )
     read = dask.delayed(_read)
     blocks = RowBlocks([read(os.fspath(place / name)) for name in names], sizes, width)
-    estimator: Any = load_model(place / _LEARNER).estimator
     try:
+        estimator: Any = load_model(place / _LEARNER).estimator
         return DaskLazyClassifier.of_parts(estimator, blocks, about["rows"])
-    except (AttributeError, TypeError, ValueError) as error:
+    except ModelFileError:
+        raise
+    except (AttributeError, FileNotFoundError, TypeError, ValueError) as error:
         raise ModelFileError(f"{place} does not hold a learner in parts: {error}") from None
 
 
 def _read_about(place: Path) -> dict[str, Any]:
     try:
         about = json.loads((place / _ABOUT).read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise ModelFileError(
             f"{place} has no {_ABOUT}: it is not a learner in parts, or saving was not finished"
         ) from None
