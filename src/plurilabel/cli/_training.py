@@ -123,7 +123,10 @@ def training_command(function: Any) -> Any:
         command = option(command)
     several = "scheduler" in signature(function).parameters
     argument = click.argument(
-        "data", metavar="NAME|FILE", nargs=-1 if several else 1, required=True
+        "data",
+        metavar="NAME|FILE..." if several else "NAME|FILE",
+        nargs=-1 if several else 1,
+        required=True,
     )
     return argument(data_options(command))
 

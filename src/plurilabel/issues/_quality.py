@@ -41,7 +41,7 @@ def label_quality(
       ``calibrate``, p is drawn towards the frequency of its label as far as the regression of the
       given labels on the scores says: many models are too sure;
     - with ``X``, the neighbours: p is averaged with the share of the nearest instances that have
-      the label;
+      the label, to which one more vote is added with the frequency of the label;
     - with ``use_labels``, the other labels: where labels depend on each other beyond what the
       scores know, the residuals ``Y - p`` are correlated. The residual of l that is expected from
       those of the instance's other labels, by ridge regression, is added to p, times the share of
