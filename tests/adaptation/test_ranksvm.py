@@ -513,6 +513,8 @@ def known_pairs_programme(X, Y, C):
             W[k], W[l] = np.r_[x, 1], -np.r_[x, 1]
             margins.append(W.ravel())
             cost.append(C / len(pairs))
+    if not cost:
+        return 0.0, np.zeros((q, d))
     n_w, n_p = q * (d + 1), len(cost)
     P = np.zeros(n_w + n_p)
     P[:n_w] = np.tile(np.r_[np.ones(d), 1e-9], q)  # biases cost nothing, but have a solution
@@ -525,6 +527,16 @@ def known_pairs_programme(X, Y, C):
     return solved.obj_val, np.array(solved.x)[:n_w].reshape(q, d + 1)[:, :d]
 
 
+def with_one_more(Y):
+    """One more label, which tells known labels of one kind apart, where not all are known."""
+    more = []
+    for y in Y:
+        known = set(y[~np.isnan(y)])
+        one_kind = len(known) == 1 and np.isnan(y).any()
+        more.append(1 - known.pop() if one_kind else np.nan)
+    return np.column_stack([Y, more])
+
+
 @pytest.mark.parametrize("few", [2**12, 0])
 @pytest.mark.parametrize("hidden", ["anywhere", "two tables"])
 def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
@@ -535,11 +547,10 @@ def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
         Y[np.random.default_rng(0).random(Y.shape) < 0.4] = np.nan
     else:  # no pair connects the labels of one with those of the other
         Y[:20, 3:], Y[20:, :3] = np.nan, np.nan
-    has, lacks, gaps = (Y == 1).any(axis=1), (Y == 0).any(axis=1), np.isnan(Y).any(axis=1)
-    if hidden == "anywhere":  # one more label, for known labels of one kind
-        more = np.where(gaps & has & ~lacks, 0, np.where(gaps & lacks & ~has, 1, np.nan))
-        assert set(more) >= {0, 1}
-        objective, W = known_pairs_programme(X, np.column_stack([Y, more]), 0.5)
+    has, lacks = (Y == 1).any(axis=1), (Y == 0).any(axis=1)
+    if hidden == "anywhere":
+        assert set(with_one_more(Y)[:, -1]) >= {0, 1}
+        objective, W = known_pairs_programme(X, with_one_more(Y), 0.5)
     else:
         X, Y = X[has & lacks], Y[has & lacks]
         objective, W = known_pairs_programme(X, Y, 0.5)
@@ -550,6 +561,35 @@ def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
     assert_allclose(learner.intercept_.sum(), 0, atol=1e-9)
     cut = LinearCut().fit(np.round(learner.ranking_function(X), 6), Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_)
+
+
+@pytest.mark.parametrize("constant", [0, 1, np.nan])
+@pytest.mark.parametrize("seed", range(8))
+def test_known_pairs_beside_a_constant_label(seed, constant):
+    """Its pairs cost nothing, but an instance that knows it has one more label, of that kind."""
+    rng = np.random.default_rng(seed)
+    q = int(rng.integers(2, 5))
+    X = rng.normal(size=(12, 2))
+    Y = (X @ rng.normal(size=(2, q)) + 0.5 * rng.normal(size=(12, q)) > 0).astype(float)
+    Y[:, 0] = constant
+    Y[rng.random(Y.shape) < 0.5] = np.nan
+    objective, W = known_pairs_programme(X, with_one_more(Y), 2.0)
+    learner = RankSVM(C=2.0, tol=1e-8).fit(X, Y)
+    assert_allclose(learner.objective_, objective, rtol=1e-5, atol=1e-6)
+    assert_allclose(learner.coef_, W[:q], atol=2e-3)
+
+
+def test_constant_labels_and_known_labels_of_one_kind():
+    X, gap = [[-1.0], [1.0], [-2.0], [2.0]], np.nan
+    # of a table with one label: the other is not known to anyone
+    Y = np.array([[0, gap], [1, gap], [0, gap], [1, gap]])
+    learner = RankSVM(C=10).fit(X, Y)
+    assert_allclose(learner.objective_, 0.25, rtol=1e-6)
+    assert_array_equal(learner.predict(X), np.nan_to_num(Y))
+    # all have the first label: every pair is with it, or with a label that no one has
+    learner.fit(X, [[1, 0, gap], [1, 1, gap], [1, gap, 0], [1, gap, 1]])
+    assert learner.objective_ == 0
+    assert_array_equal(learner.coef_, 0)
 
 
 def test_labels_that_are_never_known_and_always_present():

@@ -516,6 +516,24 @@ def test_wrong_categorical_features(asked, message):
         MLGradientBoosting(categorical_features=[0]).fit(sparse.eye_array(300), Y)
 
 
+def test_text_that_is_not_declared():
+    X, Y = coloured(n=30)
+    X.insert(0, "number", "1.5")  # which scikit-learn reads
+    advice = "of X has text, '[a-g]': if it has categories, add it to categorical_features"
+    for asked in ("from_dtype", None, ["size"], [2]):
+        learner = MLGradientBoosting(2, categorical_features=asked)
+        with pytest.raises(ValueError, match="^column colour " + advice):
+            learner.fit(X, Y)
+        if asked != ["size"]:
+            for form in (X.to_numpy(), X.to_numpy().tolist(), X.to_numpy().astype(str)):
+                with pytest.raises(ValueError, match="^column 1 " + advice):
+                    learner.fit(form, Y)
+    rest = X.drop(columns="colour")
+    learner = MLGradientBoosting(2).fit(rest, Y)
+    with pytest.raises(ValueError, match="^column z of X has text, 'b': it is not one of the cat"):
+        learner.predict(rest.assign(z="b"))
+
+
 @pytest.mark.parametrize(
     "column",
     [[None] * 6, ["a"] * 6, ["a", None] * 3, [True, False, None] * 2, [1, 1.5, "x"] * 2],

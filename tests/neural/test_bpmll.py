@@ -38,7 +38,7 @@ def data(n=80, d=5, q=4, seed=0):
 
 def quick(**parameters):
     defaults = {"max_iter": 5, "batch_size": 16, "learning_rate_init": 0.01, "random_state": 0}
-    return BPMLL((6,), **{**defaults, **parameters})
+    return BPMLL(**{"hidden_layer_sizes": (6,), **defaults, **parameters})
 
 
 # training --------------------------------------------------------------------------------------
@@ -362,11 +362,23 @@ def test_probabilities_of_the_cross_entropy():
         assert not hasattr(other, "predict_proba")
 
 
-def test_one_label_has_no_pairs():
-    X, _ = data()
-    often = (np.arange(len(X)) % 3 > 0).astype(int)[:, None]
-    assert quick().fit(X, often).predict(X).all()
-    assert not quick().fit(X, 1 - often).predict(X).any()
+@pytest.mark.parametrize("solver", ["adam", "adamw", "sgd"])
+@pytest.mark.parametrize("hidden", [(), (6,)])
+def test_one_label_has_no_pairs(hidden, solver):
+    """The more frequent answer, even if the other is nearly as frequent."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    often = (X[:, :1] < 0).astype(int)
+    assert 0.5 < often.mean() < 0.55
+    learner = quick(hidden_layer_sizes=hidden, solver=solver)
+    with_gaps = np.where(np.arange(200)[:, np.newaxis] % 10 == 0, np.nan, often)
+    for Y, answer in ((often, 1), (1 - often, 0), (with_gaps, 1), (1 - with_gaps, 0)):
+        for fit in (learner.fit, learner.partial_fit):
+            fit(X, Y)
+            assert_array_equal(learner.ranking_function(X), 0)
+            assert_array_equal(learner.predict(X), np.full((200, 1), answer))
+    assert_array_equal(learner.set_params(threshold=None).fit(X, often).decision_function(X), 0)
+    other = learner.set_params(loss="cross-entropy", max_iter=30, learning_rate_init=0.1)
+    assert (other.fit(X, often).predict(X) == often).mean() > 0.9
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch", reason="torch is not installed: the extra `torch` has it")
 
@@ -209,6 +210,29 @@ def test_asymmetric_loss_without_asymmetry_is_the_cross_entropy():
         c = scores.clone().requires_grad_()
         asymmetric_loss(c, Y, clip=clip).backward()
         assert torch.isfinite(c.grad).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("gammas", [(0.0, 4.0, 0.05), (1.0, 2.0, 0.0), (0.0, 0.0, 0.0)])
+def test_slope_of_the_asymmetric_loss(gammas, dtype):
+    """Also at 0, which random scores do not meet, and where exponentials are 0 or infinite."""
+    gamma_pos, gamma_neg, m = gammas
+
+    def errors(c):
+        p, q = np.exp(-np.logaddexp(0, -c)), np.exp(-np.logaddexp(0, c))
+        p_m = np.maximum(p - m, 0)
+        log_absent = np.log1p(-p_m) if m else -np.logaddexp(0, c)
+        return np.stack([q**gamma_pos * np.logaddexp(0, -c), -(p_m**gamma_neg) * log_absent], 1)
+
+    c, h = np.array([0.0, -0.0, 1e-6, -1e-6, 50.0, -50.0, 800.0, -800.0]), 1e-5
+    scores = torch.tensor(np.column_stack([c, c]), dtype=dtype, requires_grad=True)
+    targets = torch.tensor([[1, 0]]).expand(len(c), 2)
+    kind = dict(zip(("gamma_pos", "gamma_neg", "clip"), gammas))
+    found = asymmetric_loss(scores, targets, reduction="none", **kind)
+    found.sum().backward()
+    assert_allclose(found.detach(), errors(c).sum(axis=1), rtol=1e-6)
+    wanted = (errors(c + h) - errors(c - h)) / (2 * h)
+    assert_allclose(scores.grad, wanted, rtol=1e-6, atol=1e-7)
 
 
 def test_squared_loss_of_basic_bp():

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
+from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid, mse_loss
 
 INF = float("inf")
 
@@ -253,17 +253,12 @@ def asymmetric_loss(
         scores = scores.float()
     p = scores.sigmoid()
     p_m = (p - clip).clamp(min=0)
-    own = (1 - p) ** gamma_pos * _softplus(-scores)  # -log p = log(1 + exp(-c))
+    own = -((1 - p) ** gamma_pos) * logsigmoid(scores)
     # without a margin p may round to 1, and log(1 - p) to minus infinity
-    log_absent = (-p_m).log1p() if clip > 0 else -_softplus(scores)
+    log_absent = (-p_m).log1p() if clip > 0 else logsigmoid(-scores)
     other = -(p_m**gamma_neg) * log_absent
     each = own.where(targets > 0, other)
     return _reduced((each if weight is None else each * weight).sum(1), reduction)
-
-
-def _softplus(x: Tensor) -> Tensor:
-    """log(1 + exp(x)), stable."""
-    return x.clamp(min=0) + x.abs().neg().exp().log1p()
 
 
 def _reduced(errors: Tensor, reduction: str) -> Tensor:

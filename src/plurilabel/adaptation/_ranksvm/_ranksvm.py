@@ -123,8 +123,10 @@ class RankSVM(WeightedFit, ScoringClassifier):
     that of its known labels. Known labels of one kind form no pair: such instances rank them
     against one more label, which they lack or have accordingly, and which is discarded after
     fitting. Without it, average precision on Emotions with 70% of the labels hidden is .713
-    instead of .739. Where no pairs connect two groups of labels, as in tables that share no
-    label, the biases sum to 0 in each group.
+    instead of .739. A label that all instances that know it have, or all lack, counts in |Y_i| and
+    |D_i| like any other; but its bias is free, so that its pairs cost nothing. Where no pairs
+    connect two groups of labels, as in tables that share no label, the biases sum to 0 in each
+    group.
 
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
@@ -227,10 +229,11 @@ class RankSVM(WeightedFit, ScoringClassifier):
         self._params = self._kernel_params(X, weights)
         varies = ~(self._never | self._always)
         n_pairs = Y.sum(axis=1) * D.sum(axis=1)  # |Y_i| |D_i|
-        y, d = Y[:, varies], D[:, varies]
-        m = y.shape[1]
-        if unknown is not None:
-            y, d, n_pairs = _with_one_more(y, d, n_pairs)
+        y, d, m = Y[:, varies], D[:, varies], int(varies.sum())
+        if unknown is not None and (more := _one_more(Y, D)) is not None:
+            above, below = more
+            y, d = np.column_stack([y, above]), np.column_stack([d, below])
+            n_pairs = np.where(above | below, (Y | D).sum(axis=1), n_pairs)
         rows = np.flatnonzero(y.any(axis=1) & d.any(axis=1))
 
         # a bias takes the place of a mean, and distances have no origin; less is lost to rounding
@@ -391,18 +394,15 @@ class RankSVM(WeightedFit, ScoringClassifier):
         return tags
 
 
-def _with_one_more(
-    y: NDArray[np.bool_], d: NDArray[np.bool_], n_pairs: NDArray[np.intp]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
-    """Sets with a label for instances whose known labels, not all, are of one kind.
+def _one_more(
+    Y: NDArray[np.bool_], D: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Who has and who lacks a label for instances whose known labels, not all, are of one kind.
 
     Instances that are known to lack some labels have it, those that are known to have some lack
-    it. If all are of the same kind, it would tell nothing.
+    it. None if all are of the same kind: it would tell nothing.
     """
-    some = ~(y | d).all(axis=1)
-    has, lacks = y.any(axis=1), d.any(axis=1)
-    above, below = some & lacks & ~has, some & has & ~lacks
-    if not (above.any() and below.any()):
-        return y, d, n_pairs
-    n_pairs = np.where(above | below, (y | d).sum(axis=1), n_pairs)
-    return np.column_stack([y, above]), np.column_stack([d, below]), n_pairs
+    has, lacks = Y.sum(axis=1), D.sum(axis=1)
+    some = has + lacks < Y.shape[1]
+    above, below = some & (has == 0) & (lacks > 0), some & (has > 0) & (lacks == 0)
+    return (above, below) if above.any() and below.any() else None

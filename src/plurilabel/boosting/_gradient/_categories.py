@@ -102,6 +102,25 @@ def with_codes(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[
     return coded
 
 
+def text_in(X: Any) -> tuple[Any, str] | None:
+    """The name or place of the first column of X with text that is no number, and the text."""
+    if sparse.issparse(X) or np.ndim(X := as_columns(X)) != 2:
+        return None
+    for j in range(X.shape[1]):
+        for cell in _cells(X, j):
+            if isinstance(cell, str) and not _is_number(cell):
+                return (X.columns[j] if hasattr(X, "columns") else j), cell
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def _cells(X: Any, j: int) -> list[Any]:
     """A column as text, numbers, or None where missing."""
     cells = (X.iloc[:, j].astype(object) if hasattr(X, "iloc") else X[:, j]).tolist()

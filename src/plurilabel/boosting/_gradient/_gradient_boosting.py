@@ -34,6 +34,7 @@ from plurilabel.boosting._gradient._categories import (
     categories_of,
     find_categorical,
     has_categories,
+    text_in,
     with_codes,
 )
 from plurilabel.boosting._gradient._forest import (
@@ -513,7 +514,16 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         elif hasattr(self, "is_categorical_"):
             columns = np.flatnonzero(self.is_categorical_)
             X = with_codes(as_columns(X), columns, self.categories_)
-        return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+        try:
+            return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+        except ValueError as error:
+            if "could not convert string" not in str(error) or (found := text_in(X)) is None:
+                raise
+            column, text = found
+            advice = "it is not one of the categorical_features that fit was given"
+            if reset:
+                advice = "if it has categories, add it to categorical_features"
+            raise ValueError(f"column {column} of X has text, {text!r}: {advice}") from error
 
     def _learn_categories(self, X: Any) -> Any:
         for name in ("is_categorical_", "categories_", "subset_", "subsets_"):

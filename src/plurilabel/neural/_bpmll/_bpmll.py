@@ -156,8 +156,9 @@ class BPMLL(ScoringClassifier):
     Features are standardised. Sparse X is centred too, in the first layer; only a chunk of rows
     at a time is made dense. Training is in single precision; predictions are in the precision of
     X. A label that no instance had is never predicted, one that all had always is. Instances with
-    all labels or none have no pairs and are used for the threshold only; a single label has none
-    at all, and the more frequent answer is predicted.
+    all labels or none have no pairs and are used for the threshold only. With a single label there
+    are none at all: with ``loss="bpmll"`` its score is 0, and the threshold predicts the more
+    frequent answer. The other losses learn from it.
 
     Labels may be missing: pairs of labels are formed among those that an instance knows, and the
     other losses are sums over them; the threshold of an instance is the best for them. Where the
@@ -423,6 +424,8 @@ class BPMLL(ScoringClassifier):
                 f"hidden_layer_sizes must be positive integers, one per layer, got {hidden}"
             )
         self.coefs_, self.intercepts_ = initial_weights((d, *hidden, q), self._rng)
+        if self.loss == "bpmll" and q == 1:  # no pairs, no slope: nothing moves an output from 0
+            self.coefs_[-1][:], self.intercepts_[-1][:] = 0, 0
         self.scaler_ = StandardScaler(with_mean=False)  # it computes the means all the same
         self.label_counts_, self.n_seen_ = np.zeros(q, dtype=np.int64), 0
         self.n_unknown_ = np.zeros(q, dtype=np.int64)
