@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable
@@ -127,11 +128,20 @@ def content_type(headers: Headers) -> str:
     return headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
 
 
-async def read_body(headers: Headers, receive: Any, most: int) -> bytes:
-    """All of a body, unless it is too large."""
+async def read_body(headers: Headers, receive: Any, most: int, seconds: float) -> bytes:
+    """All of a body, unless it is too large or takes too long."""
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > most:
         raise _too_large(most)
+    try:
+        async with asyncio.timeout(seconds):
+            return await _whole_body(receive, most)
+    except TimeoutError:
+        problem = f"the request was not complete after {seconds:g} seconds"
+        raise BadInput(problem, status=408) from None
+
+
+async def _whole_body(receive: Any, most: int) -> bytes:
     message = await receive()
     body = bytes(message.get("body", b""))
     if message.get("more_body"):
@@ -204,6 +214,8 @@ def refused(_: Request | None, error: Exception) -> Response:
         response = error_response(str(error), error.status, row=error.row, column=error.column)
         if error.status == 503:
             response.headers["retry-after"] = "1"
+        if error.status == 408:  # what is still to come is not the beginning of a request
+            response.headers["connection"] = "close"
         return response
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
