@@ -174,13 +174,21 @@ def parsed_json(content: bytes) -> Any:
 
 def _parsed_slowly(content: bytes) -> Any:
     try:
-        return json.loads(content, parse_constant=_refuse_constant)
+        return json.loads(content, parse_int=_whole, parse_constant=_refuse_constant)
     except BadInput:
         raise
     except RecursionError:
         raise BadInput("the body is nested too deeply", status=400) from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are such
         raise BadInput(f"the body is not JSON: {error}", status=400) from None
+
+
+def _whole(digits: str) -> int:
+    """A whole number; of one that is too large for any use, as much as shows that it is.
+
+    Whoever looks at the value can say where it is, which a parser that gives up cannot.
+    """
+    return int(digits[:1000])
 
 
 def _refuse_constant(name: str) -> Any:
