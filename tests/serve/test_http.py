@@ -77,6 +77,10 @@ def test_errors_name_row_and_column(client):
     stream = {"content-type": "application/vnd.apache.arrow.stream"}
     assert refused(413, content=many, headers=stream)
     assert refused(415, content=b"x", headers={"content-type": "image/png"})
+    nothing = {"text/csv": b"heat,height\n", stream["content-type"]: arrow(TABLE[:0])}
+    for kind, content in {**nothing, "application/json": b'{"rows": []}'}.items():
+        said = refused(422, content=content, headers={"content-type": kind})
+        assert "at least one row, got none" in said["error"]
 
     def parts():
         for _ in range(300):
@@ -170,6 +174,14 @@ def test_card_health_metrics(client, service):
     parser = pytest.importorskip("prometheus_client.parser")
     families = {family.name: family for family in parser.text_string_to_metric_families(text)}
     assert families["plurilabel_request_seconds"].type == "histogram"
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/model", "/nowhere", "/predict"])
+def test_head_is_get_without_the_body(client, path):
+    said, full = client.head(path), client.get(path)
+    assert said.content == b"" and said.status_code == full.status_code
+    assert said.headers["content-length"] == full.headers["content-length"]
+    assert said.headers["content-type"] == full.headers["content-type"]
 
 
 def test_open_api_has_examples_that_work(client):

@@ -117,3 +117,12 @@ def test_what_is_not_http_is_refused_in_json(address):
     with opened(address, b"\x16\x03\x01 hello\r\n\r\n") as connection:
         head, _, content = until_closed(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ") and json.loads(content)["error"]
+
+
+def test_a_request_without_host_is_told_so(address):
+    with opened(address, b"GET /health HTTP/1.0\r\n\r\n") as connection:
+        head, _, content = until_closed(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(content) == {"error": "the request has no Host header"}
+    with opened(address, b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n") as connection:
+        assert until_closed(connection).startswith(b"HTTP/1.1 200 ")

@@ -68,6 +68,9 @@ class Door:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        head_only = scope["method"] == "HEAD"
+        if head_only:  # what GET gets, without the body
+            scope = {**scope, "method": "GET"}
         started, status = perf_counter(), 500
         path, headers = scope["path"], dict(scope["headers"])
         straight = self.straight.get(path) if scope["method"] == "POST" else None
@@ -77,6 +80,8 @@ class Door:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message = {**message, "headers": [*message["headers"], *_GUARDS]}
+            elif head_only:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -100,6 +105,8 @@ class Door:
 
     def _refused(self, path: str, headers: Headers) -> Response | None:
         host = headers.get(b"host", b"").decode("latin-1")
+        if self.hosts is not None and not host:
+            return error_response("the request has no Host header", 400)
         if self.hosts is not None and _without_port(host) not in self.hosts:
             return error_response("this service is asked under another name", 421)
         origin = headers.get(b"origin")

@@ -52,7 +52,7 @@ _ERROR = {
     },
 }
 _REFUSALS = {
-    "400": "Not JSON, or not an Arrow table",
+    "400": "Not HTTP, not JSON, or not an Arrow table",
     "401": "The token is missing or wrong",
     "404": "There is no such row or correction",
     "408": "The request was not complete in time",

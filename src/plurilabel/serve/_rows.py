@@ -245,6 +245,8 @@ class RowReader:
         except Exception as error:
             words = shortened(" ".join(str(error).split()), 200)
             raise BadInput(f"the body is not an Arrow table: {words}", status=400) from None
+        if not len(frame):
+            raise BadInput("the table must hold at least one row, got none")
         self._check_columns(frame)
         return self._read(frame)
 
