@@ -64,3 +64,10 @@ def test_not_json(content, words):
     with pytest.raises(BadInput, match=words) as raised:
         parsed_json(content)
     assert raised.value.status == 400
+
+
+def test_endless_numbers_are_left_to_whoever_knows_where_they_are():
+    for digits in (b"1" * 5000, b"-" + b"1" * 100_000):
+        (value,) = parsed_json(b"[" + digits + b"]")
+        assert isinstance(value, int) and abs(value) > 10**900
+        assert (value < 0) == digits.startswith(b"-")

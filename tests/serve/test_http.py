@@ -63,6 +63,9 @@ def test_errors_name_row_and_column(client):
     }
     assert refused(422, json={"rows": [{"heat": 1}]})["column"] == "height"
     assert refused(422, json={"rows": [{"heat": 1, "height": None}]})["column"] == "height"
+    endless = b'{"rows": [{"heat": 1, "height": ' + b"1" * 150_000 + b"}]}"
+    said = refused(422, content=endless, headers={"content-type": "application/json"})
+    assert said["error"] == "row 0, column 'height': the number is too large"
     csv = {"headers": {"content-type": "text/csv"}}
     assert refused(422, content=b"heat,height\n1,2\nx,3\n", **csv) == {
         "error": "line 3: column 'heat': expected a number, got 'x'"
@@ -74,6 +77,10 @@ def test_errors_name_row_and_column(client):
     stream = {"content-type": "application/vnd.apache.arrow.stream"}
     assert refused(413, content=many, headers=stream)
     assert refused(415, content=b"x", headers={"content-type": "image/png"})
+    nothing = {"text/csv": b"heat,height\n", stream["content-type"]: arrow(TABLE[:0])}
+    for kind, content in {**nothing, "application/json": b'{"rows": []}'}.items():
+        said = refused(422, content=content, headers={"content-type": kind})
+        assert "at least one row, got none" in said["error"]
 
     def parts():
         for _ in range(300):
@@ -167,6 +174,14 @@ def test_card_health_metrics(client, service):
     parser = pytest.importorskip("prometheus_client.parser")
     families = {family.name: family for family in parser.text_string_to_metric_families(text)}
     assert families["plurilabel_request_seconds"].type == "histogram"
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/model", "/nowhere", "/predict"])
+def test_head_is_get_without_the_body(client, path):
+    said, full = client.head(path), client.get(path)
+    assert said.content == b"" and said.status_code == full.status_code
+    assert said.headers["content-length"] == full.headers["content-length"]
+    assert said.headers["content-type"] == full.headers["content-type"]
 
 
 def test_open_api_has_examples_that_work(client):

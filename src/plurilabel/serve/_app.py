@@ -61,7 +61,7 @@ class Limits:
     explained : int
         Rows of a request to explain.
     seconds : float
-        Time for an answer.
+        Time for an answer, and before that for sending the request.
     batch : int
         Rows that are answered together.
     waiting : int
@@ -173,7 +173,7 @@ def create_app(
     async def json_of(headers: Headers, receive: Any) -> Any:
         if content_type(headers) != "application/json":
             raise BadInput("the body must be JSON, of content type application/json", status=415)
-        return parsed_json(await read_body(headers, receive, limits.body))
+        return parsed_json(await read_body(headers, receive, limits.body, limits.seconds))
 
     def few_enough(rows: Any, most: int) -> None:
         if isinstance(rows, list) and len(rows) > most:
@@ -192,7 +192,7 @@ def create_app(
             n = len(rows)
         elif kind == "text/csv" or kind in _ARROW:
             ask, remember = _ask(_from_query(scope)), False
-            content = await read_body(headers, receive, limits.body)
+            content = await read_body(headers, receive, limits.body, limits.seconds)
             reader = service.reader
             table = reader.read_csv if kind == "text/csv" else reader.read_arrow
             rows = await apart(table, content, limits.rows)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel.serve._ledger import Ledger, replayed
-from plurilabel.serve._rows import BadInput, checked_labels
+from plurilabel.serve._rows import BadInput, check_text, checked_labels
 from plurilabel.serve._store import Entry, Store
 from plurilabel.serve._training import Trained, Training
 
@@ -56,13 +56,16 @@ class Corrections:
                 return self._take(requests)
             except (ValueError, TypeError, OverflowError) as error:
                 if len(requests) == 1:
-                    return [error if isinstance(error, BadInput) else self._refusal(error)]
+                    return [
+                        error if isinstance(error, BadInput) else self._refusal(error, requests[0])
+                    ]
             found: list[Any] = []
             for request in requests:  # one of them is to blame
                 try:
                     found += self._take([request])
                 except (ValueError, TypeError, OverflowError) as error:
-                    found.append(error if isinstance(error, BadInput) else self._refusal(error))
+                    known = isinstance(error, BadInput)
+                    found.append(error if known else self._refusal(error, request))
             return found
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
@@ -101,8 +104,14 @@ class Corrections:
 
     # one request after another ---------------------------------------------------------------
 
-    def _refusal(self, error: Exception) -> BadInput:
-        return BadInput(f"the model cannot learn this: {' '.join(str(error).split())[:400]}")
+    def _refusal(self, error: Exception, request: Any) -> BadInput:
+        words, problem = "the model cannot learn this: ", " ".join(str(error).split())[:400]
+        for i, one in enumerate(request if isinstance(request, list) else []):
+            if one.get("features") is not None:  # it could be read, or it would not be here
+                read = self.reader.read_records(self.reader.records([one["features"]]))
+                if named := self.reader.huge(problem, read.X):
+                    return BadInput(words + named.problem, row=i, column=named.column)
+        return BadInput(words + problem)
 
     def _take(self, requests: Sequence[Any]) -> list[Any]:
         ledger, results, new = self.ledger.copy(), list[Any](), list[Entry]()
@@ -157,6 +166,7 @@ class Corrections:
         if key is not None:
             if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or "\0" in key:
                 raise BadInput(f"key must be a text of at most {_LONGEST_KEY} characters", row=i)
+            check_text(key, i, None, "key")
             if key in ledger.keys:
                 return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
         row, features = one.get("row"), one.get("features")
@@ -190,9 +200,10 @@ class Corrections:
             raise BadInput(" ".join(str(error).split())[:400], row=i) from None
         exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
         if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
-            named = self.reader.missing(read)
-            column = None if named is None else named.column
-            raise BadInput("a value is missing, and the model takes none", row=i, column=column)
+            named = self.reader.missing(read) or self.reader.huge("too large", read.X)
+            if named is None:
+                raise BadInput("a value is missing, and the model takes none", row=i)
+            raise BadInput(named.problem, row=i, column=named.column)
         return records
 
     def _acknowledged(self, result: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable
@@ -67,6 +68,9 @@ class Door:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        head_only = scope["method"] == "HEAD"
+        if head_only:  # what GET gets, without the body
+            scope = {**scope, "method": "GET"}
         started, status = perf_counter(), 500
         path, headers = scope["path"], dict(scope["headers"])
         straight = self.straight.get(path) if scope["method"] == "POST" else None
@@ -76,6 +80,8 @@ class Door:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message = {**message, "headers": [*message["headers"], *_GUARDS]}
+            elif head_only:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -99,6 +105,8 @@ class Door:
 
     def _refused(self, path: str, headers: Headers) -> Response | None:
         host = headers.get(b"host", b"").decode("latin-1")
+        if self.hosts is not None and not host:
+            return error_response("the request has no Host header", 400)
         if self.hosts is not None and _without_port(host) not in self.hosts:
             return error_response("this service is asked under another name", 421)
         origin = headers.get(b"origin")
@@ -127,11 +135,20 @@ def content_type(headers: Headers) -> str:
     return headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
 
 
-async def read_body(headers: Headers, receive: Any, most: int) -> bytes:
-    """All of a body, unless it is too large."""
+async def read_body(headers: Headers, receive: Any, most: int, seconds: float) -> bytes:
+    """All of a body, unless it is too large or takes too long."""
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > most:
         raise _too_large(most)
+    try:
+        async with asyncio.timeout(seconds):
+            return await _whole_body(receive, most)
+    except TimeoutError:
+        problem = f"the request was not complete after {seconds:g} seconds"
+        raise BadInput(problem, status=408) from None
+
+
+async def _whole_body(receive: Any, most: int) -> bytes:
     message = await receive()
     body = bytes(message.get("body", b""))
     if message.get("more_body"):
@@ -164,13 +181,21 @@ def parsed_json(content: bytes) -> Any:
 
 def _parsed_slowly(content: bytes) -> Any:
     try:
-        return json.loads(content, parse_constant=_refuse_constant)
+        return json.loads(content, parse_int=_whole, parse_constant=_refuse_constant)
     except BadInput:
         raise
     except RecursionError:
         raise BadInput("the body is nested too deeply", status=400) from None
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are such
         raise BadInput(f"the body is not JSON: {error}", status=400) from None
+
+
+def _whole(digits: str) -> int:
+    """A whole number; of one that is too large for any use, as much as shows that it is.
+
+    Whoever looks at the value can say where it is, which a parser that gives up cannot.
+    """
+    return int(digits[:1000])
 
 
 def _refuse_constant(name: str) -> Any:
@@ -204,6 +229,8 @@ def refused(_: Request | None, error: Exception) -> Response:
         response = error_response(str(error), error.status, row=error.row, column=error.column)
         if error.status == 503:
             response.headers["retry-after"] = "1"
+        if error.status == 408:  # what is still to come is not the beginning of a request
+            response.headers["connection"] = "close"
         return response
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]

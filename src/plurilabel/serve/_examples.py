@@ -52,9 +52,10 @@ _ERROR = {
     },
 }
 _REFUSALS = {
-    "400": "Not JSON, or not an Arrow table",
+    "400": "Not HTTP, not JSON, or not an Arrow table",
     "401": "The token is missing or wrong",
     "404": "There is no such row or correction",
+    "408": "The request was not complete in time",
     "409": "At odds with what was done before: a key used twice, a correction already undone",
     "413": "Too large",
     "415": "A content type that is not understood",

@@ -8,6 +8,8 @@ import re
 import tempfile
 from array import array
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from plurilabel import io
 from plurilabel._text import counted, listed, shortened
 from plurilabel.persistence import Model, ModelRows
 
+_WANTED = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
+_HUGE = 1e100  # numbers beyond it are what a learner means that cannot calculate
 _PLAIN_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -97,6 +101,7 @@ class RowReader:
                 row = row["text"]
             if not isinstance(row, str):
                 raise BadInput(f"expected a text, got {_kind(row)}", row=i)
+            check_text(row, i, None)
             return row
         if isinstance(row, list) and self.plain:
             if len(row) != len(self.names):
@@ -128,11 +133,10 @@ class RowReader:
                 raise BadInput("the number is too large", row=row, column=column)
             return value
         if isinstance(value, str) and not (self.plain and kind == "numbers"):
-            _check_text(value, row, column)
+            check_text(value, row, column)
             return value
-        wanted = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
         raise BadInput(
-            f"expected {wanted.get(kind, 'a text or a number')}, got {_kind(value)}",
+            f"expected {_WANTED.get(kind, 'a text or a number')}, got {_kind(value)}",
             row=row,
             column=column,
         )
@@ -241,7 +245,26 @@ class RowReader:
         except Exception as error:
             words = shortened(" ".join(str(error).split()), 200)
             raise BadInput(f"the body is not an Arrow table: {words}", status=400) from None
+        if not len(frame):
+            raise BadInput("the table must hold at least one row, got none")
+        self._check_columns(frame)
         return self._read(frame)
+
+    def _check_columns(self, frame: Any) -> None:
+        """Refuse cells that pandas and NumPy would refuse without saying where they are."""
+        for name, kind in self.kinds.items():
+            places = np.flatnonzero(frame.columns == name)
+            if len(places) > 1:
+                raise BadInput(f"the table has the column {len(places)} times", column=name)
+            if not len(places) or (dtype := frame.dtypes.iloc[places[0]]).kind in "biuf":
+                continue
+            numbers = self.plain and kind == "numbers"
+            for i, value in enumerate(frame.iloc[:, places[0]]):
+                if not (_is_number(value) if numbers else _is_scalar(value)):
+                    wanted = _WANTED.get(kind, "a text or a number")
+                    raise BadInput(f"expected {wanted}, got {_kind(value)}", row=i, column=name)
+            if numbers and dtype.kind in "mM":  # all of them missing
+                raise BadInput("expected numbers, got dates or durations", column=name)
 
     def _checked_size(self, rows: ModelRows, most: int) -> ModelRows:
         _check_number(rows.X.shape[0], most)
@@ -265,6 +288,38 @@ class RowReader:
             raise BadInput(" ".join(str(error).split())) from None
 
     # errors -------------------------------------------------------------------------------------
+
+    def blamed(self, error: Exception, rows: ModelRows) -> BadInput | None:
+        """An error of a learner with the cell that is to blame; None if that cannot be told."""
+        problem = " ".join(str(error).split())[:500]
+        named = None if "NaN" in problem else self.huge(problem, rows.X)
+        return self.missing(rows) if named is None else named
+
+    def huge(self, problem: str, X: Any) -> BadInput | None:
+        """A problem with the largest number; None if all are of a usual size."""
+        names = self.names
+        if self.texts_only:
+            return None
+        if sparse.issparse(X):
+            cells = sparse.coo_array(X)
+            values, i, j = cells.data, cells.row, cells.col
+        else:
+            if hasattr(X, "iloc"):
+                X = X.select_dtypes("number")
+                names = [str(name) for name in X.columns]
+                X = X.to_numpy(np.float64, na_value=np.nan)
+            X = np.asarray(X)
+            if X.dtype.kind != "f" or X.ndim != 2:
+                return None
+            i, j = np.nonzero(abs(X) > _HUGE)
+            values = X[i, j]
+        if not len(values):
+            return None
+        at = int(abs(values).argmax())
+        value, row, column = float(values[at]), int(i[at]), names[j[at]]
+        if math.isinf(value):
+            return BadInput("the number is infinite or too large", row=row, column=column)
+        return BadInput(problem, row=row, column=column) if abs(value) > _HUGE else None
 
     def missing(self, rows: ModelRows) -> BadInput | None:
         """An error for the first missing number, for a model that takes none."""
@@ -303,6 +358,23 @@ def _check_number(rows: int, most: int) -> None:
         raise BadInput(f"at most {most:,} rows at a time, got {rows:,}", status=413)
 
 
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, np.ndarray | list | tuple | dict)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a cell of a table can be used as a number; an empty one can."""
+    if value is None or (_is_scalar(value) and value != value):  # NaT, too
+        return True
+    if not isinstance(value, str | bytes | int | float | Decimal | np.number | np.bool_):
+        return False
+    try:
+        float(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
 def _is_plain_date(value: Any) -> bool:
     return value is None or (isinstance(value, str) and _PLAIN_DATE.fullmatch(value) is not None)
 
@@ -332,20 +404,26 @@ def plain_value(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _check_text(value: str, row: int, column: str) -> None:
+def check_text(value: str, row: int, column: str | None, what: str = "the text") -> None:
+    """Refuse a text that cannot be written down."""
     try:
         value.encode()
     except UnicodeEncodeError:  # half of a surrogate pair
-        raise BadInput("the text is not valid Unicode", row=row, column=column) from None
+        raise BadInput(f"{what} is not valid Unicode", row=row, column=column) from None
 
 
 def _kind(value: Any) -> str:
-    """What a value of JSON is, in words."""
+    """What a value of JSON or of a table is, in words."""
     if value is None:
         return "null"
-    kinds = {dict: "an object", list: "a list", str: "text", bool: "a truth value"}
+    kinds = {dict: "an object", list: "a list", bool: "a truth value", bytes: "bytes"}
+    kinds[np.ndarray] = "a list"
     if isinstance(value, str):
         return f"the text {shortened(value, 40)!r}"
+    if isinstance(value, timedelta):  # that of pandas, too
+        return "a duration"
+    if hasattr(value, "isoformat"):
+        return f"the date {value.isoformat()}"
     return kinds.get(type(value), f"the number {value!r}"[:60])
 
 

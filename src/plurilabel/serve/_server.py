@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
@@ -18,6 +19,8 @@ from plurilabel.serve._service import Service
 def _config(service: Service, host: str, token: str | None, limits: Limits) -> Any:
     import uvicorn
 
+    from plurilabel.serve._protocol import KEEP_ALIVE, PatientProtocol
+
     hosts = LOCAL if host in LOCAL else None
     app = create_app(service, limits=limits, token=token, hosts=hosts)
     return uvicorn.Config(
@@ -26,10 +29,10 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
         access_log=False,
         server_header=False,
         proxy_headers=False,  # nothing depends on where a client is
-        limit_concurrency=limits.connections,
+        http=partial(PatientProtocol, seconds=limits.seconds, most=limits.connections),
         backlog=min(limits.connections, 4096),
         timeout_graceful_shutdown=int(limits.seconds) + 1,
-        timeout_keep_alive=30,
+        timeout_keep_alive=KEEP_ALIVE,
         ws="none",
     )
 

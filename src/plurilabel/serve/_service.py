@@ -328,7 +328,7 @@ class Service:
 
     def explained_error(self, error: Exception, rows: ModelRows | None) -> BadInput:
         """An error of a learner, in terms of rows and columns where that is possible."""
-        if rows is not None and (named := self.reader.missing(rows)) is not None:
+        if rows is not None and (named := self.reader.blamed(error, rows)) is not None:
             return named
         return BadInput(" ".join(str(error).split())[:500])
 
