@@ -123,8 +123,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
     that of its known labels. Known labels of one kind form no pair: such instances rank them
     against one more label, which they lack or have accordingly, and which is discarded after
     fitting. Without it, average precision on Emotions with 70% of the labels hidden is .713
-    instead of .739. A label that all instances that know it have, or all lack, counts in |Y_i| and
-    |D_i| like any other; but its bias is free, so that its pairs cost nothing. Where no pairs
+    instead of .739. A label that all instances that know it have, or all lack, counts in ``|Y_i|``
+    and ``|D_i|`` like any other; but its bias is free, so that its pairs cost nothing. Where no pairs
     connect two groups of labels, as in tables that share no label, the biases sum to 0 in each
     group.
 
