@@ -124,9 +124,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
     against one more label, which they lack or have accordingly, and which is discarded after
     fitting. Without it, average precision on Emotions with 70% of the labels hidden is .713
     instead of .739. A label that all instances that know it have, or all lack, counts in ``|Y_i|``
-    and ``|D_i|`` like any other; but its bias is free, so that its pairs cost nothing. Where no pairs
-    connect two groups of labels, as in tables that share no label, the biases sum to 0 in each
-    group.
+    and ``|D_i|`` like any other; but its bias is free, so that its pairs cost nothing. Where no
+    pairs connect two groups of labels, as in tables that share no label, the biases sum to 0 in
+    each group.
 
     Yeast, 1500 and 917 instances, degree 8, C = 1, features as in the files (rows of norm 1, so
     that gamma "scale" is 1). Hamming loss, one-error, coverage, ranking loss, average precision:
