@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import sys
+import threading
 
 import pytest
 
@@ -288,6 +289,22 @@ def test_too_many_and_too_slow():
     predict_many = service.predict_many
     assert sorted(asyncio.run(ask())) == [200, 200, 503, 503, 503, 503]
     service.close()
+
+
+def test_two_batches_are_worked_on_at_the_same_time():
+    together = threading.Barrier(2, timeout=10)
+
+    def meeting(requests):
+        together.wait()  # fails unless another batch comes meanwhile
+        return requests
+
+    async def ask():
+        answers = Batches(meeting, most=1, waiting=100, threads=2)
+        found = await asyncio.gather(*(answers(i) for i in range(6)))
+        answers.close()
+        return found
+
+    assert asyncio.run(ask()) == [0, 1, 2, 3, 4, 5]
 
 
 def test_serving_says_what_is_missing(monkeypatch):

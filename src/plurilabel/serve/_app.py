@@ -13,6 +13,7 @@ from typing import Any, Literal
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from joblib import cpu_count
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
@@ -36,6 +37,7 @@ from plurilabel.serve._rows import BadInput
 from plurilabel.serve._service import Ask, Service
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+MOST_THREADS = 4  # batches at a time, each with memory of its own
 _PAGE = {
     "/": ("serve/page/page.html", "text/html; charset=utf-8"),
     "/page.css": ("serve/page/page.css", "text/css; charset=utf-8"),
@@ -116,7 +118,11 @@ def create_app(
     limits = limits or Limits()
     counters, insight = Counters(), Insight(service)
     answers = Batches(
-        service.predict_many, most=limits.batch, waiting=limits.waiting, seconds=limits.seconds
+        service.predict_many,
+        most=limits.batch,
+        waiting=limits.waiting,
+        seconds=limits.seconds,
+        threads=min(MOST_THREADS, cpu_count()),
     )
     learning = Batches(service.correct_many, most=limits.batch, waiting=limits.waiting)
     slow = asyncio.Semaphore(2)  # explanations and views at a time

@@ -1,4 +1,4 @@
-"""Single requests answered together: what comes while one batch is worked on is the next one."""
+"""Single requests answered together: what comes while batches are worked on is the next one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plurilabel.serve._rows import BadInput
 class Batches:
     """A queue in front of a function that is best called with many requests at once.
 
-    Nobody waits for a batch to fill up: a request that finds the function idle goes in alone.
+    Nobody waits for a batch to fill up: a request that finds a thread idle goes in alone.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class Batches:
         Rows in the queue; more are refused.
     seconds : float, default=None
         Time for an answer; who has none by then is refused.
+    threads : int, default=1
+        Batches that are worked on at the same time.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Batches:
         most: int,
         waiting: int,
         seconds: float | None = None,
+        threads: int = 1,
     ) -> None:
         self.work, self.most, self.waiting, self.seconds = work, most, waiting, seconds
         self.queued = 0
@@ -44,8 +47,8 @@ class Batches:
         # with the time at which they are refused, which comes in the order of the requests
         self._unanswered: deque[tuple[float, asyncio.Future[Any]]] = deque()
         self._clock: asyncio.TimerHandle | None = None  # one for all, at the first of these times
-        self._busy = False
-        self._thread = ThreadPoolExecutor(1)
+        self.threads, self._busy = threads, 0
+        self._pool = ThreadPoolExecutor(threads)
         self._tasks: set[Any] = set()
 
     async def __call__(self, request: Any, rows: int = 1) -> Any:
@@ -60,8 +63,8 @@ class Batches:
             if self._clock is None:
                 self._clock = loop.call_later(self.seconds, self._refuse_late)
         self.queued += rows
-        if not self._busy:
-            self._busy = True
+        if self._busy < self.threads:
+            self._busy += 1
             task = asyncio.create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -94,7 +97,7 @@ class Batches:
                 self.sizes[1] += size
                 try:
                     requests = [request for request, _ in batch]
-                    answers = await loop.run_in_executor(self._thread, self.work, requests)
+                    answers = await loop.run_in_executor(self._pool, self.work, requests)
                 except Exception as error:  # goes to everyone who asked
                     answers = [error] * len(batch)
                 for (_, future), answer in zip(batch, answers):
@@ -107,10 +110,10 @@ class Batches:
                 while self._unanswered and self._unanswered[0][1].done():
                     self._unanswered.popleft()
         finally:
-            self._busy = False
+            self._busy -= 1
 
     def close(self) -> None:
-        """Wait for the batch that is worked on."""
+        """Wait for the batches that are worked on."""
         if self._clock is not None:
             self._clock.cancel()
-        self._thread.shutdown(wait=True)
+        self._pool.shutdown(wait=True)
