@@ -155,7 +155,7 @@ def _is_small(recipe: Recipe) -> bool:
 
     try:
         Measuring(Nowhere(), protocol=5, buffer_callback=apart).dump(graph)
-    except Exception:
+    except Exception:  # pickling may raise anything: what cannot be sent is kept
         return False
     return True
 

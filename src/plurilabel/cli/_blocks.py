@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -17,9 +16,15 @@ from plurilabel._dask import blocks_of, import_dask, in_a_tree
 from plurilabel._limits import check_size
 from plurilabel._text import counted
 from plurilabel.cli._common import UsageError, label_option, names_in
-from plurilabel.cli._training import FEWEST_HELD_OUT, Training
+from plurilabel.cli._training import FEWEST_HELD_OUT, Training, most_frequent
 from plurilabel.compare import digest_of
-from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
+from plurilabel.distributed import (
+    DaskLazyClassifier,
+    evaluate,
+    label_counts,
+    read,
+    stratified_split,
+)
 from plurilabel.lazy import MLkNN
 
 THREADS = "threads"
@@ -198,11 +203,9 @@ def _scaled(X: Any, before: list[Any]) -> Any:
 def _guessed(Y: Any, Y_test: Any) -> Any:
     """The same answer for every row: the most frequent labels, as many as rows have."""
     array = import_dask("--scheduler").array
-    counts = sum(part.compute() for part in map(_label_sums, blocks_of(Y).parts))
-    frequency = counts / Y.shape[0]
-    first = np.argsort(-frequency, kind="stable")[: max(1, round(float(frequency.sum())))]
+    frequency = label_counts(blocks_of(Y)) / Y.shape[0]
     answer = np.zeros(len(frequency), dtype=np.int8)
-    answer[first] = 1
+    answer[most_frequent(frequency)] = 1
     chunks = Y_test.chunks
     scores, labels = (
         array.broadcast_to(array.from_array(row), Y_test.shape, chunks=chunks)
@@ -211,15 +214,7 @@ def _guessed(Y: Any, Y_test: Any) -> Any:
     return evaluate(Y_test, scores, labels)
 
 
-def _label_sums(part: Any) -> Any:
-    return import_dask("--scheduler").delayed(_sums)(part)
-
-
 # tasks ----------------------------------------------------------------------------------------
-
-
-def _sums(Y: Any) -> NDArray[np.int64]:
-    return np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
 
 
 def _transformed(block: Any, before: list[Any]) -> Any:

@@ -528,14 +528,19 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     else:
         frequency = PartialLabels(filled, unknown).shares()
     n, q = Y_test.shape
-    size = min(q, max(1, round(float(frequency.sum()))))
-    first = np.argsort(-frequency, kind="stable")[:size]
+    first = most_frequent(frequency)
+    size = len(first)
     labels = sparse.csr_array(
         (np.ones(n * size, dtype=np.int64), np.tile(np.sort(first), n), np.arange(n + 1) * size),
         shape=(n, q),
     )
     scores = None if n * q > MOST_SCORES else np.broadcast_to(frequency, (n, q))
     return metrics.evaluate(Y_test, scores, labels)
+
+
+def most_frequent(frequency: Any) -> Any:
+    """The labels of the same answer for every row, as many as rows have; of (q,) frequencies."""
+    return np.argsort(-frequency, kind="stable")[: max(1, round(float(frequency.sum())))]
 
 
 def scores_of(estimator: Any, X: Any, q: int) -> Any:

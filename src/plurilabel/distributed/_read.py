@@ -24,8 +24,8 @@ from plurilabel.io import (
     file_format,
     table_module,
     tag_column,
+    xmc_blocks,
 )
-from plurilabel.io import xmc_blocks as blocks_of_file
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
 LOOKED_AT = 1000  # rows of a CSV file, to see which columns are numbers
@@ -148,7 +148,7 @@ def _kind(path: str) -> str:
 
 def _read_xmc(path: str, rows: int) -> Dataset:
     dask = import_dask("read")
-    blocks = blocks_of_file(path, rows)
+    blocks = xmc_blocks(path, rows)
     if not blocks:
         raise FileFormatError(path, None, "expected at least one row, got none")
     pairs = [dask.delayed(_read_block, nout=2)(block) for block in blocks]
@@ -317,7 +317,7 @@ def _read_table(
     if words:
         raise ValueError(
             f"features must be columns of numbers, but {listed(list(map(repr, words)), 5)} "
-            f"{'is none' if len(words) == 1 else 'are not'}: leave out with drop="
+            f"{'is not one' if len(words) == 1 else 'are not'}; drop leaves columns out"
         )
     numbers = dask.delayed(_numbers)
     starts = np.cumsum([0, *table.sizes[:-1]]).tolist()

@@ -63,10 +63,7 @@ def stratified_split(
         raise ValueError(f"X has {instances.shape[0]} rows, but Y has {n}")
     wanted = part_sizes(n, sizes)
     all_sizes = np.array([*wanted, n - sum(wanted)] if sum(wanted) < n else wanted)
-    counted = dask.delayed(_counts)
-    total = np.zeros(q, dtype=np.int64)
-    for found in dask.compute(*(counted(part) for part in labels.parts)):
-        total += found
+    total = label_counts(labels)
     weight = np.divide(n, total, out=np.zeros(q), where=total > 0)
     # shuffled parts too, or ties would always favour the first
     order = rng.permutation(len(all_sizes))
@@ -82,6 +79,13 @@ def stratified_split(
         for of in (instances, labels)
         for j in range(len(wanted))
     ]
+
+
+def label_counts(blocks: RowBlocks) -> NDArray[np.int64]:
+    """How many rows have each label, (q,)."""
+    dask = import_dask("label_counts")
+    counts = dask.delayed(_counts)
+    return np.sum(dask.compute(*(counts(part) for part in blocks.parts)), axis=0)
 
 
 def _rows_of_part(dask: Any, blocks: RowBlocks, chosen: NDArray[np.bool_]) -> Any:
