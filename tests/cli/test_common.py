@@ -14,16 +14,10 @@ import numpy as np
 import pytest
 
 from plurilabel.cli import _main, _training
-from plurilabel.cli._common import (
-    Friendly,
-    UsageError,
-    console,
-    data_options,
-    find,
-    label_option,
-    print_json,
-    print_table,
-)
+from plurilabel.cli._data import data_options, find, label_option
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._group import Friendly
+from plurilabel.cli._output import console, print_json, print_table
 
 
 def failing(error):
@@ -181,8 +175,8 @@ def test_help_imports_nothing_but_the_list():
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
     )
     assert (
-        done.stderr == "0 ['plurilabel._text', 'plurilabel.cli', 'plurilabel.cli._common', "
-        "'plurilabel.cli._main']\n"
+        done.stderr == "0 ['plurilabel._text', 'plurilabel.cli', 'plurilabel.cli._errors', "
+        "'plurilabel.cli._group', 'plurilabel.cli._main', 'plurilabel.cli._output']\n"
     )
     for name in _main.COMMANDS:
         assert f"\n  {name} " in done.stdout

@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from plurilabel._dask import blocks_of, import_dask, in_a_tree
 from plurilabel._limits import check_size
 from plurilabel._text import counted
-from plurilabel.cli._common import UsageError, label_option, names_in
+from plurilabel.cli._data import label_option, names_in
+from plurilabel.cli._errors import UsageError
 from plurilabel.cli._training import FEWEST_HELD_OUT, Training, most_frequent
 from plurilabel.compare import digest_of
 from plurilabel.distributed import (

@@ -13,19 +13,10 @@ import click
 from click.core import ParameterSource
 
 from plurilabel._blocks import has_missing
-from plurilabel.cli._common import (
-    UsageError,
-    data_options,
-    echo,
-    find,
-    is_standard,
-    list_option,
-    names_in,
-    print_json,
-    say,
-    uncentred,
-)
 from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
+from plurilabel.cli._data import data_options, find, is_standard, list_option, names_in, uncentred
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._output import echo, print_json, say
 
 if TYPE_CHECKING:
     from plurilabel.datasets import Dataset

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._text import duration
-from plurilabel.cli._common import console, echo, print_table, say
+from plurilabel.cli._output import console, echo, print_table, say
 
 if TYPE_CHECKING:
     from plurilabel.compare import Results

@@ -49,8 +49,8 @@ def demo(out: Path, serves: bool, port: int) -> None:
     page opens in a browser.
     """
     from plurilabel import compare, datasets
-    from plurilabel.cli._common import echo
     from plurilabel.cli._compare_show import Progress, show, show_failures
+    from plurilabel.cli._output import echo
     from plurilabel.report import write_report
 
     if serves:

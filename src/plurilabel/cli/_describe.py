@@ -8,14 +8,8 @@ from typing import Any
 import click
 
 from plurilabel import datasets
-from plurilabel.cli._common import (
-    check_output,
-    data_options,
-    echo,
-    find,
-    force_option,
-    print_json,
-)
+from plurilabel.cli._data import data_options, find
+from plurilabel.cli._output import check_output, echo, force_option, print_json
 
 
 @click.command()

@@ -9,14 +9,8 @@ import click
 from plurilabel import metrics
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import (
-    echo,
-    empty_labels_option,
-    print_json,
-    print_table,
-    read_rows,
-    say,
-)
+from plurilabel.cli._data import empty_labels_option, read_rows
+from plurilabel.cli._output import echo, print_json, print_table, say
 from plurilabel.cli._training import arrow, rows_digest, scores_of
 from plurilabel.persistence import Model, ModelRows, load_model
 

@@ -9,7 +9,9 @@ from sklearn.model_selection import GridSearchCV
 
 from plurilabel import metrics
 from plurilabel.cli._blocks import BlockTraining, connected
-from plurilabel.cli._common import UsageError, heard_or_not, print_table, read_learner
+from plurilabel.cli._data import read_learner
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._output import heard_or_not, print_table
 from plurilabel.cli._training import Training, training_command
 from plurilabel.compare import learner_text, set_seeds
 

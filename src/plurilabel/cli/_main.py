@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from plurilabel import __version__
-from plurilabel.cli._common import Friendly
+from plurilabel.cli._group import Friendly
 
 _HERE = "plurilabel.cli"
 COMMANDS = {

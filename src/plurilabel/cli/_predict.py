@@ -15,16 +15,9 @@ from plurilabel import io, metrics
 from plurilabel._blocks import row_blocks
 from plurilabel._compat import safe_indexing
 from plurilabel._text import counted
-from plurilabel.cli._common import (
-    UsageError,
-    check_output,
-    echo,
-    force_option,
-    list_option,
-    names_in,
-    read_rows,
-    say,
-)
+from plurilabel.cli._data import list_option, names_in, read_rows
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._output import check_output, echo, force_option, say
 from plurilabel.persistence import Model, load_model
 
 MOST_COLUMNS = 10_000

@@ -8,8 +8,8 @@ import click
 
 from plurilabel import papers
 from plurilabel._text import counted
-from plurilabel.cli._common import check_folder, echo, print_json
 from plurilabel.cli._compare_show import Progress
+from plurilabel.cli._output import check_folder, echo, print_json
 from plurilabel.papers import UnknownPart, load_paper, write_page
 
 

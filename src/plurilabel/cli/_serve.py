@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from plurilabel._text import counted
-from plurilabel.cli._common import UsageError, echo, is_standard
+from plurilabel.cli._data import is_standard
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._output import echo
 
 LEARNS = {
     "exact": "learns corrections at once",

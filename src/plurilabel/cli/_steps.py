@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 from plurilabel._text import duration
-from plurilabel.cli._common import console, echo
+from plurilabel.cli._output import console, echo
 
 BETWEEN_LINES = 2.0  # seconds
 SIGN_OF_LIFE = 30.0  # seconds without a line

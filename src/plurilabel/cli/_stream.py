@@ -13,18 +13,9 @@ import click
 from click.core import ParameterSource
 
 from plurilabel._text import file_size, listed
-from plurilabel.cli._common import (
-    UsageError,
-    data_options,
-    echo,
-    find,
-    names_in,
-    print_json,
-    print_table,
-    say,
-    table_labels,
-    word_features,
-)
+from plurilabel.cli._data import data_options, find, names_in, table_labels, word_features
+from plurilabel.cli._errors import UsageError
+from plurilabel.cli._output import echo, print_json, print_table, say
 
 if TYPE_CHECKING:
     from plurilabel.streams import Stream, StreamResults

@@ -26,22 +26,23 @@ from plurilabel._compat import safe_indexing
 from plurilabel._partial import PartialLabels, known_part
 from plurilabel._text import counted, file_size, listed
 from plurilabel.automatic import AutoClassifier
-from plurilabel.cli._common import (
-    UsageError,
-    can_write,
-    check_output,
+from plurilabel.cli._data import (
     data_options,
-    fail,
     find,
-    force_option,
-    heard_or_not,
     label_option,
     names_in,
+    uncentred,
+    word_features,
+)
+from plurilabel.cli._errors import UsageError, fail
+from plurilabel.cli._output import (
+    can_write,
+    check_output,
+    force_option,
+    heard_or_not,
     print_json,
     print_table,
     say,
-    uncentred,
-    word_features,
 )
 from plurilabel.cli._steps import Search, Steps
 from plurilabel.compare import digest_of, imputer, learner_text

@@ -1,0 +1,313 @@
+"""What is learned from: files and standard datasets, the options that say how, learners."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from plurilabel._text import similar
+from plurilabel.cli._errors import UsageError, no_file
+
+if TYPE_CHECKING:
+    from plurilabel.datasets import Dataset
+    from plurilabel.persistence import Model, ModelRows
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Names = str | Sequence[str] | None
+MOST_SUBWORDS = 100_000  # in a column: the most frequent
+
+
+def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
+    """An option that may be given again and again, and takes names with commas between them."""
+
+    def given(_ctx: click.Context, _option: click.Parameter, value: Any) -> list[str] | None:
+        return list(value) or None
+
+    return click.option(
+        *names, multiple=True, callback=given, help=f"{help} May be repeated.", **kwargs
+    )
+
+
+empty_labels_option = click.option(
+    "--empty-labels",
+    type=click.Choice(["unknown", "absent"]),
+    help="What an empty cell of a label column means; unknown by default if there are zeros.",
+)
+
+
+def data_options(command: Decorated) -> Decorated:
+    """Options that say how a file is read, for :func:`find`.
+
+    A command takes them as ``**reading`` and passes them on: ``find(data, **reading)``.
+    """
+    for option in (
+        click.option(
+            "--day-first/--month-first",
+            "day_first",
+            default=None,
+            help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
+        ),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="The decimal mark of numbers; detected by default.",
+        ),
+        click.option(
+            "--sep",
+            metavar="CHARACTER",
+            help="What separates the columns of a CSV file; detected by default.",
+        ),
+        click.option(
+            "--embeddings",
+            metavar="FILE.npy",
+            help="Ready-made vectors to use as features: a NumPy array with one row for each row "
+            "of the table. Columns of lists need no option.",
+        ),
+        click.option(
+            "--subwords",
+            is_flag=True,
+            help="For text: also use parts of words, of 3 to 5 letters.",
+        ),
+        click.option(
+            "--min-count",
+            type=click.IntRange(1),
+            metavar="ROWS",
+            help="For text: ignore words that occur in fewer rows.",
+        ),
+        list_option(
+            "--stop-words",
+            metavar="WORDS",
+            help="For text: words to ignore; english stands for a built-in list.",
+        ),
+        click.option(
+            "--ngrams",
+            type=click.IntRange(1, 5),
+            metavar="N",
+            help="For text: also use sequences of up to N words.",
+        ),
+        list_option(
+            "--features",
+            metavar="COLUMNS",
+            help="Columns of a table to learn from, with commas between them; by default all "
+            "others, or with --text none.",
+        ),
+        list_option(
+            "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
+        ),
+        list_option("--text", metavar="COLUMNS", help="Columns of text to turn into words."),
+        empty_labels_option,
+        click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
+        list_option(
+            "--labels",
+            metavar="COLUMNS",
+            help="Label columns of a table, with commas between them, or its one column of tags; "
+            "for an ARFF file the label XML, names, or their number.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def find(
+    data: str,
+    *,
+    labels: Names = None,
+    tag_sep: str | None = None,
+    empty_labels: str | None = None,
+    text: Names = None,
+    features: Names = None,
+    drop: Names = None,
+    sep: str | None = None,
+    ngrams: int | None = None,
+    stop_words: Names = None,
+    min_count: int | None = None,
+    subwords: bool = False,
+    embeddings: str | None = None,
+    decimal: str | None = None,
+    day_first: bool | None = None,
+    encode: bool = True,
+) -> Dataset:
+    """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
+    from plurilabel import datasets, io
+
+    options = {
+        "tag_sep": tag_sep,
+        "empty_labels": empty_labels,
+        "text": names_in(text),
+        "features": names_in(features),
+        "sep": sep,
+        "embeddings": embeddings,
+        "decimal": decimal,
+        "day_first": day_first,
+        "words": word_features(ngrams, stop_words, min_count, subwords, text=text),
+    }
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if is_standard(data):
+        if labels is not None or drop is not None or given:
+            raise ValueError(
+                f"{data} is a standard dataset and needs no --labels or other options"
+            )
+        return datasets.load(data)
+    columns = label_option(labels)
+    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl", "json"):
+        given["encode"] = encode
+        columns = table_labels(data, labels)
+    elif given:
+        option = "--" + next(iter(given)).replace("_", "-")
+        raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
+    if drop is not None:
+        given["drop"] = names_in(drop)
+    return io.read(data, labels=columns, **given)
+
+
+def word_features(
+    ngrams: int | None,
+    stop_words: Names,
+    min_count: int | None,
+    subwords: bool,
+    *,
+    text: Names,
+) -> Any:
+    """What turns text into features, as the options say; None if they say nothing."""
+    options = {"ngrams": ngrams, "stop-words": stop_words, "min-count": min_count}
+    given = [name for name, value in options.items() if value is not None]
+    given += ["subwords"] if subwords else []
+    if not given:
+        return None
+    if text is None:
+        raise UsageError(f"--{given[0]} is for columns of text: name them with --text")
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+
+    stop: Any = names_in(stop_words)
+    stop = "english" if stop == ["english"] else stop and [word.lower() for word in stop]
+    words = TfidfVectorizer(ngram_range=(1, ngrams or 1), stop_words=stop, min_df=min_count or 1)
+    if not subwords:
+        return words
+    parts = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count or 1, max_features=MOST_SUBWORDS
+    )
+    return make_union(words, parts)
+
+
+def is_standard(data: str) -> bool:
+    """Whether this names a standard dataset; False if it is a file, an error if neither."""
+    from plurilabel import datasets
+
+    path = Path(data)
+    if path.is_file():
+        return False
+    if data in datasets.dataset_names():
+        return True
+    if path.is_dir():
+        raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
+    if path.suffix or len(path.parts) > 1:
+        raise FileNotFoundError(no_file(path))
+    close = similar(data, datasets.dataset_names())
+    hint = (
+        f"did you mean {close}?" if close else f"there are {', '.join(datasets.dataset_names())}"
+    )
+    raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
+
+
+def names_in(given: Names) -> list[str] | None:
+    """Names with commas between them; nothing at all is the column without a name.
+
+    A name with a comma in it stands in double quotes, as in CSV.
+    """
+    if given is None:
+        return None
+    texts = [given] if isinstance(given, str) else given
+    cells = (cell for row in csv.reader(texts, skipinitialspace=True) for cell in row)
+    return [name.strip() for name in cells if name.strip()] or [""]
+
+
+def label_option(labels: Names) -> str | int | list[str] | None:
+    """``--labels`` as the readers take it: a name, a list of names, or a number."""
+    if labels is None:
+        return None
+    texts = [labels] if isinstance(labels, str) else list(labels)
+    if len(texts) > 1:
+        return names_in(texts)
+    (text,) = texts
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    names = names_in(text) or [""]
+    return names if len(names) > 1 or text.rstrip().endswith(",") else names[0]
+
+
+def table_labels(data: str, labels: Names) -> str | list[str]:
+    """``--labels`` of a table, which must be names."""
+    columns = label_option(labels)
+    if columns is None or isinstance(columns, int):
+        got = "" if columns is None else f"; got the number {columns}"
+        raise UsageError(
+            f"--labels must name the label columns of {data}, or its one column of tags{got}"
+        )
+    return columns
+
+
+def read_rows(
+    model: Model,
+    data: str,
+    *,
+    with_labels: bool = False,
+    sep: str | None = None,
+    embeddings: str | None = None,
+    empty_labels: Any = None,
+) -> ModelRows:
+    """Read rows for a model: a file, a standard dataset, or a dash for CSV on standard input."""
+    from plurilabel import datasets
+
+    with tempfile.TemporaryDirectory() as folder:
+        name, source = data, data
+        if data == "-":  # the reader looks at a file more than once
+            name, source = "standard input", str(Path(folder, "stdin.csv"))
+            Path(source).write_bytes(sys.stdin.buffer.read())
+        try:
+            rows = datasets.load(source) if is_standard(source) else source
+            return model.read(
+                rows,
+                with_labels=with_labels,
+                sep=sep,
+                embeddings=embeddings,
+                empty_labels=empty_labels,
+            )
+        except ValueError as error:
+            text = str(error) if source in str(error) else f"{name}: {error}"
+            raise ValueError(text.replace(source, name)) from None
+
+
+def read_learner(text: str, **search: Any) -> Any:
+    """A learner from ``--learner``."""
+    from plurilabel.compare import make_learner
+
+    try:
+        return make_learner(text, **search)
+    except ValueError as error:
+        raise UsageError(f"--learner: {error}") from None
+
+
+def uncentred(learner: Any) -> bool:
+    """Make scalers leave the mean where it is, since sparse features have zeros; whether any did.
+
+    Examples
+    --------
+    >>> from plurilabel.compare import make_learner
+    >>> learner = make_learner("StandardScaler | MLkNN")
+    >>> uncentred(learner), learner[0]
+    (True, StandardScaler(with_mean=False))
+    """
+    from sklearn.preprocessing import StandardScaler
+
+    scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
+    centred = [scaler for scaler in scalers if scaler.with_mean]
+    for scaler in centred:
+        scaler.with_mean = False
+    return bool(centred)
