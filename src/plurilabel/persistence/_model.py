@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -13,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -31,10 +28,9 @@ from plurilabel.base import default_feature_names, names_or_default
 from plurilabel.datasets import Dataset
 from plurilabel.explanation import Contributions, explain
 from plurilabel.metrics import label_scores
-from plurilabel.thresholds import ThresholdClassifier
+from plurilabel.persistence._layers import AROUND, around, inside, kept, layers, renamed
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
-_AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)  # what a learner is put into
 
 
 class ModelRows(NamedTuple):
@@ -171,7 +167,7 @@ class Model:
         """
         check_is_fitted(estimator)
         estimator = getattr(estimator, "best_estimator_", estimator)
-        names, known = label_names, list(_known(estimator, "label_names_"))
+        names, known = label_names, list(kept(estimator, "label_names_"))
         if names is None and not known:
             raise ValueError(
                 f"label_names must be given, since {type(estimator).__name__} does not keep them"
@@ -284,7 +280,7 @@ class Model:
         reference: Any = None,
     ) -> list[Any]:
         """What :meth:`explain` returns, of rows that :meth:`read` has read."""
-        named = _renamed(self.estimator, self.label_names)
+        named = renamed(self.estimator, self.label_names)
         found = explain(
             getattr(named, "best_estimator_", named),
             X,
@@ -428,26 +424,26 @@ class Model:
         """The fitted encoder with which a model of tables begins; None for a model of arrays."""
         part = self.estimator
         while part is not None and not isinstance(part, ColumnTransformer):
-            part = part[0] if isinstance(part, Pipeline) else _inside(part)
+            part = part[0] if isinstance(part, Pipeline) else inside(part)
         return part if hasattr(part, "feature_names_in_") else None
 
     @property
     def learner(self) -> Any:
         """The learner inside the pipelines, cuts and searches around it."""
-        return next(part for part in _chain(self.estimator) if not isinstance(part, _AROUND))
+        return next(part for part in layers(self.estimator) if not isinstance(part, AROUND))
 
     def encoded(self, X: Any) -> Any:
         """Rows that :meth:`read` has read, as the learner inside takes them."""
-        for part in _chain(self.estimator):
+        for part in layers(self.estimator):
             if isinstance(part, Pipeline) and len(part) > 1:
                 X = part[:-1].transform(X)
-            elif not isinstance(part, _AROUND):
+            elif not isinstance(part, AROUND):
                 break
         return X
 
     def with_learner(self, learner: Any) -> Self:
         """The same model around another fitted learner; this one stays as it is."""
-        return replace(self, estimator=_around(self.estimator, learner))
+        return replace(self, estimator=around(self.estimator, learner))
 
     def _as_given(self, source: Any) -> ModelRows | None:
         """Rows in memory that the estimator takes as they are; None for what has to be read."""
@@ -533,57 +529,6 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> Any:
     import pandas as pd
 
     return pd.DataFrame(list(rows))
-
-
-def _inside(estimator: Any) -> Any:
-    """What a search or a wrapper has fitted; None if it is neither."""
-    inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
-    if not hasattr(inner, "fit"):
-        return None
-    try:  # a forest has an estimator_ as well, a pattern for its trees
-        check_is_fitted(inner)
-    except NotFittedError:
-        return None
-    return inner
-
-
-def _chain(estimator: Any) -> Iterator[Any]:
-    """An estimator, what is inside it, and so on to the learner."""
-    while estimator is not None:
-        yield estimator
-        estimator = estimator[-1] if isinstance(estimator, Pipeline) else _inside(estimator)
-
-
-def _around(estimator: Any, learner: Any) -> Any:
-    """Shallow copies of what is around a learner, around another one."""
-    if not isinstance(estimator, _AROUND):
-        return learner
-    same = copy(estimator)
-    if isinstance(same, Pipeline):
-        (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, _around(last, learner))]
-    else:
-        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, _around(getattr(same, name), learner))
-    return same
-
-
-def _known(estimator: Any, attribute: str) -> Iterator[Any]:
-    return (getattr(part, attribute) for part in _chain(estimator) if hasattr(part, attribute))
-
-
-def _renamed(estimator: Any, names: Sequence[str]) -> Any:
-    """A shallow copy in which the learner has these label names: it may not have seen any."""
-    same = copy(estimator)
-    if len(getattr(same, "label_names_", ())) == len(names):
-        same.label_names_ = np.array(list(names), dtype=object)
-    if isinstance(same, Pipeline):
-        (*before, (name, last)) = same.steps
-        same.steps = [*before, (name, _renamed(last, names))]
-    elif (inner := _inside(same)) is not None:
-        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
-        setattr(same, name, _renamed(inner, names))
-    return same
 
 
 def _unknown(
