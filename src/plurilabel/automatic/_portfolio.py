@@ -1,9 +1,9 @@
 """The learners that are tried, by size and kind of the data, and what a fit of each may cost.
 
 Costs are seconds on one core, roughly, fitted by eye to processor times on Emotions, Yeast, Image,
-Medical, Slashdot, Reuters-K500 and Bibtex. They decide in which order learners are tried, and
-which are not tried at all; where there is a time limit, they are corrected by the times of those
-that were tried.
+Scene, Medical, Slashdot, Reuters-K500, Bibtex, 20NG and Tmc2007-500. They decide in which order
+learners are tried, and which are not tried at all; where there is a time limit, they are corrected
+by the times of those that were tried.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _units(learner: Any) -> Any:
 
 
 def _for_dense(s: Size, seed: int) -> list[Candidate]:
-    search, boosted = 4e-10 * s.n * s.stored, 1.0 + 5e-6 * s.stored * s.q**0.5
+    search, boosted = 0.02 + 1e-10 * s.n * s.stored, 1.0 + 2.5e-6 * s.stored * s.q**0.5
     kernel = 3e-10 * s.n * s.stored
     found = [
         Candidate("ML-kNN", _scaled(MLkNN(min(10, s.n // 4))), search),
@@ -175,7 +175,7 @@ def _for_dense(s: Size, seed: int) -> list[Candidate]:
 
 
 def _for_sparse(s: Size, seed: int) -> list[Candidate]:
-    search, boosted = 2e-9 * s.n * s.stored, 1.0 + 4e-6 * s.stored * s.q**0.5
+    search, boosted = 0.1 + 2.5e-10 * s.n * s.stored, 0.7 + 5.5e-6 * s.n * s.q
     linear = s.q * (0.005 + 8e-8 * s.stored)
     kernel = 4e-9 * s.n * s.stored
     found = [Candidate("ML-kNN, cosine", MLkNN(min(10, s.n // 4), metric="cosine"), search)]
@@ -216,7 +216,7 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
         looked = s.n * s.d
         costs = (
             5e-9 * looked * s.q**0.5, 1e-8 * looked * (1 + s.sets / 200),
-            7e-9 * s.n * s.d**0.5 * s.q, 2e-9 * looked,
+            s.n * s.d**0.5 * np.log2(s.n + 1) * (2.6e-8 + 1.8e-10 * s.q), 2e-9 * looked,
         )  # fmt: skip
     else:
         looked = 1e-8 * s.n * s.d**0.5 * np.log2(s.n + 1)
@@ -274,7 +274,7 @@ def _others(s: Size, seed: int) -> list[Candidate]:
         found.append(Candidate("network", make_pipeline(scaler, network), cost))
     if find_spec("torch") is not None and s.q > 1:
         network = BPMLL((128,), max_iter=50, random_state=seed)
-        cost = 1.0 + 50 * s.n * (3.5e-5 + 1e-8 * s.d)
+        cost = 0.5 + 50 * s.n * (1e-5 + 4e-9 * s.d)
         found.append(Candidate("BP-MLL", network, cost))
     if s.n <= 1000 and s.q <= 10:
         cost = 1e-8 * s.n * s.stored * s.q
