@@ -213,10 +213,10 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
     tried: Any = 0.2 if s.sparse else "sqrt"
     # seconds of one tree: for all labels, for label sets, for all labels in full, for one label
     if s.sparse:
-        looked = s.n * s.d
+        looked = s.n**1.55 * s.d**0.5
         costs = (
-            5e-9 * looked * s.q**0.5, 1e-8 * looked * (1 + s.sets / 200),
-            s.n * s.d**0.5 * np.log2(s.n + 1) * (2.6e-8 + 1.8e-10 * s.q), 2e-9 * looked,
+            looked * (6.6e-9 + 1.3e-10 * s.q), looked * (7.7e-9 + 5.5e-12 * s.sets),
+            looked * (2e-9 + 3.5e-11 * s.q), 3e-7 * s.n**1.55 / (5 + s.q / 20),
         )  # fmt: skip
     else:
         looked = 1e-8 * s.n * s.d**0.5 * np.log2(s.n + 1)
