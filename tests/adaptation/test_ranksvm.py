@@ -278,6 +278,28 @@ def test_proximal_steps_reach_the_same_optimum(C, monkeypatch):
     assert max(found.dual_gap_, wanted.dual_gap_) <= 1e-6
 
 
+@pytest.mark.parametrize("hidden", [0.0, 0.3])
+@pytest.mark.parametrize("form", ["linear", "wide", "precomputed"])
+def test_splitting_reaches_the_same_optimum(form, hidden, monkeypatch):
+    X, Y = problem(30, 3, 4, seed=2)
+    if form == "wide":
+        X = np.column_stack([X, np.random.default_rng(0).normal(size=(30, 40))])
+    Y = np.where(np.random.default_rng(1).random(Y.shape) < hidden, np.nan, Y)
+    given, kernel = (X @ X.T, form) if form == "precomputed" else (sparse.csr_array(X), "linear")
+    learner = RankSVM(kernel=kernel, C=2.0)
+    wanted = learner.fit(given, Y).objective_
+    monkeypatch.setattr(_solver, "FEW_WEIGHTS", 0)
+    proposed = []
+    points = _solver.split_points
+    monkeypatch.setattr(
+        _solver, "split_points", lambda *given: proposed.append(given) or points(*given)
+    )
+    learner.fit(given, Y)
+    assert proposed
+    assert_allclose(learner.objective_, wanted, rtol=2e-6)
+    assert -1e-12 <= learner.dual_gap_ <= 1e-6
+
+
 def test_a_shift_of_the_features_moves_the_biases_only():
     X, Y = problem(60, 3, 4, seed=2)
     wanted = RankSVM(threshold=None).fit(X, Y.astype(int))

@@ -55,7 +55,7 @@ class DMLkNN(LazyClassifier):
     instead of .6959, .8527 in both, and .7357 instead of .7353.
 
     Labels may be missing: counts are those of :class:`MLkNN`, and only training instances that
-    know a label count for it.
+    know a label count for it, in the prior too, if one of their neighbours knows it.
 
     A prediction compares its counts with those of every training instance: n times m times q
     steps. The counts (m, q) are dense, also for sparse labels.

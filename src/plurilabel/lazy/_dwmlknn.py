@@ -70,7 +70,8 @@ class DWMLkNN(CountingClassifier):
     -----
     Labels may be missing. A label is then learned from the training instances that know it, by
     their K nearest neighbours that do, as in :class:`MLkNN`; the distances of these are the
-    nearest and the farthest of equation 4.
+    nearest and the farthest of equation 4. Training instances of which no neighbour knows the
+    label are left out, of the prior too.
 
     References
     ----------

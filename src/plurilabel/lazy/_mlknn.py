@@ -63,7 +63,8 @@ class MLkNN(CountingClassifier):
     -----
     Labels may be missing. A label is then counted among the k nearest neighbours that know it, on
     the training instances that know it. For that more than k neighbours are searched; where fewer
-    than k of them know the label, the count is scaled to k and rounded. ``partial_fit`` and
+    than k of them know the label, the count is scaled to k and rounded. Training instances of
+    which no neighbour knows the label are left out, of the prior too. ``partial_fit`` and
     ``forget`` then search all neighbours again, since what is known decides how many.
 
     References

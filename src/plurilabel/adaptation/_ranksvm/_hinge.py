@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from plurilabel._blocks import row_blocks
@@ -89,6 +90,15 @@ class Groups:
     def centred(self, v: Floats) -> Floats:
         """Q v, where v has the values of the entries."""
         return v - (np.bincount(self.number, v) / self.size)[self.number]
+
+    def summed(self, weight: Floats, q: int) -> Floats:
+        """Sum over the rows of weight times Q, (q, q)."""
+        w = weight[self.row]
+        root = np.sqrt(w / self.size[self.number])
+        shape = len(self.size), q
+        means = sparse.csr_array((root, (self.number, self.column)), shape=shape)
+        diagonal = np.bincount(self.column, w, minlength=q)
+        return np.diag(diagonal) - (means.T @ means).toarray()
 
 
 def project(w: Floats, sets: LabelSets) -> tuple[Floats, Groups]:

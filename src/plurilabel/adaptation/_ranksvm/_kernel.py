@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils.extmath import safe_sparse_dot
 
@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 FEW = 4  # of as many entries, at most one that is asked for: then single products are faster
+FACTOR = 2**12  # rows of a matrix that is factorised at most: 128 MB
 MOST = 2**24  # values in the matrix of these products, 200 MB
 
 NOT_PSD = "kernel must be positive semi-definite, got one that is not: the problem has no minimum"
@@ -39,6 +40,13 @@ class Gram(Protocol):
 
     def root(self) -> Floats:
         """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
+
+    @property
+    def can_be_factorised(self) -> bool:
+        """Whether there is an inverse."""
+
+    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+        """V -> (K + shift)^-1 V, by a Cholesky factor."""
 
 
 class LinearGram:
@@ -82,6 +90,17 @@ class LinearGram:
         if self.X.shape[1] == self.rank:
             return dense(self.X)
         return _square_root(dense(self.X @ self.X.T))
+
+    @property
+    def can_be_factorised(self) -> bool:
+        return self.rank <= FACTOR
+
+    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+        X, (n, d) = self.X, self.X.shape
+        if n <= d:
+            return _shifted_inverse(dense(X @ X.T), shift)
+        among_features = _shifted_inverse(dense(X.T @ X), shift)
+        return lambda V: (V - X @ among_features(X.T @ V)) / shift
 
 
 class BlockGram:
@@ -133,6 +152,13 @@ class BlockGram:
     def root(self) -> Floats:
         return _square_root(self @ np.eye(self.rank))
 
+    @property
+    def can_be_factorised(self) -> bool:
+        return len(self.rows) == 1 and self.rank <= FACTOR
+
+    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+        return _shifted_inverse(self.kept[0], shift)
+
 
 def _at_entries(
     product: Callable[[Floats], Floats], n: int, row: Places, column: Places, q: int
@@ -145,6 +171,16 @@ def _at_entries(
         return product(V)[row, column]
 
     return times_K
+
+
+def _shifted_inverse(K: Floats, shift: float) -> Callable[[Floats], Floats]:
+    try:
+        factor = linalg.cho_factor(
+            K + shift * np.eye(len(K)), overwrite_a=True, check_finite=False
+        )
+    except linalg.LinAlgError:
+        raise ValueError(NOT_PSD) from None
+    return lambda V: linalg.cho_solve(factor, V, check_finite=False)
 
 
 def _square_root(K: Floats) -> Floats:

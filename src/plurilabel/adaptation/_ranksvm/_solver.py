@@ -19,6 +19,9 @@ weight tau. What is left of a step is one equation,
 piecewise linear, for a Newton method with conjugate gradients inside: a semismooth Newton
 proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end in a pair: the
 left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
+
+Unless C is small, the equation has so many pieces that Newton steps are cut short. Where a matrix
+as large as the rank of K can be factorised, the problem is split instead: see ``_splitting``.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from plurilabel.adaptation._ranksvm._hinge import (
@@ -42,16 +45,18 @@ from plurilabel.adaptation._ranksvm._hinge import (
 )
 from plurilabel.adaptation._ranksvm._interior import interior_points
 from plurilabel.adaptation._ranksvm._kernel import NOT_PSD, Gram
+from plurilabel.adaptation._ranksvm._splitting import split_points
 
 FEW_WEIGHTS = 2**12  # a matrix of this size, the interior-point method's, takes 128 MB
 FAST = 3e9  # multiplications in one of its steps with which it is tried first
 MOST_PAIRS = 2**22
 LARGE = 1e3  # times the mean of K(x, x): C beyond which beta is ill-conditioned
 UNSEEN = 1e-100  # the same: C below which features cannot change the objective
+SMALL = 1.0  # the same: C below which proximal steps are faster than the splitting method
 RANGE = 1e-10, 1e9  # of C times the mean of K(x, x), within which its steps are accurate
 
 NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
-PROXIMAL_STEPS = 25  # after which the interior-point method is tried, if it can be
+FIRST_STEPS = 25  # after which the interior-point method is tried, if it can be
 STEP_ACCURACY = 1e-3  # of a proximal step, relative to its length
 CG_ACCURACY = 1e-4  # of a Newton step: looser ones leave the biases inexact and cost more steps
 CG_STEPS = 500
@@ -139,7 +144,12 @@ def _points(K: Gram, sets: LabelSets) -> Points:
     weights = (K.rank + 1) * q
     few = weights <= FEW_WEIGHTS and n_pairs <= MOST_PAIRS and n * q * q <= MOST_PAIRS
     if not few or weights**2 * (n / 2 + weights / 3) > FAST:
-        yield from _proximal_points(K, sets, patient=not few)
+        C = float(np.mean(sets.c * sets.n_pairs))
+        if K.can_be_factorised and C * float(K.diagonal.mean()) >= SMALL:
+            points = _split_points(K, sets)
+            yield from points if not few else islice(points, FIRST_STEPS)
+        else:
+            yield from _proximal_points(K, sets, patient=not few)
     if few:
         yield from _interior_points(K, K.root(), sets)
 
@@ -203,10 +213,20 @@ def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
         low = partial(_feasible, K, sets, beta, K_beta)
         yield hoped if patient else np.inf, low, [(step.B, b, step.KB)]
         n_steps += 1
-        if not patient and (step.n_newton == NEWTON_STEPS or n_steps == PROXIMAL_STEPS):
+        if not patient and (step.n_newton == NEWTON_STEPS or n_steps == FIRST_STEPS):
             return
         sigma *= _growth(step.n_newton)
         tau = min(3 * tau, most_tau)
+
+
+def _split_points(K: Gram, sets: LabelSets) -> Points:
+    """Those of ``_splitting``."""
+    for beta, B, b in split_points(K, sets):
+        few = np.where(beta.any(axis=1, keepdims=True), B, 0.0)  # at the end, B is 0 elsewhere
+        K_beta = K @ beta
+        hoped = float(np.vdot(beta, sets.A - b) - np.vdot(beta, K_beta) / 2)
+        high = [(few, b, K @ few), (B, b, K @ B)]
+        yield hoped, partial(_feasible, K, sets, beta, K_beta), high
 
 
 def _feasible(K: Gram, sets: LabelSets, beta: Floats, K_beta: Floats) -> Dual:
@@ -282,7 +302,7 @@ class _ProximalStep:
         """
         q, Q, column = K_R.shape[1], groups.centred, groups.column
         scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
-        J = _sum_of_Q(groups, scale, q) + np.eye(q) / self.tau
+        J = groups.summed(scale, q) + np.eye(q) / self.tau
         inverse, scale = np.linalg.inv(J), scale[groups.row]
         of_weights = self.K.among(groups.row, column, q)
 
@@ -332,15 +352,5 @@ def balance(beta: Floats, sets: LabelSets) -> Floats:
         excess = point.sum(axis=0)
         if np.abs(excess).max() <= 1e-13 * np.abs(point).sum():
             return point
-        mu = mu + np.linalg.lstsq(_sum_of_Q(groups, weight, len(mu)), excess, rcond=1e-10)[0]
+        mu = mu + np.linalg.lstsq(groups.summed(weight, len(mu)), excess, rcond=1e-10)[0]
     return np.zeros_like(beta)
-
-
-def _sum_of_Q(groups: Groups, weight: Floats, q: int) -> Floats:
-    """Sum over the rows of weight times the derivative of the projection, (q, q)."""
-    w = weight[groups.row]
-    root = np.sqrt(w / groups.size[groups.number])
-    shape = len(groups.size), q
-    means = sparse.csr_array((root, (groups.number, groups.column)), shape=shape)
-    diagonal = np.bincount(groups.column, w, minlength=q)
-    return np.diag(diagonal) - (means.T @ means).toarray()
