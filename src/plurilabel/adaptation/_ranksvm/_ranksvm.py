@@ -28,7 +28,7 @@ from plurilabel.adaptation._ranksvm._solver import solve
 from plurilabel.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
 from plurilabel.thresholds import LinearCut
 
-BYTES = 200
+BYTES = 260
 """Memory of the solver for each entry of beta (n, q): measured."""
 
 
