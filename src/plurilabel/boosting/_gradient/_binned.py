@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel.boosting._bins import columns_of, distinct_values, find_cuts
+from plurilabel.boosting._bins import between, columns_of, distinct_values, find_cuts
 from plurilabel.boosting._rules import Columns, Floats, Rows
 
 TABLE = 1 << 24
@@ -97,6 +97,8 @@ class Binned:
         self.n_slots = np.array([c.n_slots for c in found], dtype=np.intp)
         self.missing = np.array([c.missing and not c.categories for c in found], dtype=bool)
         self.categories = categories[self.features]
+        self.all = np.arange(len(found))
+        self.any_runs = bool((self.n_slots > 1).any())
         self.any_missing = bool(self.missing.any())
         self.n_categories = int(self.categories.max(initial=0))
         first = np.cumsum(self.n_slots) - self.n_slots
@@ -158,33 +160,48 @@ def _columns(
     X: Any, max_bins: int, weights: Floats, categories: NDArray[np.intp]
 ) -> Iterator[Column]:
     """The features with more than one bin."""
-    plain = np.zeros(X.shape[1])
-    if sparse.issparse(X):
-        plain = _values_of_indicators(X)
+    # most columns of texts are counts; one by one they take ten times as long
+    counts = _counts(X, max_bins) if sparse.issparse(X) else {}
     whole = Columns(X)
     for j, (values, rows, zeros) in enumerate(columns_of(X)):
         column: Column | None
         if categories[j]:
             column = _categorical(j, whole(j), int(categories[j]))
-        elif plain[j]:
-            # most columns of texts are so; the general way takes ten times as long
-            cuts, ones = plain[j : j + 1] / 2, np.ones(len(rows), dtype=np.int32)
-            column = Column(j, cuts, 0, rows, ones)
+        elif j in counts:
+            column = counts[j]
+        elif not len(rows):  # of text, words that no training instance has
+            continue
         else:
             column = _ordered(j, values, rows, zeros, max_bins, weights)
         if column is not None:
             yield column
 
 
-def _values_of_indicators(X: Any) -> Floats:
-    """The one positive value in each column that has zeros and nothing else; 0 for the others."""
-    X = sparse.csc_array(X)
-    sizes = np.diff(X.indptr)
-    found, some = np.zeros(X.shape[1]), np.flatnonzero(sizes)
-    if len(some):
-        starts = X.indptr[some]
-        least, most = (part.reduceat(X.data, starts) for part in (np.minimum, np.maximum))
-        found[some] = np.where((least > 0) & (least == most) & (sizes[some] < X.shape[0]), most, 0)
+def _counts(X: Any, max_bins: int) -> dict[int, Column]:
+    """The columns with zeros and few other values, all of them positive."""
+    X = sparse.csc_array(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    order = np.lexsort((X.data, column))
+    values = X.data[order]
+    new = np.diff(values, prepend=np.nan) != 0
+    new[np.diff(column, prepend=-1) != 0] = True
+    number = np.cumsum(new)  # of the value of each entry among the distinct ones, from 1
+    high, owner = values[new], column[new]
+    low = np.where(np.diff(owner, prepend=-1) != 0, 0.0, np.concatenate([[0.0], high])[:-1])
+    cuts = between(np.column_stack([low, high])).ravel()
+    ends = np.cumsum(np.bincount(owner, minlength=X.shape[1]))
+    starts = np.concatenate([[0], ends])[:-1]
+    codes = np.empty(len(values), dtype=np.int32)
+    codes[order] = number - starts[column]
+    found = {}
+    for j in np.flatnonzero((ends > starts) & (ends - starts < max_bins)).tolist():
+        stored = slice(X.indptr[j], X.indptr[j + 1])
+        least, most = high[starts[j]], high[ends[j] - 1]
+        if least > 0 and not np.isnan(most) and stored.stop - stored.start < X.shape[0]:
+            own = cuts[starts[j] : ends[j]]
+            found[j] = Column(j, own, 0, X.indices[stored], codes[stored])
     return found
 
 

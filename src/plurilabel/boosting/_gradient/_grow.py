@@ -7,8 +7,8 @@ sparse product sums the derivatives of all labels in all bins of all nodes of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +65,7 @@ class Grown:
     depth: int
 
 
-@dataclass(frozen=True)
-class Cuts:
+class Cuts(NamedTuple):
     """Cuts to choose from, by node.
 
     ``slot`` is the slot of the cut among those of all features, ``stray`` says whether missing
@@ -78,8 +77,7 @@ class Cuts:
     stray: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True)
-class Splits:
+class Splits(NamedTuple):
     """The best conditions of the nodes that have one: arrays with one entry for each.
 
     ``node`` is the position of the node in its level; ``slot`` says which condition it is;
@@ -163,8 +161,8 @@ class Grower:
                 # from here on nothing but the labels of the head counts
                 columns = np.concatenate([labels, q + labels, [2 * q]])
                 W, sums = np.ascontiguousarray(W[:, columns]), sums[:, columns]
-                splits, every = replace(splits, sums=splits.sums[..., columns]), [sums]
-                splits = replace(splits, worth=self._worth(splits.sums[0])[np.newaxis])
+                both, every = splits.sums[..., columns], [sums]
+                splits = splits._replace(sums=both, worth=self._worth(both[0])[np.newaxis])
             number = number.take(splits.node)
             levels.append((number, splits))
             way.fork(number, count, splits)
@@ -221,9 +219,9 @@ class Grower:
         one of them.
         """
         B = self.binned
-        features = np.arange(len(B))
-        if self.max_features < len(B):
-            features = self.random.choice(len(B), self.max_features, replace=False)
+        features = B.all
+        if self.max_features < len(features):
+            features = self.random.choice(len(features), self.max_features, replace=False)
             features.sort()
         cuts, far = self._cuts(W, node, place, features, totals)
         near = totals.take(cuts.node, axis=0)
@@ -264,7 +262,7 @@ class Grower:
         subset = np.zeros((len(best), B.n_categories), dtype=bool)
         if B.n_categories:
             self._subsets(cuts, best, subset, missing)
-        return replace(splits, missing=missing, subset=subset)
+        return splits._replace(missing=missing, subset=subset)
 
     def _subsets(
         self, cuts: Cuts, best: Rows, subset: NDArray[np.bool_], missing: NDArray[np.bool_]
@@ -298,7 +296,7 @@ class Grower:
         starts = _starts(at, slot)
         far = self.sums(rows, starts, W)
         at, slot = at.take(starts), slot.take(starts)
-        if B.n_slots.take(features).max() > 1:
+        if B.any_runs and B.n_slots.take(features).max() > 1:
             runs = _starts(at, B.start.take(slot))
             if B.n_categories:
                 slot, far = self._in_order(slot, far[: len(at)], runs)
