@@ -11,8 +11,10 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from plurilabel import MLGradientBoosting, datasets, metrics
+from plurilabel.boosting._gradient import _binned, _grow
 from plurilabel.boosting._gradient._gradient_boosting import _Run
 from plurilabel.boosting._gradient._losses import LOSSES
+from plurilabel.boosting._gradient._sums import SHORT, Summer
 from plurilabel.persistence import load_model, save_model
 from tests.boosting.problems import data, problems
 
@@ -157,6 +159,76 @@ def test_sparse_and_dense_features_alike(params):
     for make in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
         assert_allclose(learner.fit(make(X), Y).predict_proba(make(X)), expected, atol=1e-9)
         assert_allclose(learner.predict_proba(X), expected, atol=1e-9)
+
+
+def test_columns_of_counts_are_cut_as_others(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4, (60, 30)).astype(float)
+    X[:, 0] = 0  # a word that no instance has
+    X[:, 1] = 1  # no zeros
+    X[:, 2], X[:, 3] = rng.integers(0, 40, 60), rng.integers(-2, 3, 60)
+    X[::7, 4], X[:, 5] = np.nan, np.where(X[:, 5] > 0, 5e-324, 0)
+    # one of the entries is stored in parts, and one that is zero is stored
+    rows, columns = np.nonzero(X)
+    stored = np.concatenate([X[rows, columns], [-1.0, 0.0]])
+    places = np.append(rows, [rows[50], 0]), np.append(columns, [columns[50], 0])
+    X = sparse.coo_array((stored, places), shape=X.shape).tocsr()
+    fast = _binned.Binned(X, 16, np.ones(60))
+    monkeypatch.setattr(_binned, "_counts", lambda *_: {})
+    slow = _binned.Binned(X, 16, np.ones(60))
+    for name in ("features", "common", "n_slots", "missing", "cut", "start", "threshold"):
+        assert_array_equal(getattr(fast, name), getattr(slow, name))
+    assert fast.entries == slow.entries
+    assert_array_equal(fast._table, slow._table)
+
+
+def test_bins_are_looked_up_alike_with_and_without_a_table(monkeypatch):
+    X, _ = data(n=80)
+    features = np.random.default_rng(0).integers(0, X.shape[1], 80)
+    table = _binned.Binned(X, 8, np.ones(80))
+    monkeypatch.setattr(_binned, "TABLE", 0)
+    without = _binned.Binned(sparse.csr_array(np.where(X > 1.5, X, 0)), 8, np.ones(80))
+    assert without._table is None
+    for binned, values in ((table, X), (without, np.where(X > 1.5, X, 0))):
+        bins = binned.bins_of(features)
+        for row, (j, found) in enumerate(zip(features, bins)):
+            own = binned.owner == j
+            cuts = dict(zip(binned.cut[own], binned.threshold[own]))
+            assert found == sum(values[row, binned.features[j]] > cut for cut in cuts.values())
+
+
+@pytest.mark.parametrize("longest", [1, 5, 8 * SHORT])
+def test_running_sums(longest):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(1, longest + 1, 12)
+    starts, m = np.cumsum(lengths) - lengths, int(lengths.sum())
+    H = rng.random((m + 3, 4))
+    parts = [H[start : start + length].cumsum(axis=0) for start, length in zip(starts, lengths)]
+    assert_allclose(Summer().running(H, starts, m)[:m], np.concatenate(parts))
+
+
+def test_large_and_small_parts_alike(monkeypatch):
+    X, Y = data(n=120)
+    learner = MLGradientBoosting(5, random_state=0)
+    expected = learner.fit(X, Y).predict_proba(X)
+    monkeypatch.setattr(_grow, "CELLS", 40)
+    assert_allclose(learner.fit(X, Y).predict_proba(X), expected)
+
+
+def test_leaves_of_a_tree_with_many_nodes():
+    # labels are digits: a level has up to 512 nodes, more than a byte can count
+    x = np.random.default_rng(0).permutation(1024)
+    X, Y = x[:, np.newaxis], x[:, np.newaxis] >> np.arange(10) & 1
+    learner = MLGradientBoosting(
+        1, learning_rate=1.0, max_depth=10, max_bins=1024, l2_regularization=0.001
+    ).fit(X, Y)
+    leaves = np.concatenate([leaf[:, 0] for _, leaf in learner._leaves(X)])
+    assert len(learner.values_) == len(np.unique(leaves)) > 600
+    # the derivatives are Y - 1/2 and 1/4, and the Newton step is -G / (H + l2)
+    for leaf in np.unique(leaves):
+        own = leaves == leaf
+        step = (Y[own] - 0.5).sum(axis=0) / (own.sum() / 4 + 0.001)
+        assert_allclose(learner.values_[leaf], step)
 
 
 def test_order_of_rows_does_not_matter():

@@ -85,21 +85,23 @@ def run_down(
     left: NDArray[Any],
     depth: int,
     subsets: Subsets | None = None,
-) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+) -> Iterator[tuple[slice, Rows]]:
     """The leaves (rows, trees) that instances come to, for some rows of X at a time."""
     used, position = np.unique(np.maximum(feature, 0), return_inverse=True)
-    position = position.astype(np.int32)
+    left = left.astype(np.intp)
+    # only the features that a condition asks for, and of these only some rows at a time
+    X = X[:, used] if sparse.issparse(X) else X
     for rows in row_blocks(X.shape[0], max(len(roots), len(used)), STEPS):
-        block = X[rows]
-        # only some rows, and of these only the features that a condition asks for
-        block = block[:, used].toarray() if sparse.issparse(block) else block[:, used]
+        block = X[rows].toarray() if sparse.issparse(X) else X[rows][:, used]
         block = np.ascontiguousarray(block)
         gaps = bool(np.isnan(block).any())
         flat, first = block.ravel(), (np.arange(len(block)) * len(used))[:, np.newaxis]
-        node = np.repeat(roots[np.newaxis].astype(np.int32), len(block), axis=0)
+        node = np.repeat(roots[np.newaxis], len(block), axis=0)
         for _ in range(depth):
-            value = flat[first + position[node]]
-            right = value > threshold[node]
+            place = position.take(node)
+            place += first
+            value = flat.take(place)
+            right = value > threshold.take(node)
             if subsets is not None:
                 # a missing value, or a category that is not known, is NaN
                 some = subsets.asked[node] & ~np.isnan(value)
@@ -107,7 +109,8 @@ def run_down(
                 right[some] = subsets.right[subsets.row[at], value[some].astype(np.intp)]
             if gaps:
                 right |= np.isnan(value) & missing_right[node]
-            node = left[node] + right
+            node = left.take(node)
+            node += right
         yield rows, node
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -47,13 +46,13 @@ from plurilabel.boosting._gradient._forest import (
 )
 from plurilabel.boosting._gradient._grow import Grower, Grown
 from plurilabel.boosting._gradient._losses import LOSSES, Bools
-from plurilabel.boosting._rules import Floats, scores_text
+from plurilabel.boosting._rules import Floats, Rows, scores_text
 from plurilabel.model_selection import stratified_split
 
 NOTHING = 1e-9
 """Scores up to this are rounding errors, and not mentioned in words."""
 
-CELLS = 1 << 14
+CELLS = 1 << 15
 """Pairs of an instance and a label that are worked on at a time: they stay in the cache."""
 
 SETS = 1 << 20
@@ -404,6 +403,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             max_features=self._n_features(len(binned)),
             min_weight=self.min_leaf_weight,
             l2=self.l2_regularization,
+            rate=self._rate(X),
             random=random,
         )
         share = ((cells * has).sum(axis=0) + 0.5) / ((cells * np.ones(q)).sum(axis=0) + 1)
@@ -418,7 +418,6 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         checked: list[float] = []
         W, kept = np.empty((n, 2 * q + 1)), 0
         size = int(np.ceil(self.subsample * n))
-        rate = self._rate(X)
         for _ in range(self.n_estimators):
             run.derivatives(W)
             drawn = None
@@ -426,10 +425,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
                 drawn = np.zeros(n, dtype=bool)
                 drawn[random.choice(n, size, replace=False)] = True
                 W[~drawn] = 0.0
-            tree = grower.grow(W, drawn)
-            tree = replace(tree, values=rate * tree.values)
-            run.add(tree, tree.node)
-            grown.append(replace(tree, node=np.empty(0, dtype=np.intp)))
+            tree, leaf = grower.grow(W, drawn)
+            run.add(tree, leaf)
+            grown.append(tree)
             if check is not None:
                 for rows, node in self._leaves_of(tree, X_held):
                     check.add(tree, node[:, 0], rows.start)
@@ -441,7 +439,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         self.validation_loss_ = np.array(checked)
         return grown if check is None else grown[: max(kept, 1)]
 
-    def _leaves_of(self, tree: Grown, X: Any) -> Iterator[tuple[slice, NDArray[np.int32]]]:
+    def _leaves_of(self, tree: Grown, X: Any) -> Iterator[tuple[slice, Rows]]:
         subsets, root = None, np.zeros(1, dtype=np.intp)
         if hasattr(self, "is_categorical_"):
             subsets = joined_subsets([tree], self.is_categorical_)
@@ -456,7 +454,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             inner = [np.flatnonzero(tree.feature >= 0) for tree in trees]
             feature = [np.repeat(t.feature[i], len(t.labels)) for t, i in zip(trees, inner)]
             label = [np.tile(t.labels, len(i)) for t, i in zip(trees, inner)]
-            each = np.concatenate([t.gains[i].ravel() for t, i in zip(trees, inner)])
+            each = np.concatenate([t.gains.ravel() for t in trees])
             places = np.concatenate(label), np.concatenate(feature)
             gains = gains + sparse.coo_array((each, places), shape=shape)
         total = gains.sum()
@@ -486,7 +484,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         """Rows of ``values_`` for all trees (rows, trees), for some rows of X at a time."""
         tree = self.feature_, self.threshold_, self.missing_right_, self.left_
         for rows, nodes in run_down(X, self.roots_, *tree, self.depth_, self._subsets()):
-            yield rows, self.leaf_[nodes]
+            yield rows, self.leaf_.take(nodes)
 
     def _subsets(self) -> Subsets | None:
         """The conditions on categorical features, if there are such features."""
@@ -644,9 +642,9 @@ class _Run:
         for rows in row_blocks(len(node), len(tree.labels), CELLS):
             f = self.f[first + rows.start : first + rows.stop]
             if len(tree.labels) == f.shape[1]:
-                f += tree.values[node[rows]]
+                f += tree.values.take(node[rows], axis=0)
             else:
-                f[:, tree.labels] += tree.values[node[rows]]
+                f[:, tree.labels] += tree.values.take(node[rows], axis=0)
 
     def loss(self) -> float:
         """The mean loss."""

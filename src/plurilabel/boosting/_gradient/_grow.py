@@ -7,22 +7,23 @@ sparse product sums the derivatives of all labels in all bins of all nodes of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from plurilabel._blocks import row_blocks
 from plurilabel.boosting._gradient._binned import Binned
+from plurilabel.boosting._gradient._sums import Summer
 from plurilabel.boosting._rules import Floats, Rows
 
 TIE = 1e-9
 """Gains that differ by a smaller share are equal: the first feature and slot win. So the order of
 the training rows, which changes sums by rounding, cannot choose the condition."""
 
-SMALL = 1 << 20
-"""Entries times columns up to which entries are better sorted by us than by scipy."""
+CELLS = 1 << 14
+"""Pairs of a cut and a label that are looked at together: they stay in the cache."""
 
 POWERS = 8
 """Products with a matrix, to find its first principal component."""
@@ -48,10 +49,8 @@ class Grown:
         The labels of its head.
     values : ndarray of shape (nodes, m)
         Newton steps of the leaves, zero for other nodes and where a rule abstains.
-    gains : ndarray of shape (nodes, m)
-        What the condition of a node gained for each label.
-    node : ndarray of shape (n,)
-        The leaf of each training instance.
+    gains : ndarray of shape (conditions, m)
+        What the conditions gained for each label, in the order of the nodes that have one.
     depth : int
     """
 
@@ -63,72 +62,37 @@ class Grown:
     labels: Rows
     values: Floats
     gains: Floats
-    node: Rows
     depth: int
 
 
-@dataclass(frozen=True)
-class Cuts:
+class Cuts(NamedTuple):
     """Cuts to choose from, by node.
 
     ``slot`` is the slot of the cut among those of all features, ``stray`` says whether missing
     values go to the left; None: nowhere.
     """
 
-    node: Rows
-    slot: Rows
+    node: NDArray[Any]
+    slot: NDArray[Any]
     stray: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True)
-class Splits:
+class Splits(NamedTuple):
     """The best conditions of the nodes that have one: arrays with one entry for each.
 
     ``node`` is the position of the node in its level; ``slot`` says which condition it is;
     ``subset`` (nodes, categories) which categories go to the right, if it is about a categorical
     feature; ``sums`` are those on the left and on the right, (nodes, 2, width); ``covers`` is the
-    side that a rule goes on with.
+    side that a rule goes on with; ``worth`` is that of the sums, (nodes, 2).
     """
 
     node: Rows
-    slot: Rows
-    subset: NDArray[np.bool_]
-    missing: NDArray[np.bool_]
-    covers: Rows
+    slot: NDArray[Any]
+    covers: NDArray[Any]
     sums: Floats
-
-
-class Summer:
-    """Sums rows of a matrix W (n, width) by slots."""
-
-    def __init__(self) -> None:
-        self._members: dict[tuple[int, int], Any] = {}
-
-    def __call__(
-        self, slot: Rows, rows: NDArray[Any], W: Floats, n_slots: int
-    ) -> tuple[Rows, Floats]:
-        """The slots with entries, and the sums over the rows of the entries of each."""
-        m = len(slot)
-        if m * W.shape[1] > SMALL:
-            full = np.flatnonzero(np.bincount(slot, minlength=n_slots))
-            place = np.empty(n_slots, dtype=np.int32)
-            place[full] = np.arange(len(full), dtype=np.int32)
-            member = sparse.coo_array((np.ones(m), (place[slot], rows)), shape=(len(full), len(W)))
-            member.has_canonical_format = True  # no entry occurs twice: nothing to look for
-            return full, np.asarray(member.tocsc() @ W)
-        # numbers of 16 bits are sorted twice as fast
-        order = (slot.astype(np.uint16) if n_slots <= 1 << 16 else slot).argsort(kind="stable")
-        slot = slot[order]
-        starts = _starts(slot)
-        size = 1 << len(starts).bit_length()
-        member = self._members.get((size, len(W)))
-        if member is None:
-            # scipy takes longer to make a small matrix than to multiply it: it is filled anew
-            member = self._members[size, len(W)] = sparse.csr_array((size, len(W)))
-        member.data, member.indices = np.ones(m), rows[order]
-        member.indptr = np.full(size + 1, m, dtype=np.int32)
-        member.indptr[: len(starts)] = starts
-        return slot[starts], (member @ W)[: len(starts)]
+    worth: Floats
+    missing: NDArray[np.bool_] | None = None
+    subset: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +112,8 @@ class Grower:
     min_weight : float
         Least weight of the instances in a leaf.
     l2 : float
+    rate : float
+        Share of the Newton steps that is taken.
     random : Generator
     sums : Summer
     """
@@ -159,11 +125,12 @@ class Grower:
     max_features: int
     min_weight: float
     l2: float
+    rate: float
     random: Any
     sums: Summer = field(default_factory=Summer)
 
-    def grow(self, W: Floats, drawn: NDArray[np.bool_] | None = None) -> Grown:
-        """Grow one.
+    def grow(self, W: Floats, drawn: NDArray[np.bool_] | None = None) -> tuple[Grown, Rows]:
+        """Grow one; also returns the leaf of each instance.
 
         Parameters
         ----------
@@ -177,13 +144,16 @@ class Grower:
         labels = np.arange(q)
         node = np.zeros(len(W), dtype=np.intp)
         sums = W.sum(axis=0, keepdims=True)  # of the nodes of this level that may be split
+        worth = self._worth(sums)
         number = np.zeros(1, dtype=np.intp)  # of these nodes in the tree
-        at, count = node, 1  # where the instances are among them, or -1; all nodes so far
-        levels: list[tuple[Rows, int, Splits, Floats]] = []
-        every = [sums]
+        way = _Way(self.binned, min(2 ** min(self.max_depth, 40), len(W)))
+        levels: list[tuple[Rows, Splits]] = []
+        every, count = [sums], 1  # all nodes so far
         while len(levels) < self.max_depth and len(self.binned):
-            counts = at if drawn is None else np.where(drawn, at, -1)
-            splits = self._search(W, counts, sums)
+            place: NDArray[Any] = np.full(count + 1, len(number), dtype=_smallest(len(number)))
+            place[number] = np.arange(len(number))
+            at = node if drawn is None else np.where(drawn, node, count)
+            splits = self._search(W, at, place, sums, worth)
             if splits is None:
                 break
             if len(labels) > self.heads:
@@ -191,136 +161,154 @@ class Grower:
                 # from here on nothing but the labels of the head counts
                 columns = np.concatenate([labels, q + labels, [2 * q]])
                 W, sums = np.ascontiguousarray(W[:, columns]), sums[:, columns]
-                splits, every = replace(splits, sums=splits.sums[..., columns]), [sums]
-            levels.append((number[splits.node], count, splits, sums[splits.node]))
-            to = self._descend(at, splits, len(sums))
-            node = np.where(to < 0, node, count + to)
+                both, every = splits.sums[..., columns], [sums]
+                splits = splits._replace(sums=both, worth=self._worth(both[0])[np.newaxis])
+            number = number.take(splits.node)
+            levels.append((number, splits))
+            way.fork(number, count, splits)
+            node = way.step(node)
             # left, right, left, right, ...
             sums = splits.sums.reshape(-1, sums.shape[1])
+            worth = splits.worth.ravel()
             every.append(sums)
-            number, at = np.arange(count, count + len(sums)), to
+            number = np.arange(count, count + len(sums))
             count += len(sums)
             if self.rule:
                 number, sums = number[splits.covers], sums[splits.covers]
-                at = np.where(to == splits.covers, 0, -1)
-        return self._grown(labels, node, np.concatenate(every), levels)
+                worth = worth[splits.covers]
+        return self._grown(labels, np.concatenate(every), levels), node
 
-    def _grown(
-        self,
-        labels: Rows,
-        node: Rows,
-        sums: Floats,
-        levels: list[tuple[Rows, int, Splits, Floats]],
-    ) -> Grown:
+    def _grown(self, labels: Rows, sums: Floats, levels: list[tuple[Rows, Splits]]) -> Grown:
         count, m, B = len(sums), len(labels), self.binned
         feature = np.full(count, -1, dtype=np.int32)
         threshold, missing = np.full(count, np.inf), np.zeros(count, dtype=bool)
         subset = np.zeros((count, B.n_categories), dtype=bool)
         left = np.arange(count, dtype=np.int32)
-        gains, scored = np.zeros((count, m)), np.ones(count, dtype=bool)
+        H = sums[:, m : 2 * m] + self.l2
+        values = sums[:, :m] / H
+        gains, nodes = np.empty((0, m)), np.empty(0, dtype=np.intp)
         if levels:
             # the nodes of all levels together, in the order of their numbers
-            nodes = np.concatenate([numbers for numbers, *_ in levels])
-            splits = [found for _, _, found, _ in levels]
-            slot = np.concatenate([found.slot for found in splits])
-            feature[nodes] = B.features[B.run[slot] // 2]
+            nodes = np.concatenate([numbers for numbers, _ in levels])
+            slot = np.concatenate([found.slot for _, found in levels])
+            feature[nodes] = B.features[B.owner[slot]]
             threshold[nodes] = B.threshold[slot]
-            subset[nodes] = np.concatenate([found.subset for found in splits])
-            missing[nodes] = np.concatenate([found.missing for found in splits])
-            left[nodes] = 1 + 2 * np.arange(len(nodes))
-            both = self._worth_by_label(np.concatenate([found.sums for found in splits]))
-            gains[nodes] = both[:, 0] + both[:, 1]
-            gains[nodes] -= self._worth_by_label(np.concatenate([total for *_, total in levels]))
-            if self.rule:
-                covers = np.concatenate([found.covers for found in splits])
-                scored[left[nodes] + 1 - covers] = False
-        scored &= feature < 0
-        values = np.zeros((count, m))
-        values[scored] = -sums[scored, :m] / (sums[scored, m : 2 * m] + self.l2)
-        gains = np.maximum(gains, 0.0)
-        return Grown(
-            feature, threshold, subset, missing, left, labels, values, gains, node, len(levels)
-        )
+            # values that were never missing go with most of the instances
+            missing[nodes] = sums[2::2, -1] > sums[1::2, -1]
+            if B.any_missing or B.n_categories:
+                missing[nodes] = np.concatenate([found.missing for _, found in levels])
+                subset[nodes] = np.concatenate([found.subset for _, found in levels])
+            left[nodes] = np.arange(1, count, 2)
+            worth = values * sums[:, :m]
+            gains = worth[1::2] + worth[2::2]
+            gains -= worth.take(nodes, axis=0)
+            np.maximum(gains, 0.0, out=gains)
+        values *= -self.rate
+        values[nodes] = 0.0
+        if self.rule and levels:
+            covers = np.concatenate([found.covers for _, found in levels])
+            values[left[nodes] + 1 - covers] = 0.0
+        return Grown(feature, threshold, subset, missing, left, labels, values, gains, len(levels))
 
-    def _search(self, W: Floats, at: Rows, totals: Floats) -> Splits | None:
-        """The best conditions of some nodes; ``at`` are the instances' nodes, or -1."""
+    def _search(
+        self, W: Floats, node: Rows, place: NDArray[Any], totals: Floats, whole: Floats
+    ) -> Splits | None:
+        """The best conditions of some nodes, of which the sums and the worth are known.
+
+        ``place`` is the position among them of each node of the tree, or their number if it is not
+        one of them.
+        """
         B = self.binned
-        features = np.arange(len(B))
-        if self.max_features < len(B):
-            features = self.random.choice(len(B), self.max_features, replace=False)
+        features = B.all
+        if self.max_features < len(features):
+            features = self.random.choice(len(features), self.max_features, replace=False)
             features.sort()
-        cuts, far = self._cuts(W, at, features, totals)
-        gain, covers_near, some = self._gains(cuts, far, totals)
+        cuts, far = self._cuts(W, node, place, features, totals)
+        near = totals.take(cuts.node, axis=0)
+        near -= far
+        whole = whole.take(cuts.node)
+        gain, covers_near, worths = self._gains(cuts, far, near, totals, whole)
+        some = (gain > TIE * whole).nonzero()[0]
+        if self.min_weight > 0 and not self.rule:
+            heavy = np.minimum(far[some, -1], near[some, -1]) >= self.min_weight
+            some = some[heavy]
         if not len(some):
             return None
-        node, gain = cuts.node[some], gain[some]
-        starts = _starts(node)
-        bound = np.empty(len(totals))
-        bound[node[starts]] = np.maximum.reduceat(gain, starts) * (1 - TIE)
-        good = (gain >= bound[node]).nonzero()[0]
-        good = good[_starts(node[good])]
-        best, node = some[good], node[good]
-        slot = cuts.slot[best]
-        right = B.right[slot]
-        turn, side = right.astype(np.intp), np.arange(len(node))
-        sums = np.empty((len(node), 2, totals.shape[1]))
-        sums[side, turn] = far[best]
-        sums[side, 1 - turn] = totals[node] - far[best]
-        # values that were never missing go with most of the instances
-        missing = sums[:, 1, -1] > sums[:, 0, -1]
+        at, gain = cuts.node.take(some), gain.take(some)
+        most, first = np.zeros(len(totals)), np.full(len(totals), len(far))
+        np.maximum.at(most, at, gain)
+        most *= 1 - TIE
+        good = (gain >= most.take(at)).nonzero()[0]
+        np.minimum.at(first, at.take(good), some.take(good))
+        at = (first < len(far)).nonzero()[0]
+        best = first.take(at)
+        slot = cuts.slot.take(best)
+        right = B.right.take(slot)
+        sums = _in_pairs(far.take(best, axis=0), near.take(best, axis=0), right)
+        worths = worths.take(best, axis=1)
+        worth = np.where(right, worths[::-1], worths).T
+        covers = right if covers_near is None else (right ^ covers_near[best]).astype(np.intp)
+        splits = Splits(at, slot, covers, sums, worth)
+        if B.any_missing or B.n_categories:
+            return self._with_missing(cuts, best, splits)
+        return splits
+
+    def _with_missing(self, cuts: Cuts, best: Rows, splits: Splits) -> Splits:
+        """The same conditions, and which sides missing values and categories go to."""
+        B = self.binned
+        missing = splits.sums[:, 1, -1] > splits.sums[:, 0, -1]
         if cuts.stray is not None:
-            missing = np.where(B.missing[B.run[slot] // 2], ~cuts.stray[best], missing)
-        subset = np.zeros((len(node), B.n_categories), dtype=bool)
+            missing = np.where(B.missing[B.owner[splits.slot]], ~cuts.stray[best], missing)
+        subset = np.zeros((len(best), B.n_categories), dtype=bool)
         if B.n_categories:
             self._subsets(cuts, best, subset, missing)
-        covers = turn if covers_near is None else turn ^ covers_near[best]
-        return Splits(node, slot, subset, missing, covers, sums)
+        return splits._replace(missing=missing, subset=subset)
 
     def _subsets(
         self, cuts: Cuts, best: Rows, subset: NDArray[np.bool_], missing: NDArray[np.bool_]
     ) -> None:
         """Write down which categories, and missing values, go to the right."""
         B = self.binned
-        run, place = B.run[cuts.slot], np.full(cuts.node[-1] + 1, -1)
+        owner, place = B.owner[cuts.slot], np.full(cuts.node[-1] + 1, -1)
         place[cuts.node[best]] = np.arange(len(best))
         to = place[cuts.node]
         # the cuts of the chosen features, if these are categorical: one for each category seen
-        own = (to >= 0) & (run == run[best][to]) & (B.categories[run // 2] > 0)
+        own = (to >= 0) & (owner == owner[best][to]) & (B.categories[owner] > 0)
         own = np.flatnonzero(own)
         to, bins, right = to[own], B.bin[cuts.slot[own]], own > best[to[own]]
-        lost = bins == B.categories[run[own] // 2]
+        lost = bins == B.categories[owner[own]]
         missing[to[lost]] = right[lost]
         # categories that the node has not seen go where missing values go
         subset[:] = missing[:, np.newaxis]
         subset[to[~lost], bins[~lost]] = right[~lost]
 
-    def _cuts(self, W: Floats, at: Rows, features: Rows, totals: Floats) -> tuple[Cuts, Floats]:
+    def _cuts(
+        self, W: Floats, node: Rows, place: NDArray[Any], features: Rows, totals: Floats
+    ) -> tuple[Cuts, Floats]:
         """All cuts of some features in some nodes, with the sums over their far sides."""
         B, nodes = self.binned, len(totals)
-        drawn = B.draw(features)
-        rows, slot, K = drawn.rows, drawn.slot, len(drawn.slots)
-        if nodes > 1 or at.min() < 0:
-            node = at[rows]
-            if at.min() < 0:
-                kept = (node >= 0).nonzero()[0]
-                rows, slot, node = rows[kept], slot[kept], node[kept]
-            slot = slot + node * K
+        slot, rows = B.draw(features)
+        at = place.take(node.take(rows))
+        # entries come in the order of their slots: by node, that of the slots stays
+        order = at.argsort(kind="stable")[: np.count_nonzero(at < nodes)]
+        rows, slot, at = rows.take(order), slot.take(order), at.take(order)
         # a cut next to an empty bin is the same as the one before
-        full, far = self.sums(slot, rows, W, nodes * K)
-        at_node = full // K
-        slots = drawn.slots[full - at_node * K]
-        if len(features) < K:
-            group = at_node * (2 * len(B)) + B.run[slots]
-            starts = _starts(group)
+        starts = _starts(at, slot)
+        far = self.sums(rows, starts, W)
+        at, slot = at.take(starts), slot.take(starts)
+        if B.any_runs and B.n_slots.take(features).max() > 1:
+            runs = _starts(at, B.start.take(slot))
             if B.n_categories:
-                slots, far = self._in_order(slots, far, starts)
-            far = _running_sums(far, starts)
-        cuts = Cuts(at_node, slots)
+                slot, far = self._in_order(slot, far[: len(at)], runs)
+            far = self.sums.running(far, runs, len(at))
+        cuts, far = Cuts(at, slot), far[: len(at)]
         if B.any_missing and B.missing[features].any():
             return self._with_strays(cuts, far, totals)
         return cuts, far
 
-    def _in_order(self, slots: Rows, sums: Floats, starts: Rows) -> tuple[Rows, Floats]:
+    def _in_order(
+        self, slots: NDArray[Any], sums: Floats, starts: Rows
+    ) -> tuple[NDArray[Any], Floats]:
         """Put the categories of each feature in each node into an order in which to cut them.
 
         It is that of the Newton steps along their first principal component. Rare categories are
@@ -329,7 +317,7 @@ class Grower:
         B, q = self.binned, sums.shape[1] // 2
         is_start = np.zeros(len(slots), dtype=bool)
         is_start[starts] = True
-        some = np.flatnonzero(B.categories[B.run[slots] // 2] > 0)
+        some = np.flatnonzero(B.categories[B.owner[slots]] > 0)
         if not len(some):
             return slots, sums
         begin = np.flatnonzero(is_start[some])
@@ -357,11 +345,11 @@ class Grower:
     def _with_strays(self, cuts: Cuts, far: Floats, totals: Floats) -> tuple[Cuts, Floats]:
         """Also the cuts with the missing values on the other side, the left one."""
         B = self.binned
-        which = B.run[cuts.slot] // 2
+        which = B.owner[cuts.slot]
         bins, cut, right = B.bin[cuts.slot], B.cut[cuts.slot], B.right[cuts.slot]
         gappy = B.missing[which]
         last, common = B.n_slots[which], B.common[which]
-        group = np.cumsum(np.diff(cuts.node * len(B) + which, prepend=-1) != 0) - 1
+        group = np.cumsum(np.diff(cuts.node.astype(np.intp) * len(B) + which, prepend=-1) != 0) - 1
         # missing values are the last bin: it has a slot, or it is the common bin, and what the
         # last running sum of the feature leaves of the total
         own = np.full(len(far), -1)
@@ -380,33 +368,41 @@ class Grower:
         return Cuts(cuts.node[at], cuts.slot[at], stray[order]), moved
 
     def _gains(
-        self, cuts: Cuts, far: Floats, totals: Floats
-    ) -> tuple[Floats, NDArray[np.bool_] | None, Rows]:
-        """Gain of each cut, whether a rule goes on with its near side, and which cuts gain."""
-        q = totals.shape[1] // 2
-        near = totals[cuts.node]
-        near -= far
-        sides, whole = (far, near), self._worth(totals)[cuts.node]
-        if q > self.heads:
-            before = self._worth_by_label(totals)[cuts.node]
-            worths = [self._worth_by_label(side) for side in sides]
+        self, cuts: Cuts, far: Floats, near: Floats, totals: Floats, whole: Floats
+    ) -> tuple[Floats, NDArray[np.bool_] | None, Floats]:
+        """Gain of each cut, whether a rule goes on with its near side, and the worth of sides."""
+        q, sides = far.shape[1] // 2, (far, near)
+        worths = self._worths(far, near)
+        if q <= self.heads:
+            gains = list(worths - whole) if self.rule else [worths[0] + worths[1] - whole]
         else:
-            before, worths = whole, [self._worth(side) for side in sides]
+            before = self._worth_by_label(totals)[cuts.node]
+            each = [self._worth_by_label(side) for side in sides]
+            each = each if self.rule else [each[0] + each[1]]
+            most = (np.partition(g - before, q - self.heads, axis=1) for g in each)
+            gains = [g[:, q - self.heads :].sum(axis=1) for g in most]
         if not self.rule:
-            worths = [worths[0] + worths[1]]
-        gains = [worth - before for worth in worths]
-        if q > self.heads:
-            largest = slice(q - self.heads, None)
-            gains = [np.partition(g, q - self.heads, axis=1)[:, largest].sum(1) for g in gains]
-        noise = TIE * whole
-        if self.rule:
-            light = [side[:, -1] < self.min_weight for side in sides]
-            gains = [np.where(few, -np.inf, gain) for few, gain in zip(light, gains)]
-            gain = np.maximum(*gains)
-            return gain, gains[1] > gains[0] + noise, (gain > noise).nonzero()[0]
-        some = (gains[0] > noise).nonzero()[0]
-        heavy = np.minimum(far[some, -1], near[some, -1]) >= self.min_weight
-        return gains[0], None, some[heavy]
+            return gains[0], None, worths
+        light = [side[:, -1] < self.min_weight for side in sides]
+        gains = [np.where(few, -np.inf, gain) for few, gain in zip(light, gains)]
+        return np.maximum(*gains), gains[1] > gains[0] + TIE * whole, worths
+
+    def _worths(self, far: Floats, near: Floats) -> Floats:
+        """The worth of both sides of cuts, (2, cuts)."""
+        m, q = len(far), far.shape[1] // 2
+        if m * q > CELLS:
+            worths = np.empty((2, m))
+            for rows in row_blocks(m, q, CELLS):
+                worths[0, rows], worths[1, rows] = self._worth(far[rows]), self._worth(near[rows])
+            return worths
+        # label by label: numpy takes its time for each row of a small matrix
+        S = np.empty((2 * q, 2, m))
+        S[:, 0], S[:, 1] = far.T[:-1], near.T[:-1]
+        G, H = S[:q], S[q:]
+        H += self.l2
+        np.divide(G, H, out=H)
+        H *= G
+        return np.add.reduce(H, axis=0)
 
     def _head(self, splits: Splits, total: Floats) -> Rows:
         """The labels that gain most by the first condition."""
@@ -427,38 +423,67 @@ class Grower:
         np.divide(G, H, out=H)
         return np.einsum("il,il->i", G, H)
 
-    def _descend(self, at: Rows, splits: Splits, nodes: int) -> Rows:
-        """Where instances at some nodes come to in the level below, or -1."""
+
+class _Way:
+    """The conditions of a tree on binned features, and where they lead.
+
+    ``most`` leaves at most.
+    """
+
+    def __init__(self, binned: Binned, most: int):
+        self.binned, nodes = binned, 2 * most
+        self._feature = np.zeros(nodes, dtype=np.intp)
+        self._cut = np.full(nodes, np.iinfo(np.int32).max)  # at a leaf, nothing goes on
+        self._left = np.arange(nodes)
+        self._missing = np.zeros(nodes, dtype=bool)
+        self._subset = np.zeros((nodes, binned.n_categories), dtype=bool)
+
+    def fork(self, number: Rows, count: int, splits: Splits) -> None:
+        """Give conditions to some nodes; the nodes that follow on them are numbered from count."""
         B = self.binned
-        place = np.full(nodes + 1, -1)  # the last is for instances that are nowhere
-        place[splits.node] = np.arange(len(splits.node))
-        at = place[at]
-        feature = B.run[splits.slot] // 2
-        code = B.bins_of(at, feature)
-        right = code > B.cut[splits.slot][at]
+        self._feature[number] = B.owner.take(splits.slot)
+        self._cut[number] = B.cut.take(splits.slot)
+        self._left[number] = np.arange(count, count + 2 * len(number), 2)
+        if B.any_missing or B.n_categories:
+            self._missing[number] = splits.missing
+            self._subset[number] = splits.subset
+
+    def step(self, node: Rows) -> Rows:
+        """Where instances at some nodes come to."""
+        B = self.binned
+        feature = self._feature.take(node)
+        code = B.bins_of(feature)
+        right = code > self._cut.take(node)
+        left = self._left.take(node)
         if B.any_missing:
-            lost = np.where(B.missing[feature], B.n_slots[feature], -1)  # bin of missing values
-            right = np.where(code == lost[at], splits.missing[at], right)
+            lost = np.where(B.missing, B.n_slots, -1)  # bin of missing values
+            right = np.where(code == lost[feature], self._missing[node], right)
         if B.n_categories:
-            number = B.categories[feature][at]
-            right = np.where(number > 0, splits.missing[at], right)
+            number = B.categories[feature]
+            right = np.where(number > 0, self._missing[node], right)
             known = np.flatnonzero(code < number)
-            right[known] = splits.subset[at[known], code[known]]
-        return np.where(at < 0, -1, 2 * at + right)
+            right[known] = self._subset[node[known], code[known]]
+        left += right
+        return left
 
 
-def _starts(groups: Rows) -> Rows:
-    """Where the runs of equal numbers begin."""
-    new = np.empty(len(groups), dtype=bool)
-    new[:1] = True
-    np.not_equal(groups[1:], groups[:-1], out=new[1:])
+def _smallest(number: int) -> type:
+    """An integer type for numbers from 0: small ones are sorted faster."""
+    return np.uint8 if number < 1 << 8 else np.uint16 if number < 1 << 16 else np.intp
+
+
+def _starts(groups: NDArray[Any], parts: NDArray[Any]) -> Rows:
+    """Where the runs of equal parts of equal groups begin."""
+    new = np.ones(len(groups), dtype=bool)
+    np.not_equal(parts[1:], parts[:-1], out=new[1:])
+    new[1:] |= groups[1:] != groups[:-1]
     return new.nonzero()[0]
 
 
-def _running_sums(H: Floats, starts: Rows) -> Floats:
-    """Running sums along the first axis, in place, anew from each start."""
-    if len(starts) < len(H):
-        # what a run leaves is taken off where the next begins: all sums stay small, and exact
-        H[starts[1:]] -= np.add.reduceat(H, starts, axis=0)[:-1]
-        np.cumsum(H, axis=0, out=H)
-    return H
+def _in_pairs(far: Floats, near: Floats, right: NDArray[np.bool_]) -> Floats:
+    """What is on the left and on the right, given whether the far side is the right one."""
+    pairs = np.empty((len(far), 2, far.shape[1]))
+    pairs[:, 0], pairs[:, 1] = far, near
+    np.copyto(pairs[:, 0], near, where=right[:, np.newaxis])
+    np.copyto(pairs[:, 1], far, where=right[:, np.newaxis])
+    return pairs
