@@ -8,7 +8,7 @@ part in ``python -m benchmarks``.
 graph : the training graph on two workers beside :class:`ExactIndex` with two threads, taking
     turns; seconds, processor seconds (of all processes), and their ratios. The aim is 1.25.
 chunks : whether five chunkings give the same bytes.
-memory : points on disk that are ``--times`` as large as the memory limits of both workers.
+memory : points on disk that are ``--times`` as large as the memory limits of all workers.
 cost : what ``DaskIndex.cost`` says, beside what is measured.
 mlknn : ML-kNN on Parquet files, with a list of labels in each row, out of core.
 """
@@ -16,6 +16,7 @@ mlknn : ML-kNN on Parquet files, with a list of labels in each row, out of core.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import tempfile
@@ -45,10 +46,12 @@ K = 10
 
 
 @contextmanager
-def cluster(memory: str | int = 0, folder: str | None = None) -> Iterator[Client]:
+def cluster(
+    memory: str | int = 0, folder: str | None = None, n_workers: int = 2
+) -> Iterator[Client]:
     with (
         LocalCluster(
-            n_workers=2,
+            n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=memory,
             dashboard_address=":0",
@@ -136,52 +139,61 @@ def chunkings(n: int, d: int) -> None:
             line(f"chunks {str(chunks)[:40]}", f"rows={rows}", "same" if same else "DIFFERENT")
 
 
-def memory(limit: int, times: float, d: int, rows: int) -> None:
-    """Points in float32, larger than all memory; answers are compared for a sample of rows."""
-    n, k = int(times * 2 * limit * 2**20 / (4 * d)), 3
-    rng = np.random.default_rng(0)
-    latent = rng.normal(size=(16, d)).astype(np.float32)
-
-    def block(size: int) -> Any:
-        noise = 0.01 * rng.normal(size=(size, 1)).astype(np.float32)
-        return rng.normal(size=(size, 16)).astype(np.float32) @ latent + noise
-
-    with tempfile.TemporaryDirectory() as folder, cluster(limit * 2**20, folder) as client:
-        cuts = [*range(0, n, rows), n]
-        X = from_files(((block(b - a), b - a) for a, b in pairwise(cuts)), d, folder)
+def memory(limit: int, times: float, d: int, rows: int, n_workers: int, k: int = 5) -> None:
+    """Points in a file, larger than all memory; the answer is that of one process with room."""
+    n = rows * math.ceil(times * n_workers * limit * 2**20 / (8 * d * rows))
+    cuts = list(range(0, n + 1, rows))  # those of the index, too: a block is in one piece
+    with (
+        # Dask keeps profiles of the last hour: 0.1 MB for each second
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        tempfile.TemporaryDirectory() as folder,
+        cluster(limit * 2**20, folder, n_workers) as client,
+    ):
+        path = os.path.join(folder, "points")
+        with open(path, "wb") as file:
+            for part in wide(cuts, d):
+                part.tofile(file)
+        chunks = [dask.delayed(read_rows)(path, a, b, d) for a, b in pairwise(cuts)]
+        X = da.concatenate(
+            [
+                da.from_delayed(chunk, (b - a, d), dtype=np.float64)
+                for chunk, (a, b) in zip(chunks, pairwise(cuts))
+            ]
+        )
         index = DaskIndex(rows=rows).fit(X)
         assert index._again(index.blocks_) is not None, "the points would be kept"
-        before, python = client.run(os.getpid), client.run(_peak_mb).values()
+        before, python = client.run(os.getpid), max(client.run(_peak_mb).values())
         took, cpu, found = measured(client, lambda: index.kneighbors(None, k))
         assert client.run(os.getpid) == before, "a worker was restarted"
         peaks = client.run(_peak_mb).values()
-        size, said = 4 * n * d / 2**20, index.cost(k, n_workers=2).memory / 2**20
+        size, said = 8 * n * d / 2**20, index.cost(k, n_workers=n_workers).memory / 2**20
+        line("points", "GB", "MB of workers", "times", "s", "CPU s", "peak MB", "start", "formula")
         line(
-            "points",
-            "GB",
-            "limits, MB",
-            "times",
-            "seconds",
-            "CPU s",
-            "peak MB",
-            "less Python",
-            "cost",
-        )
-        line(
-            f"{n:,} x {d:,}", f"{size / 1024:.2f}", f"2 x {limit}", f"{size / limit / 2:.1f}",
+            f"{n:,} x {d:,}", f"{size / 1024:.2f}", f"{n_workers} x {limit}",
+            f"{size / limit / n_workers:.2f}",
             f"{took:.0f}", f"{cpu:.0f}", ", ".join(f"{peak:.0f}" for peak in peaks),
-            f"{max(peaks) - max(python):.0f}", f"{said:.0f}",
+            f"{python:.0f}", f"{said:.0f}",
         )  # fmt: skip
-        sample = np.sort(rng.choice(n, 20, replace=False))
-        Q = np.vstack([X[int(row)].compute() for row in sample])
-        parts = []
-        for a, part in zip(cuts, X.blocks):
-            distances, indices = ExactIndex().fit(part.compute()).kneighbors(Q, min(k + 1, n - a))
-            parts.append((distances, indices + a))
-        distances, indices = tasks.merged(parts, k + 1)
-        own = indices != sample[:, None]
-        np.testing.assert_array_equal(found[1][sample], indices[own].reshape(-1, k))
-        np.testing.assert_array_equal(found[0][sample], distances[own].reshape(-1, k))
+        client.shutdown()  # one process with room for everything is next
+        whole = np.memmap(path, dtype=np.float64, shape=(n, d), mode="r")
+        took, cpu, expected = measured(
+            None, lambda: ExactIndex(n_jobs=2).fit(whole).kneighbors(None, k)
+        )
+        same = all(a.tobytes() == b.tobytes() for a, b in zip(found, expected))
+        line("ExactIndex", f"{took:.0f}", f"{cpu:.0f}", "same" if same else "DIFFERENT")
+
+
+def wide(cuts: list[int], d: int) -> Iterator[Any]:
+    """Blocks of points with 16 hidden features, and noise."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(16, d))
+    for a, b in pairwise(cuts):
+        yield rng.normal(size=(b - a, 16)) @ hidden + 0.1 * rng.normal(size=(b - a, d))
+
+
+def read_rows(path: str, start: int, stop: int, d: int) -> Any:
+    """Rows of a file. Mapped, they would count as memory of the worker for as long as it runs."""
+    return np.fromfile(path, count=(stop - start) * d, offset=8 * start * d).reshape(-1, d)
 
 
 def cost(sizes: list[tuple[int, int, int, int]]) -> None:
@@ -297,10 +309,11 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=200_000)
     parser.add_argument("--d", type=int, default=64)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--limit", type=int, default=400, help="MB of each worker")
+    parser.add_argument("--limit", type=int, default=500, help="MB of each worker")
     parser.add_argument("--times", type=float, default=4.0)
-    parser.add_argument("--features", type=int, default=20_000, help="of the points in `memory`")
-    parser.add_argument("--rows", type=int, default=200, help="of a block in `memory`")
+    parser.add_argument("--features", type=int, default=100_000, help="of the points in `memory`")
+    parser.add_argument("--rows", type=int, default=27, help="of a block in `memory`")
+    parser.add_argument("--workers", type=int, default=2, help="in `memory`")
     parser.add_argument("--mlknn-n", type=int, default=500_000)
     asked = parser.parse_args()
     threadpool_limits(1)  # as in Dask's workers
@@ -309,11 +322,12 @@ def main() -> None:
     if "chunks" in asked.what:
         chunkings(20_000, 60)
     if "memory" in asked.what:
-        memory(asked.limit, asked.times, asked.features, asked.rows)
+        memory(asked.limit, asked.times, asked.features, asked.rows, asked.workers)
     if "cost" in asked.what:
         cost(
             [
                 (20_000, 64, 5000, 10), (12_000, 32, 1000, 10), (16_000, 128, 4000, 20),
+                (1_000, 20_000, 50, 5),
             ]
         )  # fmt: skip
     if "mlknn" in asked.what:

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel.neighbors import DaskIndex, ExactIndex
-from plurilabel.neighbors._exact import products
+from plurilabel.neighbors._exact import blocks, products
 from plurilabel.neighbors._exact.blocks import Across
 from plurilabel.neighbors._exact.certify import threads
-from plurilabel.neighbors._exact.distance import Formula
+from plurilabel.neighbors._exact.distance import WIDE, Formula
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -183,6 +183,35 @@ def test_blocks_that_are_read_again_give_the_same(name, tmp_path):
     same([distances.compute()], expected.kneighbors(None, 3)[:1])
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_few_wide_points_in_a_block(metric, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4)) @ rng.normal(size=(4, WIDE + 10))
+    X[40:50] = X[:10]
+    expected = ExactIndex(metric).fit(X).kneighbors(None, 5)
+    chunks = on_disk(X, tmp_path, 20)
+    for rows in (6, 17, 31, 45):
+        index = DaskIndex(metric, rows=rows, reload=True).fit(chunks)
+        same(index.kneighbors(None, 5), expected)
+
+
+def test_points_that_are_too_far_are_not_checked(monkeypatch, tmp_path):
+    """Exact distances are for candidates within the limits, however few points a block has."""
+    X = np.random.default_rng(0).normal(size=(600, 30))
+    index = DaskIndex(rows=20, reload=True).fit(on_disk(X, tmp_path, 20))
+    checked, ranked = [], blocks.ranked
+
+    def counting(formula, A, rows, B, near, k):
+        checked.append((near >= 0).sum())
+        return ranked(formula, A, rows, B, near, k)
+
+    monkeypatch.setattr(blocks, "ranked", counting)
+    with dask.config.set(scheduler="synchronous"):
+        same(index.kneighbors(None, 5), ExactIndex().fit(X).kneighbors(None, 5))
+    # of all 8 of a block of 20, for each of the 30 blocks
+    assert sum(checked) < 600 * 8 * 30 / 3
+
+
 def test_points_in_memory_are_kept(tmp_path):
     X = np.random.default_rng(0).normal(size=(9000, 4))
     for held in (X, da.from_array(X), on_disk(X, tmp_path, 3000).persist()):
@@ -210,8 +239,8 @@ def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
     assert 0 < again.moved[0] < again.moved[1] < kept.moved[1]
 
 
-def test_memory_stays_within_the_formula(tmp_path):
-    n, d, rows, k = 2000, 1500, 100, 3
+@pytest.mark.parametrize(("n", "d", "rows", "k"), [(2600, 1500, 100, 3), (440, 9000, 16, 5)])
+def test_memory_stays_within_the_formula(tmp_path, n, d, rows, k):
     X = np.random.default_rng(0).normal(size=(n, d))
     chunks = on_disk(X, tmp_path, rows)
     index = DaskIndex(rows=rows, reload=True).fit(chunks)

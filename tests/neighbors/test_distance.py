@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from plurilabel.neighbors._exact.distance import Formula, row_sums
+from plurilabel.neighbors._exact.distance import WIDE, Formula, row_sums
 from tests.neighbors import twin
 
 
@@ -44,6 +44,17 @@ def test_pairs_do_not_depend_on_how_many_there_are():
             [Formula().pairs(X, rows[i : i + 3], X, cols[i : i + 3]) for i in range(0, 1000, 3)]
         ),
     )
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_wide_points_are_added_in_the_order_of_the_columns_too(p):
+    X = np.random.default_rng(0).normal(size=(3, WIDE + 1000))
+    formula, near = Formula(p=p), np.array([[1, 2], [0, 2], [0, 1]])
+    expected = np.array([[twin.distance(X[i], X[j], p) for j in near[i]] for i in range(3)])
+    np.testing.assert_array_equal(formula.of_lists(X, slice(None), X, near), expected)
+    np.testing.assert_array_equal(formula.pairs(X, np.array([1]), X, near[1, :1]), expected[1, :1])
+    many = np.arange(100) % 3  # more than are worked on at once
+    np.testing.assert_array_equal(formula.pairs(X, many, X, near[many, 0]), expected[many, 0])
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, 3.0, np.inf])

@@ -33,6 +33,8 @@ from plurilabel._dask import (
 from plurilabel.base import AllOrNothing
 from plurilabel.neighbors import _tiles
 from plurilabel.neighbors._exact import products
+from plurilabel.neighbors._exact.blocks import FEW
+from plurilabel.neighbors._exact.distance import WIDE
 from plurilabel.neighbors._index import ExactIndex, how_many
 from plurilabel.neighbors._tiles import (
     Group,
@@ -250,10 +252,12 @@ class DaskIndex(AllOrNothing, BaseEstimator):
           some worker must have, and t L / k for limits. If blocks are kept, they move to each
           worker that meets them: at least w (p + 1) - m of them, if the p pairs of a worker share
           as many as possible, at most (w - 1) m
-        - memory of a task 24 r d + 2 L + max(24 MB, 3072 d, 100 r k + 4 MB), and of lists that
-          wait, 16 k n / w for each worker and the lists of the last two waves. If blocks are
-          kept, a worker may have all of them in the end: 8 n d. Points that float32 does not
-          tell apart take 8 r d more.
+        - memory of a task (16 + 2 b) r d for two blocks and their copies in b bytes, b d times 512
+          rows, or r if that is less, but no more than 32 MB, for one side of a product, then 2 L
+          for lists and 100 r k + 5 MB, or 3072 d with up to 8192 features, for candidates. b is
+          4, and 8 if r is at most 256 or float32 does not tell neighbours apart; blocks with
+          ties take 8 r d more. Lists that wait take 16 k n / w for each worker, and those of the
+          last two waves. If blocks are kept, a worker may have all of them in the end: 8 n d
 
         Examples
         --------
@@ -262,7 +266,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
         >>> f"{cost.products:.2g} products, {cost.memory / 2**20:.0f} MB"
-        '5e+11 products, 369 MB'
+        '5e+11 products, 370 MB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
@@ -282,8 +286,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         most = sum(g * L * max(0, inputs - math.ceil(inputs / w)) for inputs in merged)
         most += tiles * L / k * (w - 1) / w  # how far to look
         widest = max(map(len, rounds), default=0)
-        memory = 24 * r * d + 2 * L
-        memory += max(24 * max(128 * d, min(r * d, 1 << 20)), 100 * k * r + (4 << 20))
+        b = 8 if r <= FEW else 4
+        memory = 2 * L + (16 + 2 * b) * r * d
+        memory += min(b * d * min(r, products.BLOCK), products.COPIED)
+        memory += max(100 * k * r + (5 << 20), 3072 * d if d <= WIDE else 0)
         memory += (16 * k * n + 2 * 2 * L * widest) / w
         read = 4 * d * n * (m + g)
         if not again:

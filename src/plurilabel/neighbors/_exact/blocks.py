@@ -13,6 +13,7 @@ of each point added to its h, the product is ``M ‖x - y‖² + i + j``, all wh
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -51,6 +52,9 @@ from plurilabel.neighbors._exact.products import (
     smallest_across,
     smallest_in_order,
 )
+
+FEW = 256
+"""Points up to which float64 costs less than finding out whether float32 tells them apart."""
 
 
 class Blocks(CertifiedEngine):
@@ -123,6 +127,7 @@ class Across:
         n = first.shape[0]
         self.order = np.arange(n) if far is None else np.argsort(far, kind="stable")
         self.operand = self.rounded.operand(first, self.order)
+        self.scratch = threading.local()  # of one search, for the next
 
     def of_each(
         self, second: Points, k: int, run: Run, limits: tuple[Floats, Floats] | None = None
@@ -143,7 +148,8 @@ class Across:
             bounds = np.concatenate([limit[order] for limit, order in zip(limits, orders)])
             bounds = self.rounded.ceiling(self.formula.to_norm(bounds), d)
         K = min(k + max(3, k // 8), n, m)
-        near, _, floor = smallest_across(self._both(second, orders[1]), n, K, run, bounds)
+        both = self._both(second, orders[1])
+        near, _, floor = smallest_across(both, n, K, run, bounds, self.scratch)
         floor = self.formula.of_norm(self.rounded.floor(floor, d))
         found = []
         for own, other, rows, start in (
@@ -261,8 +267,13 @@ class Frame:
     scale: float  # a power of two: multiplies without rounding
     dtype: Any
 
-    def moved(self, X: Points) -> Points:
-        shifted = X.astype(np.float64) if self.centre is None else X - self.centre
+    def moved(self, X: Points, out: Floats | None = None) -> Points:
+        """Moved and scaled, in float64; ``out`` is used for dense points."""
+        shifted: Any
+        if self.centre is None:
+            shifted = X.astype(np.float64)
+        else:
+            shifted = np.subtract(X, self.centre, out=out)
         shifted *= self.scale
         return shifted
 
@@ -281,12 +292,16 @@ class Frame:
         n, d = X.shape
         if isinstance(X, np.ndarray):
             full = np.empty((n, d + 2), dtype=self.dtype) if out is None else out
+            taken, room = _room(X, X.dtype), _room(X)
             for part in _parts(X):
-                some = X[part] if order is None else X[order[part]]
-                x = self.moved(some).astype(self.dtype, copy=False)
-                wide = x.astype(np.float64, copy=False)  # any order of the sum will do here
-                squared = np.einsum("ij,ij->i", wide, wide)
-                full[part, :d], full[part, d + 1] = x, heights(squared, part.start)
+                some, size = X[part], part.stop - part.start
+                if order is not None:
+                    some = X.take(order[part], 0, out=taken[:size], mode="clip")
+                full[part, :d] = x = self.moved(some, room[:size])
+                if self.dtype != np.float64:
+                    x[:] = full[part, :d]  # as it was rounded
+                squared = np.einsum("ij,ij->i", x, x)  # any order of the sum will do here
+                full[part, d + 1] = heights(squared, part.start)
             full[:, d] = 1
             return full
         moved: Any = self.moved(X if order is None else X[order])
@@ -322,8 +337,8 @@ class Rounded(Frame):
     def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
         """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
         n, d = X.shape
-        if n <= (256 if isinstance(X, np.ndarray) else 1024):
-            return False  # so few that float64 costs less than finding out
+        if n <= (FEW if isinstance(X, np.ndarray) else 4 * FEW):
+            return False
         size = min(max(n // 4, 128), 1024)
         sample = double.operand(X[np.linspace(0, n - 1, size).astype(int)])
         asked = sample.take(np.arange(0, size, 16))
@@ -351,9 +366,10 @@ class Rounded(Frame):
         """Largest magnitude of a value, seen from the centre."""
         if not isinstance(X, np.ndarray):
             return float(np.abs(X.data).max(initial=0.0))
-        largest = 0.0
+        assert self.centre is not None
+        largest, room = 0.0, _room(X)
         for part in _parts(X):
-            x = X[part] - self.centre
+            x = np.subtract(X[part], self.centre, out=room[: part.stop - part.start])
             largest = max(largest, float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
         return largest
 
@@ -441,8 +457,8 @@ class Whole(Frame):
 
 
 def _are_whole(X: Points, scale: float) -> bool:
-    values = X if isinstance(X, np.ndarray) else X.data
-    return bool((np.rint(values * scale) == values * scale).all())
+    parts = (X[part] for part in _parts(X)) if isinstance(X, np.ndarray) else [X.data]
+    return all((np.rint(values * scale) == values * scale).all() for values in parts)
 
 
 def _middle(X: Points) -> Floats | None:
@@ -450,12 +466,24 @@ def _middle(X: Points) -> Floats | None:
     if not isinstance(X, np.ndarray):
         return None
     some = np.linspace(0, len(X) - 1, min(len(X), 65)).astype(int)
-    columns = X[some].T.astype(np.float64, order="C")  # sorted where they are contiguous
-    columns.sort(axis=1)
-    return columns[:, len(some) // 2].copy()
+    middle = np.empty(X.shape[1])
+    for a in range(0, len(middle), 1000):
+        columns = X[some, a : a + 1000].T.astype(np.float64, order="C")
+        columns.sort(axis=1)  # where they are contiguous
+        middle[a : a + 1000] = columns[:, len(some) // 2]
+    return middle
 
 
 def _parts(X: Points) -> list[slice]:
-    """Rows of some ten thousand numbers: they stay in the cache, and memory is used again."""
-    step = max(1, (1 << 16) // max(X.shape[1], 1))
-    return [slice(i, i + step) for i in range(0, X.shape[0], step)]
+    """Rows of some ten thousand numbers: they stay in the cache."""
+    n, step = X.shape[0], _step(X)
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+def _step(X: Points) -> int:
+    return max(1, (1 << 16) // max(X.shape[1], 1))
+
+
+def _room(X: Points, dtype: Any = np.float64) -> NDArray[Any]:
+    """Memory for the rows of any of the parts: new memory for each costs more than its use."""
+    return np.empty((min(_step(X), X.shape[0]), X.shape[1]), dtype=dtype)

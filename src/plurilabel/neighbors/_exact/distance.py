@@ -33,6 +33,8 @@ UNIT = 2.0**-53
 """Largest relative rounding error of one float64 operation."""
 
 _CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
+WIDE = _CHUNK // 16
+"""Features above which copies of a few points do not stay in the cache."""
 _TURNED = 1 << 15  # numbers transposed at once: their cache lines stay in the first cache
 
 _NORMS = {
@@ -97,7 +99,7 @@ class Formula:
     def of_lists(self, A: Points, rows: Any, B: Points, near: Integers) -> Floats:
         """Distances (m, K) of ``A[rows][i]`` and each ``B[near[i, j]]``; both prepared."""
         m, K = near.shape
-        if not isinstance(A, np.ndarray):
+        if not isinstance(A, np.ndarray) or _are_wide(A):
             numbers = np.repeat(np.arange(A.shape[0])[rows], K)
             return self.pairs(A, numbers, B, near.ravel()).reshape(m, K)
         # Rows of A are not repeated, and memory is used again: a quarter faster than ``pairs``.
@@ -126,9 +128,9 @@ class Formula:
     def pairs(self, A: Points, rows: Integers, B: Points, cols: Integers) -> Floats:
         """Distances of ``A[rows[m]]`` and ``B[cols[m]]``; both prepared."""
         out = np.empty(len(rows))
-        step = max(16, int(_CHUNK / max(_row_length(A) + _row_length(B), 1)))
-        scratch = []
-        if isinstance(A, np.ndarray):
+        fewest, scratch = 64 if _are_wide(A) else 16, []
+        step = max(fewest, int(_CHUNK / max(_row_length(A) + _row_length(B), 1)))
+        if isinstance(A, np.ndarray) and not _are_wide(A):
             size = min(step, len(rows)) * A.shape[1]
             kinds = A.dtype, B.dtype, np.float64, np.float64
             scratch = [np.empty(size, dtype) for dtype in kinds]
@@ -146,7 +148,9 @@ class Formula:
     def _some_pairs(
         self, A: Points, rows: Integers, B: Points, cols: Integers, scratch: list[NDArray[Any]]
     ) -> Floats:
-        if isinstance(A, np.ndarray):
+        if _are_wide(A):
+            total = _sums_by_columns(A, rows, B, cols, self.p)
+        elif isinstance(A, np.ndarray):
             # Memory that is used again: where malloc returns large arrays to the system, as in
             # Dask's workers, new ones take six times as long as the arithmetic.
             m, d = len(rows), A.shape[1]
@@ -259,6 +263,27 @@ def _column_sums(powers: Floats, p: float) -> Floats:
     if m == 1:
         return np.add.accumulate(powers, axis=0)[-1:].ravel() if d else np.zeros(1)
     return np.add.reduce(powers, axis=0)
+
+
+def _are_wide(X: Points) -> bool:
+    return isinstance(X, np.ndarray) and X.shape[1] > WIDE
+
+
+def _sums_by_columns(A: Any, rows: Integers, B: Any, cols: Integers, p: float) -> Floats:
+    """Sums over the features of wide points, added some columns at a time, in their order."""
+    m, d, step = len(rows), A.shape[1], 2048
+    # 8 more, or all the numbers of a column would compete for the same places of the cache
+    total, difference, columns = np.zeros(m), np.empty((m, step + 8)), np.empty((1 + step, m))
+    for start in range(0, d, step):
+        part = slice(start, min(start + step, d))
+        width = part.stop - start
+        for i, (row, col) in enumerate(zip(rows, cols)):
+            np.subtract(A[row, part], B[col, part], out=difference[i, :width], dtype=np.float64)
+        columns[0], powers = total, columns[1 : 1 + width]  # the sum goes on where it was
+        powers[:] = difference[:, :width].T
+        _powers(powers, p, out=powers)
+        total = _column_sums(columns[: 1 + width], p)
+    return total
 
 
 def _powers(values: Floats, p: float, out: Floats | None = None) -> Floats:

@@ -40,6 +40,10 @@ SAMPLE = 1024
 BLOCK = 512
 """Edge of a block, at most 65,536: 512 x 512 numbers in float32 stay in the cache of a core."""
 
+COPIED = 1 << 25
+"""Bytes of rows that are copied, or made dense, for one side of a product, unless that is less
+than 16 rows."""
+
 _CACHE = 1 << 20  # bytes
 _FEW = 1 << 22  # products that may be kept at once
 
@@ -61,17 +65,15 @@ class Operand:
     def dtype(self) -> np.dtype[Any]:
         return self.rows.dtype
 
-    def take(self, order: NDArray[np.intp]) -> Operand:
+    def take(self, order: NDArray[np.intp] | slice) -> Operand:
         return Operand(self.rows[order], self.factor)
 
     def stack(self, other: Operand) -> Operand:
         return Operand(stack_rows([self.rows, other.rows]), self.factor)
 
     def width(self, wanted: int) -> int:
-        """How many rows may be made dense at once."""
-        if isinstance(self.rows, np.ndarray):
-            return wanted
-        return max(16, min(wanted, (1 << 25) // (self.dtype.itemsize * self.rows.shape[1])))
+        """How many rows may be copied, or made dense, at once."""
+        return max(16, min(wanted, COPIED // (self.dtype.itemsize * self.rows.shape[1])))
 
     def left(self, part: slice, out: NDArray[Any] | None = None) -> Points:
         """Dense, or CSR where few values are stored; ``out`` is used for dense rows."""
@@ -155,23 +157,27 @@ def smallest_in_order(rows: Operand | None, columns: Operand, K: int, run: Run) 
 
 
 def smallest_across(
-    both: Operand, cut: int, K: int, run: Run, limits: NDArray[Any] | None = None
+    both: Operand,
+    cut: int,
+    K: int,
+    run: Run,
+    limits: NDArray[Any] | None = None,
+    scratch: threading.local | None = None,
 ) -> Best:
     """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
 
     The first ``cut`` rows are one set, the others the second. Each product serves both. Products
     above the ``limits`` (n,) of a row are not needed: fewer than K may be found then. It is faster
-    if rows with similar limits are together.
+    if rows with similar limits are together. ``scratch`` is memory of an earlier search.
     """
-    fewest = min(cut, both.n - cut)
-    is_direct = (limits is None and fewest <= DIRECT_BELOW) or fewest < 8 * K
-    if limits is not None and not is_direct:
+    if limits is not None:
         above = np.nextafter(limits.astype(both.dtype), np.inf, dtype=both.dtype)
         search = _Across(both, cut, K, above)
+        search.scratch = scratch or search.scratch
         search.go(run)
         return search.indices.astype(np.int64), search.values, search.bounds
-    sets = both.take(np.arange(cut)), both.take(np.arange(cut, both.n))
-    if is_direct:
+    sets, fewest = (both.take(slice(cut)), both.take(slice(cut, None))), min(cut, both.n - cut)
+    if fewest <= DIRECT_BELOW or fewest < 8 * K:
         found = smallest(*sets, K, run), smallest(*sets[::-1], K, run)
         near = np.concatenate([np.where(found[0][0] >= 0, found[0][0] + cut, -1), found[1][0]])
         values, bounds = (np.concatenate([found[0][i], found[1][i]]) for i in (1, 2))
@@ -358,7 +364,7 @@ class _Search:
     def go(self, run: Run) -> None:
         def one(i: int) -> None:
             right = self.rows.right(self.parts[i])
-            for part in _slices(self.columns.n, 512):
+            for part in _slices(self.columns.n, self.columns.width(BLOCK)):
                 self.compare(part, i, right)
                 self.settle(i, self.enough)
             self.settle(i)
