@@ -300,6 +300,32 @@ def test_splitting_reaches_the_same_optimum(form, hidden, monkeypatch):
     assert -1e-12 <= learner.dual_gap_ <= 1e-6
 
 
+def test_splitting_gives_way_where_it_never_ends():
+    """The two sides of this problem do not meet; the value is that of proximal steps alone."""
+    random = np.random.default_rng(4)
+    X = random.normal(size=(110, 115))
+    X[random.random(110) < 0.4] = 0
+    Y = np.zeros((110, 39), dtype=int)
+    Y[np.arange(110), random.integers(0, 39, 110)] = 1
+    learner = RankSVM(C=0.15, threshold=None).fit(X, Y)
+    assert learner.objective_ == pytest.approx(5.05664, rel=1e-5)
+    assert learner.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("form", ["sparse", "precomputed"])
+def test_splitting_leaves_to_the_biases_what_instances_share(form):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(142, 145))
+    Y = (X @ random.normal(size=(145, 30)) > 12).astype(int)
+    shifted = X @ X.T + 1e6
+    if form == "sparse":
+        shifted = sparse.csr_array(np.column_stack([X, np.full(142, 1e3)]))
+    kernel = "precomputed" if form == "precomputed" else "linear"
+    found = RankSVM(C=0.01, kernel=kernel, threshold=None).fit(shifted, Y)
+    wanted = RankSVM(C=0.01, threshold=None).fit(X, Y)
+    assert found.objective_ == pytest.approx(wanted.objective_, rel=3e-6)
+
+
 def test_a_shift_of_the_features_moves_the_biases_only():
     X, Y = problem(60, 3, 4, seed=2)
     wanted = RankSVM(threshold=None).fit(X, Y.astype(int))

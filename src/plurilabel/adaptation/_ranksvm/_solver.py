@@ -21,7 +21,7 @@ proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end 
 left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
 
 Unless C is small, the equation has so many pieces that Newton steps are cut short. Where a matrix
-as large as the rank of K can be factorised, the problem is split instead: see ``_splitting``.
+as large as the rank of K can be factorised, the problem is split first: see ``_splitting``.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from plurilabel.adaptation._ranksvm._hinge import (
 )
 from plurilabel.adaptation._ranksvm._interior import interior_points
 from plurilabel.adaptation._ranksvm._kernel import NOT_PSD, Gram
-from plurilabel.adaptation._ranksvm._splitting import split_points
+from plurilabel.adaptation._ranksvm._splitting import split_points, spread
 
 FEW_WEIGHTS = 2**12  # a matrix of this size, the interior-point method's, takes 128 MB
 FAST = 3e9  # multiplications in one of its steps with which it is tried first
 MOST_PAIRS = 2**22
 LARGE = 1e3  # times the mean of K(x, x): C beyond which beta is ill-conditioned
 UNSEEN = 1e-100  # the same: C below which features cannot change the objective
-SMALL = 1.0  # the same: C below which proximal steps are faster than the splitting method
+SMALL = 1.0  # times the spread of K: C below which proximal steps are faster than splitting
 RANGE = 1e-10, 1e9  # of C times the mean of K(x, x), within which its steps are accurate
 
 NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
@@ -90,8 +90,9 @@ def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
         _refuse()
     if (b := _levels(sets)) is not None:
         return Solution(np.zeros(sets.A.shape), b, 0.0, 0.0, 0.0, 0)
-    primal, dual, n_iter, gap = np.inf, -np.inf, 0, np.inf
+    dual, n_iter, gap = -np.inf, 0, np.inf
     best, part = (np.zeros(sets.A.shape), np.zeros(sets.A.shape[1])), sets.parts()
+    primal = pairwise_hinge(best[0], sets)
     for hoped, low, high in _points(K, sets):
         n_iter += 1
         for beta, b, K_beta in high:
@@ -145,10 +146,11 @@ def _points(K: Gram, sets: LabelSets) -> Points:
     few = weights <= FEW_WEIGHTS and n_pairs <= MOST_PAIRS and n * q * q <= MOST_PAIRS
     if not few or weights**2 * (n / 2 + weights / 3) > FAST:
         C = float(np.mean(sets.c * sets.n_pairs))
-        if K.can_be_factorised and C * float(K.diagonal.mean()) >= SMALL:
+        split = K.can_be_factorised and C * spread(K) >= SMALL
+        if split:
             points = _split_points(K, sets)
             yield from points if not few else islice(points, FIRST_STEPS)
-        else:
+        if not (split and few):
             yield from _proximal_points(K, sets, patient=not few)
     if few:
         yield from _interior_points(K, K.root(), sets)

@@ -30,12 +30,23 @@ MEMORY = 5  # steps that an extrapolation looks back
 WORSE = 2.0  # growth of the difference after which an extrapolation is taken back
 DAMPED = 0.01  # of all rows, beside those that move: then few of them cannot shift mu far
 ROUNDS = 10  # of the steps above, in one step of the solver
+PATIENCE = 12  # of these, in which both sides should come closer by half
+
+
+def spread(K: Gram) -> float:
+    """Mean of K(x, x), seen from the mean: what instances share is left to the biases."""
+    n, mean = len(K.diagonal), float(K.diagonal.mean())
+    return max(mean - float((K @ np.ones((n, 1))).sum()) / n**2, 1e-12 * mean)
 
 
 def split_points(K: Gram, sets: LabelSets) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Points on the way to the optimum: beta (n, q) in Z, B of sum 0, biases (q,)."""
+    """Points on the way to the optimum: beta (n, q) in Z, B of sum 0, biases (q,).
+
+    Ends where the two sides hardly come closer: on some problems they never meet.
+    """
     (n, q), Y = sets.A.shape, sets.A
-    rho = 1.0 / float(K.diagonal.mean())  # both sides converge alike
+    rho = 1.0 / spread(K)  # both sides converge alike
+    apart: list[float] = []
     inverse = K.inverse(1 / rho)
     centre = inverse(np.ones((n, 1)))[:, 0]
     centre /= centre.sum()
@@ -59,6 +70,9 @@ def split_points(K: Gram, sets: LabelSets) -> Iterator[tuple[Floats, Floats, Flo
             plain, least = T + change, size
             T = extrapolate(plain, change)
         yield beta, B, b - b.mean()
+        apart.append(float(np.linalg.norm(beta - B)))
+        if min(apart[-PATIENCE:]) > min(apart[:-PATIENCE], default=np.inf) / 2:
+            return
 
 
 class _Extrapolation:
