@@ -616,3 +616,12 @@ def test_strange_categories(column):
     learner = MLGradientBoosting(3, categorical_features=["c"], random_state=0).fit(X, Y)
     assert np.isfinite(learner.predict_proba(X)).all()
     assert isinstance(learner.to_text(), str)
+
+
+def test_of_labels_that_gain_alike_the_first_has_the_head():
+    X = np.array([[2.0], [2.0], [0.0], [2.0], [1.0], [1.0]])
+    Y = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [0, 1], [0, 1]])
+    order = [3, 1, 5, 0, 4, 2]
+    learner = MLGradientBoosting(1, heads=1, max_depth=1, max_features=None)
+    wanted = learner.fit(X, Y).predict_proba(X)
+    assert_allclose(learner.fit(X[order], Y[order]).predict_proba(X), wanted)

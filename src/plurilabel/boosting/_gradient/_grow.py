@@ -410,7 +410,8 @@ class Grower:
         gain = (worth[splits.covers[0]] if self.rule else worth.sum(axis=0)) - (
             self._worth_by_label(total)
         )
-        return np.sort(np.argsort(-gain, kind="stable")[: self.heads])
+        steps = np.rint(gain / (TIE * (np.abs(gain).max() or 1.0)))  # of ties, the first label
+        return np.sort(np.argsort(-steps, kind="stable")[: self.heads])
 
     def _worth_by_label(self, S: Floats) -> Floats:
         q = S.shape[-1] // 2
