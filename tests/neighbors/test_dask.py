@@ -239,6 +239,20 @@ def test_the_cost_is_what_is_measured(monkeypatch, n, d, rows, k):
     assert 0 < again.moved[0] < again.moved[1] < kept.moved[1]
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_values_that_are_none_are_found_in_blocks_that_are_read_again(tmp_path, bad):
+    X = np.random.default_rng(0).normal(size=(320, 12))
+    X[60, 0] = bad
+    index = DaskIndex(rows=20, reload=True).fit(on_disk(X, tmp_path, 20))
+    with pytest.raises(ValueError, match="X must hold" if bad == 1e200 else "in rows 60 to 79"):
+        index.kneighbors(None, 3)
+
+
+def test_two_blocks_of_one_point_are_checked():
+    with pytest.raises(ValueError, match=r"X must hold values up to 1e\+150"):
+        DaskIndex(rows=1).fit([[0.5, 0.0], [1e160, 1.0]]).kneighbors(None, 1)
+
+
 @pytest.mark.parametrize(("n", "d", "rows", "k"), [(2600, 1500, 100, 3), (440, 9000, 16, 5)])
 def test_memory_stays_within_the_formula(tmp_path, n, d, rows, k):
     X = np.random.default_rng(0).normal(size=(n, d))

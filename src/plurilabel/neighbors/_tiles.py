@@ -30,7 +30,8 @@ def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
     lists = _Lists(group, k)
     with threads(index.n_jobs) as run:
         for i, block in enumerate(group):
-            _meet(index, block, group[i + 1 :], (lists, lists), run, within=True)
+            # the first meets all the others, and they are checked then
+            _meet(index, block, group[i + 1 :], (lists, lists), run, within=True, checked=i > 0)
     return lists.distances, lists.indices
 
 
@@ -111,29 +112,34 @@ def _meet(
     run: Run,
     *,
     within: bool = False,
+    checked: bool = True,
 ) -> None:
-    """A block meets others, one after the other, and itself if ``within``."""
+    """A block meets others, one after the other, and itself if ``within``.
+
+    ``checked`` says that the others were checked before.
+    """
     mine, theirs = lists
     k, formula = mine.k, Formula.of(index.metric, index.p)
     assert formula is not None
     points = _read(index, block)
     n = points.shape[0]
     search: ExactIndex | None = None
-    if within and n > 1:
+    if within:
         search = _new(index).fit(points)
-        distances, indices = search.kneighbors(None, min(k, n - 1))
-        mine.take(block, (distances, indices + block[1]))
+        if n > 1:
+            distances, indices = search.kneighbors(None, min(k, n - 1))
+            mine.take(block, (distances, indices + block[1]))
         search = None  # it takes more memory than the points
     both: Across | None = None
     if others and not index._takes_gpu(formula, points) and are_multiplied(formula, points):
         both = Across(formula, formula.prepare(points), mine.far[mine.part(block)])
     del points
     for other in others:
-        B = _read(index, other, again=True)
+        B = _read(index, other, again=checked)
         if both and k <= min(n, B.shape[0]):
             far = mine.far[mine.part(block)], theirs.far[theirs.part(other)]
             bounded = all(np.isfinite(limits).all() for limits in far)
-            B = formula.prepare(B) if formula.cosine else B  # others were checked before
+            B = B if checked and not formula.cosine else formula.prepare(B)
             of_a, of_b = both.of_each(B, k, run, far if bounded else None)
             found = (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + block[1])
         else:  # whole numbers, few features, GPUs: engines that search for one block at a time

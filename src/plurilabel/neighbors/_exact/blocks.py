@@ -458,7 +458,9 @@ class Whole(Frame):
 
 def _are_whole(X: Points, scale: float) -> bool:
     parts = (X[part] for part in _parts(X)) if isinstance(X, np.ndarray) else [X.data]
-    return all((np.rint(values * scale) == values * scale).all() for values in parts)
+    with np.errstate(over="ignore"):  # of float32: infinite, and not whole
+        scaled = (values * scale for values in parts)
+        return all(((np.rint(some) == some) & (abs(some) < np.inf)).all() for some in scaled)
 
 
 def _middle(X: Points) -> Floats | None:
