@@ -33,7 +33,6 @@ from plurilabel._dask import (
 from plurilabel.base import AllOrNothing
 from plurilabel.neighbors import _tiles
 from plurilabel.neighbors._exact import products
-from plurilabel.neighbors._exact.blocks import FEW
 from plurilabel.neighbors._exact.distance import WIDE
 from plurilabel.neighbors._index import ExactIndex, how_many
 from plurilabel.neighbors._tiles import (
@@ -252,11 +251,10 @@ class DaskIndex(AllOrNothing, BaseEstimator):
           some worker must have, and t L / k for limits. If blocks are kept, they move to each
           worker that meets them: at least w (p + 1) - m of them, if the p pairs of a worker share
           as many as possible, at most (w - 1) m
-        - memory of a task (16 + 2 b) r d for two blocks and their copies in b bytes, b d times 512
-          rows, or r if that is less, but no more than 32 MB, for one side of a product, then 2 L
-          for lists and 100 r k + 5 MB, or 3072 d with up to 8192 features, for candidates. b is
-          4, and 8 if r is at most 256 or float32 does not tell neighbours apart; blocks with
-          ties take 8 r d more. Lists that wait take 16 k n / w for each worker, and those of the
+        - memory of a task 32 r d for two blocks and their copies, 8 d times 512 rows, or r if that
+          is less, but no more than 32 MB, for one side of a product, then 2 L for lists and
+          100 r k + 5 MB, or 3072 d with up to 8192 features, for candidates; blocks with many ties
+          take 10 r d more. Lists that wait take 16 k n / w for each worker, and those of the
           last two waves. If blocks are kept, a worker may have all of them in the end: 8 n d
 
         Examples
@@ -266,7 +264,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
         >>> f"{cost.products:.2g} products, {cost.memory / 2**20:.0f} MB"
-        '5e+11 products, 370 MB'
+        '5e+11 products, 401 MB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
@@ -286,9 +284,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         most = sum(g * L * max(0, inputs - math.ceil(inputs / w)) for inputs in merged)
         most += tiles * L / k * (w - 1) / w  # how far to look
         widest = max(map(len, rounds), default=0)
-        b = 8 if r <= FEW else 4
-        memory = 2 * L + (16 + 2 * b) * r * d
-        memory += min(b * d * min(r, products.BLOCK), products.COPIED)
+        memory = 2 * L + 32 * r * d
+        memory += min(8 * d * min(r, products.BLOCK), products.COPIED)
         memory += max(100 * k * r + (5 << 20), 3072 * d if d <= WIDE else 0)
         memory += (16 * k * n + 2 * 2 * L * widest) / w
         read = 4 * d * n * (m + g)
