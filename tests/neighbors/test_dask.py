@@ -248,6 +248,14 @@ def test_values_that_are_none_are_found_in_blocks_that_are_read_again(tmp_path, 
         index.kneighbors(None, 3)
 
 
+def test_chunks_of_both_kinds_are_refused():
+    X = np.random.default_rng(0).normal(size=(40, 7))
+    parts = [dask.delayed(X[:20]), dask.delayed(sparse.csr_array)(X[20:])]
+    mixed = da.concatenate([da.from_delayed(part, (20, 7), dtype=float) for part in parts])
+    with pytest.raises(ValueError, match="all dense or all sparse, got both: rows 0 to 19 and 20"):
+        DaskIndex(rows=20).fit(mixed).kneighbors(None, 4)
+
+
 def test_two_blocks_of_one_point_are_checked():
     with pytest.raises(ValueError, match=r"X must hold values up to 1e\+150"):
         DaskIndex(rows=1).fit([[0.5, 0.0], [1e160, 1.0]]).kneighbors(None, 1)

@@ -68,7 +68,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         "dice" and the like) take every value but 0 as present. "precomputed" takes distances
         in place of X: (n, n) in ``fit``, (m, n) in ``kneighbors``.
     p : float, default=2
-        Power for "minkowski", at least 1.
+        Power for "minkowski", at least 1. Other powers than 1, 2 and infinity are those of
+        ``numpy.power``, whose last bit depends on the processor.
     metric_params : dict, optional
         More arguments for the metric. With them it is left to scikit-learn.
     n_jobs : int, optional

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from plurilabel._dask import Recipe
 from plurilabel.neighbors._exact.blocks import Across
@@ -122,7 +123,7 @@ def _meet(
     k, formula = mine.k, Formula.of(index.metric, index.p)
     assert formula is not None
     points = _read(index, block)
-    n = points.shape[0]
+    n, is_sparse = points.shape[0], sparse.issparse(points)
     search: ExactIndex | None = None
     if within:
         search = _new(index).fit(points)
@@ -136,6 +137,11 @@ def _meet(
     del points
     for other in others:
         B = _read(index, other, again=checked)
+        if sparse.issparse(B) != is_sparse:
+            raise ValueError(
+                f"the chunks of X must be all dense or all sparse, got both: rows {block[1]} to "
+                f"{block[2] - 1} and {other[1]} to {other[2] - 1}"
+            )
         if both and k <= min(n, B.shape[0]):
             far = mine.far[mine.part(block)], theirs.far[theirs.part(other)]
             bounded = all(np.isfinite(limits).all() for limits in far)
