@@ -253,7 +253,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
           as many as possible, at most (w - 1) m
         - memory of a task 32 r d for two blocks and their copies, 8 d times 512 rows, or r if that
           is less, but no more than 32 MB, for one side of a product, then 2 L for lists and
-          100 r k + 5 MB, or 3072 d with up to 8192 features, for candidates; blocks with many ties
+          100 r k + 4 MB, or 3072 d with up to 8192 features, for candidates; blocks with many ties
           take 10 r d more. Lists that wait take 16 k n / w for each worker, and those of the
           last two waves. If blocks are kept, a worker may have all of them in the end: 8 n d
 
@@ -264,7 +264,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         >>> index = DaskIndex().fit(da.zeros((1_000_000, 64), chunks=(50_000, -1)))
         >>> cost = index.cost(10, n_workers=4)
         >>> f"{cost.products:.2g} products, {cost.memory / 2**20:.0f} MB"
-        '5e+11 products, 401 MB'
+        '5e+11 products, 400 MB'
         """
         check_is_fitted(self)
         sizes, d, k, w = self.blocks_.sizes, self.n_features_in_, n_neighbors, n_workers
@@ -286,7 +286,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         widest = max(map(len, rounds), default=0)
         memory = 2 * L + 32 * r * d
         memory += min(8 * d * min(r, products.BLOCK), products.COPIED)
-        memory += max(100 * k * r + (5 << 20), 3072 * d if d <= WIDE else 0)
+        memory += max(100 * k * r + (4 << 20), 3072 * d if d <= WIDE else 0)
         memory += (16 * k * n + 2 * 2 * L * widest) / w
         read = 4 * d * n * (m + g)
         if not again:
