@@ -401,6 +401,7 @@ def test_a_fit_that_is_too_large_is_refused(monkeypatch):
         MLGradientBoosting().fit(*data())
 
 
+@pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(
     ("dataset", "precision", "hamming"), [("emotions", 0.80, 0.205), ("medical", 0.862, 0.0125)]
 )
