@@ -102,15 +102,15 @@ class RankSVM(WeightedFit, ScoringClassifier):
     certified gap above 1e-6. Otherwise the dual variables
     of the pairs matter only through their sums over each label, (n, q) numbers beta; projecting
     onto their set takes one sort, so that no list of pairs is kept and q may be large. Where the
-    number of features, or of instances, is at most 4096 and C times the mean of K(x, x) at least
-    1, operator splitting takes turns between these projections and least squares, whose matrix is
-    factorised once for all labels. Otherwise proximal steps are solved by Newton's method; one
-    step inside costs a product K V with V (n, q), so that time grows with n^2 q, and with C. Rows
-    and labels whose margins are met take no part in it.
+    number of features, or of instances, is at most 4096 and C times the mean of K(x, x), centred,
+    at least 1, operator splitting takes turns between these projections and least squares, whose
+    matrix is factorised once for all labels. Otherwise, and where that gets stuck, proximal steps
+    are solved by Newton's method; one step inside costs a product K V with V (n, q), so that time
+    grows with n^2 q, and with C. Rows and labels whose margins are met take no part in it.
     With a linear kernel, X (X' V) takes its place: no kernel matrix is formed, and sparse X is not
     made dense. Medical's 333 instances and 45 labels take 0.3 seconds, Slashdot's 1891 and 22 take
     0.8; Bibtex's 4880 and 159 take 10 with ``tol=1e-3``. Sparse labels are made dense, as
-    beta is: 200 n q bytes, and a fit that needs more than 4 GB is refused.
+    beta is: 260 n q bytes, and a fit that needs more than 4 GB is refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
     the paper's primal problem leaves it out.

@@ -84,7 +84,7 @@ def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
         The weight of its pairs is C / (|Y_i| |not Y_i|).
     tol : float
     max_iter : int
-        Proximal steps at most.
+        Steps at most, of all methods that are tried.
     """
     if K.diagonal.min() < 0:
         _refuse()
