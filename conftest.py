@@ -20,7 +20,7 @@ if not (find_spec("fastapi") and find_spec("uvicorn")):
     ]
 
 # examples in docstrings that a package's ``__init__`` publishes
-NEED = {"plurilabel.neighbors.DaskIndex": "dask", "plurilabel.persistence.save_parts": "dask"}
+NEED = {"plurilabel.DaskIndex": "dask", "plurilabel.models.save_parts": "dask"}
 
 
 def pytest_collection_modifyitems(items):

@@ -93,7 +93,7 @@ class Search:
 
 
 def our_search() -> Any:
-    from plurilabel.neighbors import ExactIndex
+    from plurilabel import ExactIndex
 
     class Ours(Search):
         def build(self, X: Any) -> Any:
@@ -104,7 +104,7 @@ def our_search() -> Any:
 
 def search_without_graph() -> Any:
     """The limit of BRkNN, which learns nothing from the training graph."""
-    from plurilabel.neighbors import ExactIndex
+    from plurilabel import ExactIndex
 
     class Queries(Search):
         def build(self, X: Any) -> Any:
@@ -261,7 +261,7 @@ def boosting_of_scikit_learn() -> Any:
 
 
 def our_network() -> Any:
-    from plurilabel.neural import BPMLL
+    from plurilabel import BPMLL
 
     return BPMLL((50,), max_iter=20, batch_size=100, random_state=0)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks._page import write_page
 from benchmarks._peers import ROOT, versions_of_peers
-from plurilabel.io import write_atomic
+from plurilabel._core.records import write_atomic
 
 GROUPS = (
     "learners",

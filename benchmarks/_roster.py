@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from plurilabel._roster import learners as roster
-from plurilabel.compare import make_learner
+from plurilabel._core.roster import learners as roster
+from plurilabel.learners import make_learner
 
 SEARCH = (
     "plurilabel.neighbors:ExactIndex.fit",

@@ -38,12 +38,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.utils.metaestimators import available_if
 
 from plurilabel import AutoClassifier, BinaryRelevance, datasets, metrics
-from plurilabel._blocks import dense
-from plurilabel.automatic import _pool, _search
-from plurilabel.automatic._pool import fit_one
-from plurilabel.automatic._portfolio import candidates
-from plurilabel.compare import digest_of
+from plurilabel._core.blocks import dense
+from plurilabel._core.records import digest_of
 from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.wrappers import _pool, _search
+from plurilabel.wrappers.automatic._pool import fit_one
+from plurilabel.wrappers.automatic._portfolio import candidates
 
 DOCS = Path(__file__).parents[1] / "docs"
 OUT, BOOMER = DOCS / "accuracy.csv", DOCS / "gradient-boosting.csv"

@@ -17,8 +17,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks._measure import Row, beside
-from plurilabel import datasets, metrics
-from plurilabel.boosting import AdaBoostMH, AdaBoostMR, ADTBoostMH
+from plurilabel import AdaBoostMH, AdaBoostMR, ADTBoostMH, datasets, metrics
 
 ROUNDS = 10
 MEASURES = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from benchmarks._data import generated, has_real_data, real
 from benchmarks._measure import Row, alone, beside, in_child, megabytes
-from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN
-from plurilabel.neighbors import ExactIndex
+from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, ExactIndex, MLkNN, MLkNNCV, MLWkNN
 
 K = 10
 LEARNERS = (MLkNN, DWMLkNN, MLWkNN, DMLkNN, IBLRML, BRkNN)

@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from benchmarks._measure import Row, alone, beside, left_out, row
-from plurilabel import datasets, metrics
-from plurilabel.neural import BPMLL
+from plurilabel import BPMLL, datasets, metrics
 
 MEASURES = ("hamming_loss", "one_error", "coverage", "ranking_loss", "average_precision")
 

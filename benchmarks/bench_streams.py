@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks._measure import Row, Task, beside, left_out
-from plurilabel import MLkNN
+from plurilabel import MLkNN, WindowMLkNN
 from plurilabel.metrics import RunningMeasures
-from plurilabel.streams import WindowMLkNN
 
 MEASURES = ["subset_accuracy", "f1", "micro_f1", "macro_f1"]
 WINDOW, EVERY = 1_000, 100

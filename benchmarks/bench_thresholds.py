@@ -13,16 +13,7 @@ from sklearn.metrics import precision_recall_curve
 
 from benchmarks._data import scored
 from benchmarks._measure import Row, beside
-from plurilabel.thresholds import (
-    CardinalityCut,
-    ExpectedF,
-    GlobalCut,
-    LinearCut,
-    MCut,
-    PCut,
-    RCut,
-    SCut,
-)
+from plurilabel import CardinalityCut, ExpectedF, GlobalCut, LinearCut, MCut, PCut, RCut, SCut
 
 
 def best_f1_cut(y: Any, scores: Any) -> float:

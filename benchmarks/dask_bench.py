@@ -36,9 +36,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from distributed import Client, LocalCluster
-from plurilabel import MLkNN
-from plurilabel.distributed import DaskLazyClassifier, evaluate
-from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel import DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN
+from plurilabel.distributed import evaluate
 from plurilabel.neighbors import _tiles as tasks
 from plurilabel.neighbors._exact import products
 

@@ -20,12 +20,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field, replace
 
-from plurilabel.neighbors._dask import (
-    LAG,
-    TILES_IN_A_WAVE,
-    group_cuts,
-    waves,
-)
+from plurilabel.distributed._index import LAG, TILES_IN_A_WAVE, group_cuts, waves
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,7 @@ def table(n: int, d: int, k: int) -> None:
 def check(sizes: list[tuple[int, int, int, int]]) -> None:
     """Two real workers beside the simulation of them, with the speed that one task shows."""
     from benchmarks import dask_bench as bench
-    from plurilabel.neighbors import DaskIndex
+    from plurilabel import DaskIndex
 
     print("| points | rows | seconds | simulated | MB received | simulated |")
     with bench.cluster() as client, tempfile.TemporaryDirectory() as folder:

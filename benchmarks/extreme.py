@@ -84,7 +84,7 @@ def load(name: str) -> list[Any]:
 def store(folder: Path, name: str) -> None:
     """The parts as files that every contestant can read."""
     from plurilabel import io
-    from plurilabel._dataset import Dataset
+    from plurilabel._core.data.dataset import Dataset
 
     parts = load(name)
     for part, matrix in zip(PARTS, parts):
@@ -106,7 +106,7 @@ def one(name: str, folder: Path) -> dict[str, Any]:
 
 
 def ours(name: str, _folder: Path, X: Any, X_test: Any, Y: Any) -> tuple[Any, Any]:
-    from plurilabel.compare import make_learner
+    from plurilabel.learners import make_learner
 
     learners = [make_learner(text) for text in LEARNERS[name].split(" + ")]
     clock = time.process_time
@@ -172,8 +172,7 @@ def napkinxc(name: str, folder: Path, X: Any, X_test: Any, Y: Any) -> tuple[Any,
 
 def one_size(n: int, d: int, q: int) -> dict[str, Any]:
     """Train one tree, and ask, here."""
-    from plurilabel import datasets, metrics
-    from plurilabel.extreme import LabelTree
+    from plurilabel import LabelTree, datasets, metrics
 
     new, clock = 10_000, time.process_time
     data = datasets.make_sparse_multilabel(n + new, d, q, cardinality=5, random_state=0)
@@ -231,8 +230,7 @@ def plot(runs: list[dict[str, Any]], path: Path) -> None:
 
 def parts(data: str) -> None:
     """Precision after the first part and after all, as a line of a table for each loss."""
-    from plurilabel import metrics
-    from plurilabel.extreme import LabelTree
+    from plurilabel import LabelTree, metrics
 
     X, X_test, Y, Y_test = load(data)
     order = np.random.default_rng(0).permutation(X.shape[0])
@@ -269,7 +267,7 @@ def loop(data: str) -> None:
     from sklearn.preprocessing import normalize
 
     from plurilabel import metrics
-    from plurilabel.compare import make_learner
+    from plurilabel.learners import make_learner
 
     X, X_test, Y, Y_test = load(data)
     X, X_test, clock = normalize(X), normalize(X_test), time.process_time

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from plurilabel.lazy import MLkNN, MLkNNCV, _counts
-from plurilabel.neighbors import ExactIndex
+from plurilabel import ExactIndex, MLkNN, MLkNNCV
+from plurilabel.learners.lazy import _counts
 from plurilabel.neighbors._device.search import Search
 
 K = 10

@@ -19,8 +19,8 @@ import time
 from importlib.util import find_spec
 
 from plurilabel import datasets
-from plurilabel._roster import learners
-from plurilabel.compare import make_learner
+from plurilabel._core.roster import learners
+from plurilabel.learners import make_learner
 
 ROWS, FEATURES, LABELS, NEW = 19_700, 20_000, 5_000, 500
 BASE = "LinearSVC()"

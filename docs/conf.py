@@ -18,7 +18,7 @@ mpl.use("agg")
 from sphinx.application import Sphinx  # noqa: E402
 
 import plurilabel  # noqa: E402
-from plurilabel.papers import draw_figures  # noqa: E402
+from plurilabel.evaluation import draw_figures  # noqa: E402
 
 project = "plurilabel"
 author = "the plurilabel developers"

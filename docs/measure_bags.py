@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
-from plurilabel.compare import compare
+from plurilabel.evaluation import compare
 
 FOLDER = Path(__file__).parent / "guides"
 MEASURES = {

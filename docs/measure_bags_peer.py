@@ -27,8 +27,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from plurilabel import datasets, io, metrics
-from plurilabel.bags import MIMLNN, Bags, BagsToRows, MIMLBoost, MIMLkNN, OnInstances
+from plurilabel import MIMLNN, BagsToRows, MIMLBoost, MIMLkNN, OnInstances, datasets, io, metrics
+from plurilabel.bags import Bags
 
 OUT = Path(__file__).parent / "guides" / "bags-peer.csv"
 COLUMNS = ["data", "task", "library", "seconds", "average precision"]

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import cross_val_predict
 
-from plurilabel import datasets, metrics, model_selection
-from plurilabel._blocks import dense
-from plurilabel.compare import make_learner
-from plurilabel.uncertainty import ScoreCalibrator
+from plurilabel import ScoreCalibrator, datasets, metrics, model_selection
+from plurilabel._core.blocks import dense
+from plurilabel.learners import make_learner
 
 CASES = ("emotions", "flags", "image", "scene", "yeast")
 LEARNERS = {

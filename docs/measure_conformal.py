@@ -18,9 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel import MLkNN, datasets, model_selection
-from plurilabel._blocks import dense
-from plurilabel.uncertainty import FalseDiscoveryControl, LabelCoverage, RiskControl
+from plurilabel import (
+    FalseDiscoveryControl,
+    LabelCoverage,
+    MLkNN,
+    RiskControl,
+    datasets,
+    model_selection,
+)
+from plurilabel._core.blocks import dense
 
 CASES = ("yeast", "scene")
 SPLITS, ROWS, ALPHA, DELTA = 1000, 500, 0.1, 0.1

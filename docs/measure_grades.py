@@ -20,8 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel import MLRandomForest, datasets
-from plurilabel.graded import (
+from plurilabel import (
     AAkNN,
     CombinedReduction,
     DistributionLearner,
@@ -29,10 +28,11 @@ from plurilabel.graded import (
     GradedClassifier,
     GradedMLkNN,
     HorizontalReduction,
+    MLRandomForest,
     VerticalReduction,
-    evaluate_distributions,
-    evaluate_grades,
+    datasets,
 )
+from plurilabel.graded import evaluate_distributions, evaluate_grades
 
 
 class MedianGrade(GradedClassifier):

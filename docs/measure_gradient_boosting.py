@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import datasets, metrics
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.model_selection import stratified_split
 
 OUT = Path(__file__).parent / "gradient-boosting.csv"

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from plurilabel import MLGradientBoosting, datasets, metrics
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 OUT = Path(__file__).parent / "gradient-boosting-defaults.csv"

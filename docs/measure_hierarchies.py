@@ -12,8 +12,8 @@ import pandas as pd
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from plurilabel import BinaryRelevance, datasets, metrics
-from plurilabel.hierarchy import HierarchicalClassifier, Hierarchy
+from plurilabel import BinaryRelevance, HierarchicalClassifier, datasets, metrics
+from plurilabel.datasets import Hierarchy
 
 
 def load(name: str) -> tuple[object, pd.DataFrame, np.ndarray, np.ndarray]:

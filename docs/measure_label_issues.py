@@ -26,8 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import BinaryRelevance, MLkNN, datasets
-from plurilabel._blocks import dense
-from plurilabel.issues import find_label_issues, label_quality
+from plurilabel._core.blocks import dense
+from plurilabel.inspection import find_label_issues, label_quality
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 DATASETS = ("emotions", "scene", "yeast", "tmc2007-500", "image")

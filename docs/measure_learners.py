@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn.utils import get_tags
 
 from plurilabel import datasets
-from plurilabel._roster import learners
-from plurilabel.compare import Results, compare, make_learner
+from plurilabel._core.roster import learners
+from plurilabel.evaluation import Results, compare
+from plurilabel.learners import make_learner
 
 OUT = Path(__file__).parent / "learners" / "measured.csv"
 DATASETS = ("emotions", "scene", "yeast", "medical")

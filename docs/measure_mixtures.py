@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from plurilabel import datasets
-from plurilabel.compare import Results, compare
+from plurilabel.evaluation import Results, compare
 from plurilabel.metrics import get_measure
 
 CASES = ("20ng", "slashdot", "medical", "tmc2007-500")
@@ -60,7 +60,7 @@ def markdown(name: str, results: Results) -> str:
 
 HEAD = """# Mixtures of words compared
 
-`plurilabel.mixtures` and multinomial naive Bayes for each label, on the published splits
+`plurilabel.learners.mixtures` and multinomial naive Bayes for each label, on the published splits
 (Slashdot: the first 1,891 rows train), words as they are in the files: 0 or 1. Bold: best of the
 column. Seconds are those of one thread. Made by `docs/measure_mixtures.py`.
 

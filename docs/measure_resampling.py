@@ -16,10 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel import BinaryRelevance, MLkNN, ThresholdClassifier, datasets, metrics
-from plurilabel._blocks import dense
-from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.resampling import (
+from plurilabel import (
     LPROS,
     LPRUS,
     MLROS,
@@ -27,9 +24,16 @@ from plurilabel.resampling import (
     MLSMOTE,
     MLTL,
     REMEDIAL,
+    BinaryRelevance,
     MLeNN,
+    MLkNN,
     ResampledClassifier,
+    ThresholdClassifier,
+    datasets,
+    metrics,
 )
+from plurilabel._core.blocks import dense
+from plurilabel.model_selection import IterativeStratifiedKFold
 
 DATASETS = ("yeast", "medical", "slashdot", "genbase")
 ROWS = 1500

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from plurilabel import datasets, streams
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 
 RESULTS = Path(__file__).with_name("stream_results.jsonl")
 DATASETS = ("scene", "genbase", "medical", "slashdot", "reuters-k500", "20ng")

@@ -13,7 +13,7 @@ from pathlib import Path
 from scipy import sparse
 
 from plurilabel import datasets
-from plurilabel.compare import Results, compare
+from plurilabel.evaluation import Results, compare
 from plurilabel.metrics import get_measure
 
 BASES = {
@@ -96,7 +96,7 @@ def markdown(case: str, results: Results) -> str:
 
 HEAD = """# Problem transformations compared
 
-All learners of `plurilabel.transformation` on the standard hold-outs, with
+All learners of `plurilabel.learners.transformation` on the standard hold-outs, with
 `LogisticRegression(max_iter=2000)` as the base estimator (medical also with `LinearSVC()`, for
 learners that need no probabilities), features standardised on the training part (medical: 0/1 as
 they are), the learners' defaults otherwise, `random_state=0`. Coverage counts from 0, ties count

@@ -12,7 +12,7 @@ closer than the critical difference of Nemenyi's test.
 
 import matplotlib.pyplot as plt
 
-from plurilabel import compare, datasets, stats
+from plurilabel import datasets, evaluation
 
 data = {
     f"generated {i}": datasets.make_multilabel(
@@ -33,27 +33,27 @@ learners = {
     "forest": 'MLRandomForest(n_estimators=30, criterion="gini", random_state=0)',
     "tree": "MLDecisionTree(min_samples_leaf=5, random_state=0)",
 }
-results = compare.compare(data, learners)  # a stratified split of each
+results = evaluation.compare(data, learners)  # a stratified split of each
 
 # %%
 # Friedman's test comes first: is there any difference at all?
 
 values = results.means("average_precision")
-print(stats.friedman(values, greater_is_better=True, names=results.learners))
+print(evaluation.friedman(values, greater_is_better=True, names=results.learners))
 
 # %%
 # Then the diagram.
 
-test = stats.nemenyi(values, greater_is_better=True, names=results.learners)
-stats.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+test = evaluation.nemenyi(values, greater_is_better=True, names=results.learners)
+evaluation.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
 plt.show()
 
 # %%
 # Another measure gives another order.
 
 values = results.means("f1")
-test = stats.nemenyi(values, greater_is_better=True, names=results.learners)
-stats.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
+test = evaluation.nemenyi(values, greater_is_better=True, names=results.learners)
+evaluation.plot_critical_difference(test.average_ranks, test.names, test.critical_difference)
 plt.show()
 
 # sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_critical_difference.png"

@@ -12,7 +12,7 @@ from the scores of any classifier.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from plurilabel import MLkNN, datasets, model_selection, plots
+from plurilabel import MLkNN, datasets, inspection, model_selection
 
 data = datasets.load("digits", as_frame=True)
 half = data.X.to_numpy().reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
@@ -25,19 +25,19 @@ learner = MLkNN(n_neighbors=15).fit(X_train, Y_train)
 # %%
 # Precision and recall over all cuts: the cut with the best F1 is below the usual 0.5.
 
-plots.PrecisionRecallCutDisplay.from_estimator(learner, X_test, Y_test)
+inspection.PrecisionRecallCutDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%
 # A point on the diagonal is a bin of probabilities that are right on average.
 
-plots.ReliabilityDisplay.from_estimator(learner, X_test, Y_test)
+inspection.ReliabilityDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%
 # The scores of one image: predicted labels are blue, true ones have a mark.
 
-plots.InstanceScoresDisplay.from_estimator(learner, X_test[:1], Y_test[:1])
+inspection.InstanceScoresDisplay.from_estimator(learner, X_test[:1], Y_test[:1])
 plt.show()
 
 # sphinx_gallery_thumbnail_path = "gallery/thumbnails/plot_scores_and_cuts.png"

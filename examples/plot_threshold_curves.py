@@ -16,8 +16,16 @@ import numpy as np
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel import BinaryRelevance, ThresholdClassifier, datasets, metrics, model_selection
-from plurilabel.thresholds import SCut, plot_threshold_curves, strategy_names
+from plurilabel import (
+    BinaryRelevance,
+    SCut,
+    ThresholdClassifier,
+    datasets,
+    metrics,
+    model_selection,
+)
+from plurilabel.inspection import plot_threshold_curves
+from plurilabel.thresholds import strategy_names
 
 data = datasets.load("digits")
 half = data.X.reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)

@@ -13,7 +13,7 @@ is made by ``from_estimator`` or ``from_predictions`` and keeps the figures that
 import matplotlib.pyplot as plt
 import numpy as np
 
-from plurilabel import MLkNN, datasets, model_selection, plots
+from plurilabel import MLkNN, datasets, inspection, model_selection
 
 data = datasets.load("digits", as_frame=True)
 half = data.X.to_numpy().reshape(-1, 8, 8)[:, :, 4:].reshape(len(data.X), -1)
@@ -26,22 +26,22 @@ learner = MLkNN(n_neighbors=15).fit(X_train, Y_train)
 # %%
 # Precision, recall and F1 of each label. The number at the right is that of its instances.
 
-plots.LabelScoresDisplay.from_estimator(learner, X_test, Y_test)
+inspection.LabelScoresDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%
 # What is predicted where a true label is missed? Where "square" or "has a loop" is missed, it is
 # most often "prime". The last column has those for which nothing wrong is predicted instead.
 
-plots.LabelConfusionDisplay.from_estimator(learner, X_test, Y_test)
+inspection.LabelConfusionDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%
 # Which labels are predicted together, beside those that occur together.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
-plots.CooccurrenceDisplay.from_predictions(Y_test, ax=axes[0])
-plots.CooccurrenceDisplay.from_estimator(learner, X_test, ax=axes[1])
+inspection.CooccurrenceDisplay.from_predictions(Y_test, ax=axes[0])
+inspection.CooccurrenceDisplay.from_estimator(learner, X_test, ax=axes[1])
 axes[0].set_title("true", loc="left", fontsize=10)
 axes[1].set_title("predicted", loc="left", fontsize=10)
 plt.show()

@@ -19,7 +19,7 @@ from benchmarks.bench_learners import spread
 from benchmarks.bench_profiles import owner_of, stopwatch
 from benchmarks.bench_search import recall
 from benchmarks.bench_split import evenness
-from plurilabel._roster import learners as roster
+from plurilabel._core.roster import learners as roster
 
 
 def test_ratio_is_the_others_time_over_ours_turn_by_turn():

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from plurilabel import datasets
-from plurilabel._roster import learners
+from plurilabel._core.roster import learners
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -52,7 +52,7 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
         request.getfixturevalue("data_folder")
     for library in ("torch", "keras", "river", "dask", "onnxruntime"):
         uses = re.search(rf"^(>>> )?(import|from) {library}\b", text, flags=re.MULTILINE)
-        if uses or (library == "torch" and "plurilabel.neural" in text):
+        if uses or (library == "torch" and "plurilabel.learners.neural" in text):
             pytest.importorskip(library)
     if "plurilabel.serve import" in text:
         pytest.importorskip("fastapi")

@@ -18,9 +18,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from plurilabel import metrics
-from plurilabel._roster import learners
-from plurilabel.base import default_label_names
-from plurilabel.compare import make_learner
+from plurilabel._core.base import default_label_names
+from plurilabel._core.roster import learners
+from plurilabel.learners import make_learner
 from plurilabel.metrics import get_measure, label_scores, measure_names
 from plurilabel.thresholds import get_strategy, strategy_names
 

@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from plurilabel import LabelSetMixture, MLkNN, metrics
-from plurilabel._text import aligned, display_width, filled, shortened
-from plurilabel.bags import Bags, MIMLkNN
-from plurilabel.compare import Results
+from plurilabel import LabelSetMixture, MIMLkNN, MLkNN, metrics
+from plurilabel._core.words import aligned, display_width, filled, shortened
+from plurilabel.bags import Bags
 from plurilabel.datasets import Dataset, describe
-from plurilabel.persistence import Model
+from plurilabel.evaluation import Results
+from plurilabel.models import Model
 
 EVIL = "<script>alert('x')</script> & \"more\""
 X = np.arange(12.0).reshape(6, 2)

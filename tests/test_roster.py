@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plurilabel
-from plurilabel._roster import OTHER_TARGETS, PACKAGES, learners
-from plurilabel.base import MultiLabelClassifier
-from plurilabel.checks import MULTILABEL_CHECKS, _data
-from plurilabel.compare import make_learner
-from plurilabel.thresholds import ThresholdClassifier, strategy_names
+from plurilabel import MultiLabelClassifier, ThresholdClassifier
+from plurilabel._core.roster import OTHER_TARGETS, PACKAGES, learners
+from plurilabel.evaluation import MULTILABEL_CHECKS, _data
+from plurilabel.learners import make_learner
+from plurilabel.thresholds import strategy_names
 
 OURS = {check.__name__ for check in MULTILABEL_CHECKS}
 FORMS = {

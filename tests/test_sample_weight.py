@@ -16,13 +16,11 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_sparse_data,
 )
 
-from plurilabel import BinaryRelevance, MLkNN
-from plurilabel._roster import learners
-from plurilabel.checks import _data
-from plurilabel.compare import make_learner
+from plurilabel import BinaryRelevance, LinearCut, MLkNN, SCut, TransformationClassifier
+from plurilabel._core.roster import learners
+from plurilabel.evaluation import _data
+from plurilabel.learners import make_learner, partition_labels
 from plurilabel.metrics import label_scores
-from plurilabel.thresholds import LinearCut, SCut
-from plurilabel.transformation import TransformationClassifier, partition_labels
 
 LR = "LogisticRegression(tol=1e-12, max_iter=20000)"
 TREE = "DecisionTreeClassifier(random_state=0)"

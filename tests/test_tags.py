@@ -10,10 +10,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import plurilabel
 from plurilabel import MLkNN, ThresholdClassifier, label_matrix
-from plurilabel._roster import learners
-from plurilabel.base import check_labels
-from plurilabel.checks import _data
-from plurilabel.compare import make_learner, set_seeds
+from plurilabel._core.base import check_labels
+from plurilabel._core.roster import learners
+from plurilabel.evaluation import _data
+from plurilabel.learners import make_learner, set_seeds
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
 pd = pytest.importorskip("pandas")

@@ -18,7 +18,7 @@ import yaml
 from sphinx.application import Sphinx
 
 import plurilabel
-from plurilabel._roster import PACKAGES, learners
+from plurilabel._core.roster import PACKAGES, learners
 from plurilabel.metrics import get_measure
 
 FAMILIES = {

@@ -1,8 +1,9 @@
 """Comparisons take bags, and learners of bags as text."""
 
+from plurilabel._core.records import digest_of
 from plurilabel.bags import Bags
-from plurilabel.compare import compare, digest_of
 from plurilabel.datasets import Dataset
+from plurilabel.evaluation import compare
 from tests.bags.problems import concept_bags
 
 

@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel import BinaryRelevance, io, metrics
-from plurilabel._bags import as_bags, is_bags
-from plurilabel.bags import Bags, BagsToRows, MIMLkNN, OnInstances
+from plurilabel import BagsToRows, BinaryRelevance, MIMLkNN, OnInstances, io, metrics
+from plurilabel._core.data.bags import as_bags, is_bags
+from plurilabel.bags import Bags
 from plurilabel.datasets import Dataset
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.bags.problems import concept_bags, random_bags

@@ -6,16 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from plurilabel import BinaryRelevance
-from plurilabel.bags import (
-    MIMLNN,
-    MIMLSVM,
-    Bags,
-    BagsToRows,
-    MIMLBoost,
-    MIMLkNN,
-    explain_bags,
-)
+from plurilabel import MIMLNN, MIMLSVM, BagsToRows, BinaryRelevance, MIMLBoost, MIMLkNN
+from plurilabel.bags import Bags, explain_bags
 from tests.bags.problems import concept_bags
 
 LEARNERS = [

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist, directed_hausdorff
 
-from plurilabel import datasets
-from plurilabel.bags import MIMLNN, MIMLSVM, Bags, _hausdorff, hausdorff_distances
+from plurilabel import MIMLNN, MIMLSVM, datasets
+from plurilabel.bags import Bags, _hausdorff, hausdorff_distances
 from tests.bags.problems import random_bags
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from plurilabel.bags import MIMLNN, k_medoids
+from plurilabel import MIMLNN
+from plurilabel.bags import k_medoids
 from tests.bags.problems import concept_bags
 
 

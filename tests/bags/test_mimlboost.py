@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel.bags import MIMLBoost
+from plurilabel import MIMLBoost
 from tests.bags.problems import concept_bags
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from plurilabel.bags import Bags, MIMLkNN, _mimlknn
+from plurilabel import MIMLkNN
+from plurilabel.bags import Bags, _mimlknn
 from tests.bags.problems import concept_bags, random_bags
 from tests.bags.test_hausdorff import slow
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from plurilabel.bags import MIMLNN
+from plurilabel import MIMLNN
 from tests.bags.problems import concept_bags
 from tests.bags.test_hausdorff import slow
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
-from plurilabel.bags import MIMLSVM
+from plurilabel import MIMLSVM
 from tests.bags.problems import concept_bags
 from tests.bags.test_hausdorff import slow
 

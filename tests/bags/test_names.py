@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import MinMaxScaler
 
-from plurilabel.bags import Bags, BagsToRows, MIMLkNN, OnInstances
+from plurilabel import BagsToRows, MIMLkNN, OnInstances
+from plurilabel.bags import Bags
 
 
 def frame():

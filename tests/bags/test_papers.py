@@ -5,8 +5,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from plurilabel import datasets, metrics
-from plurilabel.bags import MIMLNN, MIMLSVM, MIMLBoost, MIMLkNN, OnInstances
+from plurilabel import MIMLNN, MIMLSVM, MIMLBoost, MIMLkNN, OnInstances, datasets, metrics
 
 
 # Average precision of Zhou et al. 2012, random hold-outs, minus their deviation; the guide to bags

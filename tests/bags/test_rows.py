@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plurilabel import BinaryRelevance, MLkNN, MLRandomForest
-from plurilabel.bags import Bags, BagsToRows, OnInstances
+from plurilabel import BagsToRows, BinaryRelevance, MLkNN, MLRandomForest, OnInstances
+from plurilabel.bags import Bags
 from tests.bags.problems import concept_bags, random_bags
 from tests.bags.test_hausdorff import slow
 

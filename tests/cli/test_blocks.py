@@ -14,7 +14,7 @@ pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 
 from plurilabel import MLkNN, io
 from plurilabel.datasets import Dataset
-from plurilabel.persistence import load_model
+from plurilabel.models import load_model
 
 NAMES = np.array(["blue", "green", "red"])
 

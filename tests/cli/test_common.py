@@ -175,7 +175,7 @@ def test_help_imports_nothing_but_the_list():
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}
     )
     assert (
-        done.stderr == "0 ['plurilabel._text', 'plurilabel.cli', 'plurilabel.cli._errors', "
+        done.stderr == "0 ['plurilabel._core.words', 'plurilabel.cli', 'plurilabel.cli._errors', "
         "'plurilabel.cli._group', 'plurilabel.cli._main', 'plurilabel.cli._output']\n"
     )
     for name in _main.COMMANDS:

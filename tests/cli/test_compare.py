@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel import compare as comparison
 from plurilabel import datasets, io
+from plurilabel import evaluation as comparison
 from plurilabel.cli._compare import default_learners
 from plurilabel.cli._compare_show import Progress, show
 from plurilabel.cli._main import plurilabel as command
-from plurilabel.compare import Results, make_learner
 from plurilabel.datasets import Dataset
+from plurilabel.evaluation import Results
+from plurilabel.learners import make_learner
 
 TOY = datasets.make_multilabel(60, random_state=0)
 

@@ -10,7 +10,7 @@ pytest.importorskip("onnxruntime", reason="graphs are run by onnxruntime")
 
 import onnxruntime
 
-from plurilabel.persistence import load_model
+from plurilabel.models import load_model
 
 
 def test_export_of_a_table(run, tmp_path):

@@ -11,11 +11,19 @@ from scipy import sparse
 
 pytest.importorskip("skops", reason="model files need skops")
 
-from plurilabel import AutoClassifier, MLkNN, datasets, io, metrics, model_selection
+from plurilabel import (
+    AutoClassifier,
+    MLkNN,
+    RCut,
+    ThresholdClassifier,
+    datasets,
+    io,
+    metrics,
+    model_selection,
+)
 from plurilabel.io import write_libsvm
 from plurilabel.model_selection import stratified_split
-from plurilabel.persistence import load_model
-from plurilabel.thresholds import RCut, ThresholdClassifier
+from plurilabel.models import load_model
 
 TEXT = ("--labels", "topics", "--text", "body")
 TABLE = ("--labels", "topics", "--drop", "id,body")
@@ -400,7 +408,7 @@ def test_labels_that_are_not_known(run, tmp_path):
     assert run("predict", out, new, "-o", tmp_path / "out.csv").status == 0
     refused = run("fit", train, "--labels", "sea,sun", "--learner", "LabelPowerset()", "-o",
                   tmp_path / "no.skops")  # fmt: skip
-    assert "needs all labels; plurilabel.missing.ImputedLabels(LabelPowerset(...))" in refused.err
+    assert "needs all labels; plurilabel.ImputedLabels(LabelPowerset(...))" in refused.err
     compared = run("compare", train, "--labels", "sea,sun", "--learners", "MLkNN(3)", "--cv", 2,
                    "--out", tmp_path / "results")  # fmt: skip
     assert compared.status == 0

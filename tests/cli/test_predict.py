@@ -13,7 +13,7 @@ from plurilabel import MLkNN, datasets, metrics
 from plurilabel.cli import _predict
 from plurilabel.datasets import Dataset
 from plurilabel.io import write_table
-from plurilabel.persistence import Model, load_model, save_model
+from plurilabel.models import Model, load_model, save_model
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 
 from plurilabel.cli._main import plurilabel as command
 from tests.cli.runner import runner
-from tests.papers.toy import BAD, make_paper, plain_values
+from tests.evaluation.papers.toy import BAD, make_paper, plain_values
 
 
 def run(*arguments):
@@ -19,8 +19,8 @@ def toy(tmp_path, monkeypatch):
 
     def put(extra=""):
         paper = make_paper(tmp_path, plain_values(), extra)
-        monkeypatch.setattr("plurilabel.papers.paper_names", lambda: ["toy"])
-        for place in ("plurilabel.papers._reproduce", "plurilabel.cli._reproduce"):
+        monkeypatch.setattr("plurilabel.evaluation.paper_names", lambda: ["toy"])
+        for place in ("plurilabel.evaluation._papers._reproduce", "plurilabel.cli._reproduce"):
             monkeypatch.setattr(f"{place}.load_paper", lambda _: paper)
 
     return put

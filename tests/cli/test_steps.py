@@ -10,7 +10,7 @@ pytest.importorskip("skops", reason="model files need skops")
 
 from plurilabel.cli import _steps
 from plurilabel.cli._steps import Steps
-from plurilabel.persistence import load_model
+from plurilabel.models import load_model
 
 TABLE = ("--labels", "topics", "--features", "from,length")
 

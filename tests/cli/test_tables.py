@@ -15,7 +15,7 @@ pytest.importorskip("skops", reason="model files need skops")
 
 from plurilabel.cli import _training
 from plurilabel.cli._main import plurilabel as command
-from plurilabel.persistence import load_model
+from plurilabel.models import load_model
 
 ALL = ("--labels", "tags", "--text", "title", "--text", "body", "--features", "sent,land",
        "--features", "price")  # fmt: skip
@@ -127,7 +127,7 @@ def test_list_options_repeat_and_take_commas(run, tmp_path, monkeypatch):
         asked.update(options, learners=list(learners))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plurilabel.compare.compare", compared)
+    monkeypatch.setattr("plurilabel.evaluation.compare", compared)
     run("compare", path, "--labels", "sun", "--labels", "sea", "--learners", "MLkNN(1), MLkNN(2)",
         "--learners", "RAkEL", "--measures", "f1", "--measures", "one_error", "--month-first",
         "--out", tmp_path / "o")  # fmt: skip

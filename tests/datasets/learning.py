@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import f1_score
 
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 
 
 def micro_f1(data, learner):

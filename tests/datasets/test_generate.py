@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.datasets import describe, make_multilabel, make_sparse_multilabel
 from tests.datasets.learning import mean_correlation, micro_f1
 

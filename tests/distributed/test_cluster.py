@@ -8,9 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from plurilabel import MLkNN
-from plurilabel.distributed import DaskLazyClassifier
-from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel import DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -72,7 +70,7 @@ def test_a_learner_on_a_cluster(client):
 def test_the_command_line_on_a_cluster(client, tmp_path):
     pytest.importorskip("skops")
     from plurilabel.cli._main import plurilabel as command
-    from plurilabel.persistence import load_model
+    from plurilabel.models import load_model
     from tests.cli.runner import runner
 
     pd = pytest.importorskip("pandas")

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, MLkNN, MLkNNCV, MLWkNN
-from plurilabel.distributed import DaskLazyClassifier
-from plurilabel.neighbors import ExactIndex
+from plurilabel import (
+    IBLRML,
+    BRkNN,
+    DaskLazyClassifier,
+    DMLkNN,
+    DWMLkNN,
+    ExactIndex,
+    MLkNN,
+    MLkNNCV,
+    MLWkNN,
+)
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from plurilabel.persistence import ModelFileError, load_model
+from plurilabel.models import ModelFileError, load_model
 from tests.fuzz.mutate import mutated_model, pick
 
 MEMORY = 1 << 28  # bytes beyond what the libraries take themselves; the files are small

@@ -4,10 +4,10 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import MLkNN, ThresholdClassifier
-from plurilabel.compare import make_learner
-from plurilabel.persistence import Model, save_model
+from plurilabel.learners import make_learner
+from plurilabel.models import Model, save_model
 from plurilabel.thresholds import strategy_names
-from tests.persistence.learners import FORMS, fitted
+from tests.models.learners import FORMS, fitted
 
 RNG = np.random.default_rng(0)
 X = (RNG.random((40, 5)) * (RNG.random((40, 5)) < 0.7)).round(3)

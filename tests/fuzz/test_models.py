@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 
 from plurilabel import BRkNN, MLkNN
-from plurilabel.persistence import Model, ModelFileError, load_model, save_model
+from plurilabel.models import Model, ModelFileError, load_model, save_model
 from tests.fuzz.seeds import model_seeds
 
 pytest.importorskip("skops.io", reason="model files need skops")

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel import io
-from plurilabel.compare import Results
-from plurilabel.compare._cells import read_cell, write_json
+from plurilabel._core.records import write_json
 from plurilabel.datasets import Dataset
+from plurilabel.evaluation import Results
+from plurilabel.evaluation._compare._cells import read_cell
 from tests.fuzz.mutate import mutated
 
 pytest.importorskip("pyarrow", reason="tables need pyarrow")
@@ -55,7 +56,7 @@ def cell():
 
 def plan():
     data = {"toy": {"n": 3, "d": 3, "q": 2, "splits": ["0-0"], "split": "holdout"}}
-    learners = {"MLkNN": {"class": "plurilabel.lazy.MLkNN", "repr": "MLkNN()", "parameters": {}}}
+    learners = {"MLkNN": {"class": "plurilabel.MLkNN", "repr": "MLkNN()", "parameters": {}}}
     protocol = {"cv": "holdout", "repeats": 1, "random_state": 0, "measures": ["f1"]}
     return {"format": 1, "protocol": protocol, "learners": learners, "datasets": data,
             "command": "", "versions": {}}  # fmt: skip

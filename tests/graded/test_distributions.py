@@ -16,8 +16,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from plurilabel import datasets
-from plurilabel.graded import AAkNN, DistributionNetwork, evaluate_distributions
+from plurilabel import AAkNN, DistributionNetwork, datasets
+from plurilabel.graded import evaluate_distributions
 
 
 def problem(n=40, seed=0):

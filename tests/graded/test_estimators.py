@@ -4,13 +4,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plurilabel import BinaryRelevance, MLkNN
-from plurilabel.graded import (
+from plurilabel import (
     AAkNN,
+    BinaryRelevance,
     CombinedReduction,
     DistributionNetwork,
     GradedMLkNN,
     HorizontalReduction,
+    MLkNN,
     VerticalReduction,
 )
 

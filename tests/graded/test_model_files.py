@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from plurilabel.graded import AAkNN, CombinedReduction, DistributionNetwork, GradedMLkNN
-from plurilabel.persistence import Model, load_model, save_model
+from plurilabel import AAkNN, CombinedReduction, DistributionNetwork, GradedMLkNN
+from plurilabel.models import Model, load_model, save_model
 
 pytest.importorskip("skops")
 

@@ -16,20 +16,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import (
+    AAkNN,
     BinaryRelevance,
     ClassifierChain,
-    MLkNN,
-    ThresholdClassifier,
-    datasets,
-)
-from plurilabel.graded import (
-    AAkNN,
     CombinedReduction,
     GradedMLkNN,
     HorizontalReduction,
+    MLkNN,
+    ThresholdClassifier,
     VerticalReduction,
-    mean_absolute_error,
+    datasets,
 )
+from plurilabel.graded import mean_absolute_error
 
 REDUCTIONS = [VerticalReduction, HorizontalReduction, CombinedReduction]
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.io import DateEncoder, column_kinds, table_encoder
+from plurilabel import DateEncoder
+from plurilabel.io import column_kinds, table_encoder
 
 
 def slow(date):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from plurilabel.io import FileFormatError, opened, write_atomic
+from plurilabel._core.records import write_atomic
+from plurilabel.io import FileFormatError, opened
 
 
 def read_bytes(path):

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from plurilabel import metrics
-from plurilabel.missing import PartialLabels
+from plurilabel.datasets import PartialLabels
 from tests.metrics import twins
 from tests.metrics.cases import SETTINGS, near, random_problem, sparsely_scored
 

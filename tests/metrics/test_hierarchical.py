@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from plurilabel.hierarchy import Hierarchy
+from plurilabel.datasets import Hierarchy
 from plurilabel.metrics import (
     hierarchical_f_beta,
     hierarchical_precision,

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from plurilabel import metrics
-from plurilabel.hierarchy import Hierarchy
+from plurilabel.datasets import Hierarchy
 from plurilabel.metrics import evaluate, per_label
 from tests.metrics.cases import random_problem
 

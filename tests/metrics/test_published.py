@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+from plurilabel.evaluation import load_paper
 from plurilabel.metrics import evaluate
-from plurilabel.papers import load_paper
 
 N_LABELS, K = 14, 9
 

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.datasets import load
 from plurilabel.model_selection import (
     IterativeStratifiedGroupKFold,

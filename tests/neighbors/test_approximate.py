@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from plurilabel.neighbors import ApproximateIndex, ExactIndex, recall, training_neighbors
+from plurilabel import ApproximateIndex, ExactIndex
+from plurilabel.neighbors import recall, training_neighbors
 
 X = np.random.default_rng(0).normal(size=(300, 6))
 

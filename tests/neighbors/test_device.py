@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel.neighbors import ExactIndex, _index
+from plurilabel import ExactIndex
+from plurilabel.neighbors import _index
 from plurilabel.neighbors._exact.distance import Formula
 from tests.neighbors.test_index import CASES
 

@@ -18,8 +18,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import check_estimator
 
-from plurilabel._blocks import dense
-from plurilabel.neighbors import ExactIndex
+from plurilabel import ExactIndex
+from plurilabel._core.blocks import dense
 from plurilabel.neighbors._exact import products
 from plurilabel.neighbors._exact.blocks import Blocks, WholeBlocks
 from plurilabel.neighbors._exact.engines import AllPairs, Brute, Tree

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from plurilabel._compat import BOOLEAN_METRICS
-from plurilabel.neighbors import ExactIndex
+from plurilabel import ExactIndex
+from plurilabel._core.compat import BOOLEAN_METRICS
 from tests.neighbors import twin
 
 CERTIFIED = ["euclidean", "cosine", "manhattan", "chebyshev", "minkowski"]

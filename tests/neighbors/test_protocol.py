@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from plurilabel.neighbors import (
-    ApproximateIndex,
-    ExactIndex,
-    NeighborsIndex,
-    query_neighbors,
-    recall,
-    training_neighbors,
-)
+from plurilabel import ApproximateIndex, ExactIndex
+from plurilabel.neighbors import NeighborsIndex, query_neighbors, recall, training_neighbors
 
 X = np.random.default_rng(0).normal(size=(300, 6))
 

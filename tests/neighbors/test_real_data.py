@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from plurilabel import ExactIndex
 from plurilabel.datasets import load
-from plurilabel.neighbors import ExactIndex
 from tests.neighbors import twin
 
 

@@ -8,8 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from plurilabel import BinaryRelevance, MLkNN
-from plurilabel.neighbors import ExactIndex
+from plurilabel import BinaryRelevance, ExactIndex, MLkNN
 
 torch = pytest.importorskip("torch", reason="tensors are torch's")
 

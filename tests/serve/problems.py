@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from plurilabel import BinaryRelevance, MLkNN, io
-from plurilabel.persistence import Model
+from plurilabel.models import Model
 
 LABELS = ["sea", "snow", "sun"]
 COLUMNS = ["heat", "height"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plurilabel.persistence import save_model
+from plurilabel.models import save_model
 from tests.cli.runner import runner
 from tests.serve.problems import lazy, linear, points
 

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from plurilabel import IBLRML, BRkNN, MLkNN, MrkNN, ThresholdClassifier, io
-from plurilabel.persistence import Model, save_model
+from plurilabel.models import Model, save_model
 from plurilabel.serve import Ask, BadInput, Service, StoreError
 from tests.serve.problems import LABELS, lazy, linear, notes, points, records
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from plurilabel.streams import WindowMLkNN
+from plurilabel import WindowMLkNN
 from tests.streams.test_base import NAMES, build, rows
 
 OWN = [name for name in NAMES if not name.startswith("Stream")]

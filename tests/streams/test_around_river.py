@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plurilabel.streams import (
+from plurilabel import (
     NeighborSubspaceEnsemble,
     StreamBinaryRelevance,
     StreamClassifierChain,

@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from plurilabel import streams
-from plurilabel._roster import learners
-from plurilabel.streams import StreamClassifier, WindowMLkNN
+from plurilabel import StreamClassifier, WindowMLkNN, streams
+from plurilabel._core.roster import learners
 
 NAMES = [name for name, entry in learners().items() if entry.package == "streams"]
 FORMS = {

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from plurilabel.streams import (
+from plurilabel import (
     MLHoeffdingTree,
     MLSAMPkNN,
     NeighborSubspaceEnsemble,

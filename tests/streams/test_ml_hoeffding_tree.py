@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from plurilabel.streams import MLHoeffdingTree, WindowMLkNN
+from plurilabel import MLHoeffdingTree, WindowMLkNN
 from plurilabel.streams._hoeffding import SplitCounts, hoeffding_bound, thresholds
 from plurilabel.streams._leaves import SKETCH, Leaf
 from plurilabel.streams._ml_hoeffding_tree import Split

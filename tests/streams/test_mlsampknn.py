@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from plurilabel.streams import MLSAMPkNN
+from plurilabel import MLSAMPkNN
 
 
 class Twin:

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from plurilabel import MLkNN
-from plurilabel.streams import WindowMLkNN
+from plurilabel import MLkNN, WindowMLkNN
 
 
 def as_dicts(A, stem="x"):

@@ -8,16 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from plurilabel.thresholds import (
-    CardinalityCut,
-    ConstantCut,
-    GlobalCut,
-    LinearCut,
-    SCut,
-    get_strategy,
-    never_empty,
-    strategy_names,
-)
+from plurilabel import CardinalityCut, ConstantCut, GlobalCut, LinearCut, SCut
+from plurilabel.thresholds import get_strategy, never_empty, strategy_names
 from plurilabel.thresholds._base import highest
 from tests.thresholds.cases import labels_like, matrices
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import CardinalityCut
+from plurilabel import CardinalityCut
 from plurilabel.thresholds._cardinality import cut_for_total
 from tests.thresholds.cases import every_cut, problems
 

@@ -22,15 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plurilabel import datasets, metrics
+from plurilabel import CardinalityCut, GlobalCut, SCut, ThresholdClassifier, datasets, metrics
 from plurilabel.metrics import get_scorer
-from plurilabel.thresholds import (
-    CardinalityCut,
-    GlobalCut,
-    SCut,
-    ThresholdClassifier,
-    strategy_names,
-)
+from plurilabel.thresholds import strategy_names
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from plurilabel.thresholds import ConstantCut
+from plurilabel import ConstantCut
 
 
 def test_constant_is_strict():

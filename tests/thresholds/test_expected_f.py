@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from plurilabel.thresholds import ExpectedF
+from plurilabel import ExpectedF
 from plurilabel.thresholds._expected_f import _expected_f, _largest_sizes, _terms
 
 

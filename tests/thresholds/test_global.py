@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel import metrics
-from plurilabel.thresholds import GlobalCut
+from plurilabel import GlobalCut, metrics
 from plurilabel.thresholds import _global as global_module
 from tests.thresholds.cases import MEASURES, every_cut, matrix_measure, problems
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from plurilabel.thresholds import LinearCut
+from plurilabel import LinearCut
 from plurilabel.thresholds import _linear as linear_module
 from plurilabel.thresholds._linear import best_cuts
 from tests.thresholds.cases import problems

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import MCut
+from plurilabel import MCut
 from tests.thresholds.cases import COARSE, matrices
 
 

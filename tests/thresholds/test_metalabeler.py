@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from plurilabel.thresholds import MetaLabeler
+from plurilabel import MetaLabeler
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel import metrics
-from plurilabel.missing import PartialLabels
-from plurilabel.thresholds import (
+from plurilabel import (
     CardinalityCut,
     GlobalCut,
     LinearCut,
@@ -16,9 +14,10 @@ from plurilabel.thresholds import (
     SCut,
     SeenSets,
     ThresholdStrategy,
-    get_strategy,
-    strategy_names,
+    metrics,
 )
+from plurilabel.datasets import PartialLabels
+from plurilabel.thresholds import get_strategy, strategy_names
 from plurilabel.thresholds._linear import best_cuts
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import PCut
+from plurilabel import PCut
 from tests.thresholds.cases import labels_like, matrices
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from plurilabel.thresholds import SCut, plot_threshold_curves
+from plurilabel import SCut
+from plurilabel.inspection import plot_threshold_curves
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import RCut
+from plurilabel import RCut
 from tests.thresholds.cases import matrices
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import GlobalCut, SCut
+from plurilabel import GlobalCut, SCut
 from tests.thresholds.cases import MEASURES, counts, every_cut, problems
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel.thresholds import SeenSets
+from plurilabel import SeenSets
 from tests.thresholds.cases import labels_like, matrices
 
 

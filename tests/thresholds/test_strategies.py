@@ -1,7 +1,7 @@
 import pytest
 
-from plurilabel import thresholds
-from plurilabel.thresholds import ThresholdStrategy, get_strategy, strategy_names
+from plurilabel import ThresholdStrategy, thresholds
+from plurilabel.thresholds import get_strategy, strategy_names
 
 
 def test_every_strategy_has_a_name():

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from plurilabel._bags import Bags, is_bags
-from plurilabel._blocks import dense
-from plurilabel._explanation import Given
+from plurilabel._core.base import LabelMatrix, MultiLabelClassifier
+from plurilabel._core.blocks import dense
+from plurilabel._core.data.bags import Bags, is_bags
+from plurilabel._core.explanation.contributions import Given
 from plurilabel.bags._explain import BagExplanation, explain_bags
-from plurilabel.base import LabelMatrix, MultiLabelClassifier
 
 
 def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:

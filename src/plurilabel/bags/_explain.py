@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from plurilabel._bags import Bags, as_bags
-from plurilabel._explanation import Explained
-from plurilabel._html import html_table
-from plurilabel._text import display_width, filled
-from plurilabel.base import default_label_names
+from plurilabel._core.base import default_label_names
+from plurilabel._core.data.bags import Bags, as_bags
+from plurilabel._core.explanation.contributions import Explained
+from plurilabel._core.html import html_table
+from plurilabel._core.words import display_width, filled
 from plurilabel.metrics import label_scores
 
 LOST = "what the score loses without each instance"
@@ -105,7 +105,8 @@ def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
 
     Examples
     --------
-    >>> from plurilabel.bags import Bags, MIMLkNN, explain_bags
+    >>> from plurilabel.bags import Bags, explain_bags
+    >>> from plurilabel import MIMLkNN
     >>> sand, sea, sky = [0.0, 0.0], [9.0, 0.0], [0.0, 9.0]
     >>> bags = Bags([[sand, sea], [sea], [sky, sand], [sky], [sea, sky], [sand]])
     >>> Y = [[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 1], [1, 0, 0]]

@@ -9,8 +9,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._bags import Bags, as_bags
-from plurilabel._blocks import row_blocks, squared_norms
+from plurilabel._core.blocks import row_blocks, squared_norms
+from plurilabel._core.data.bags import Bags, as_bags
 
 KINDS = ("max", "average", "min")
 _AT_ONCE = 2**17

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
-from plurilabel._bags import Bags
-from plurilabel._blocks import refuse_masked
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._medoids import k_medoids as _k_medoids
+from plurilabel._core.blocks import refuse_masked
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.medoids import k_medoids as _k_medoids
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 
 ALL_PAIRS = 5000

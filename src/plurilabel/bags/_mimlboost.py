@@ -13,14 +13,14 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
-from plurilabel._bags import Bags
-from plurilabel._blocks import dense
-from plurilabel._compat import HasMethods, Interval
-from plurilabel._explanation import SCORE, Given
-from plurilabel._fitted import Declared, numbers, values
+from plurilabel._core.base import LabelMatrix, ScoringClassifier
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import HasMethods, Interval
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.explanation.contributions import SCORE, Given
+from plurilabel._core.fitted import Declared, numbers, values
 from plurilabel.bags._base import BagClassifier
 from plurilabel.bags._explain import BagExplanation, explanations
-from plurilabel.base import LabelMatrix, ScoringClassifier
 
 _LARGEST_C = 50.0
 """Where nothing stops the weight of a hypothesis from growing: exp(-50) is 0 for all purposes."""
@@ -77,7 +77,8 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel.bags import Bags, MIMLBoost
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import MIMLBoost
     >>> bags = Bags([[[0.0], [0.1]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
     >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [1, 0]]
     >>> learner = MIMLBoost(random_state=0).fit(bags, Y)

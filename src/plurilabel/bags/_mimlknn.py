@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from plurilabel._bags import Bags
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, count, labels, numbers, parameter, values
+from plurilabel._core.base import LabelMatrix, ScoringClassifier
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
-from plurilabel.base import LabelMatrix, ScoringClassifier
 
 _AT_ONCE = 2**24
 """Distances between bags that are kept at a time: an eighth of a gigabyte, and copies."""
@@ -65,7 +65,8 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel.bags import Bags, MIMLkNN
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import MIMLkNN
     >>> bags = Bags([[[0.0], [0.1]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
     >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [1, 0]]
     >>> learner = MIMLkNN(n_neighbors=2, n_citers=2).fit(bags, Y)

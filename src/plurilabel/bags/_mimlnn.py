@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from plurilabel._bags import Bags
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, numbers, parameter, values
+from plurilabel._core.base import LabelMatrix, ScoringClassifier
+from plurilabel._core.compat import Interval
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.fitted import Declared, numbers, parameter, values
 from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
-from plurilabel.base import LabelMatrix, ScoringClassifier
 
 
 class MIMLNN(BagClassifier, ScoringClassifier):
@@ -59,7 +59,8 @@ class MIMLNN(BagClassifier, ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel.bags import Bags, MIMLNN
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import MIMLNN
     >>> bags = Bags([[[0.0], [0.1]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
     >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [1, 0]]
     >>> learner = MIMLNN(n_medoids=3, alpha=0.1, random_state=0).fit(bags, Y)

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
-from plurilabel._bags import Bags
-from plurilabel._blocks import dense
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, number, numbers, parameter, values
-from plurilabel._limits import check_size
+from plurilabel._core.base import LabelMatrix, ScoringClassifier
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.fitted import Declared, number, numbers, parameter, values
+from plurilabel._core.limits import check_size
 from plurilabel.bags._base import BagClassifier, constants_of, with_constants
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
-from plurilabel.base import LabelMatrix, ScoringClassifier
 
 
 class MIMLSVM(BagClassifier, ScoringClassifier):
@@ -76,7 +76,8 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     Examples
     --------
-    >>> from plurilabel.bags import Bags, MIMLSVM
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import MIMLSVM
     >>> bags = Bags([[[0.0], [0.1]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
     >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [1, 0]]
     >>> learner = MIMLSVM(n_medoids=3, random_state=0).fit(bags, Y)

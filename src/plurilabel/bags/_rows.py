@@ -15,18 +15,18 @@ from sklearn.cluster import KMeans
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._bags import Bags
-from plurilabel._compat import (
+from plurilabel._core.base import AllOrNothing
+from plurilabel._core.compat import (
     HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from plurilabel._fitted import Declared, count, number, numbers, parameter, values
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.fitted import Declared, count, number, numbers, parameter, values
 from plurilabel.bags._base import validated_bags
 from plurilabel.bags._hausdorff import hausdorff_distances
 from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
-from plurilabel.base import AllOrNothing
 
 ROW_KINDS = ("mean", "extremes", "medoids", "embedding")
 
@@ -81,7 +81,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from plurilabel import BinaryRelevance
-    >>> from plurilabel.bags import Bags, BagsToRows
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import BagsToRows
     >>> bags = Bags([[[0.0], [0.2]], [[0.2]], [[5.0], [0.1]], [[5.1]], [[4.9], [5.2]], [[0.0]]])
     >>> BagsToRows("extremes").fit_transform(bags)[:3]
     array([[0. , 0.2],
@@ -331,7 +332,8 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
     --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import MinMaxScaler
-    >>> from plurilabel.bags import Bags, MIMLkNN, OnInstances
+    >>> from plurilabel.bags import Bags
+    >>> from plurilabel import MIMLkNN, OnInstances
     >>> bags = Bags([[[0.0], [10.0]], [[20.0]]])
     >>> OnInstances(MinMaxScaler()).fit_transform(bags)[0]
     array([[0. ],

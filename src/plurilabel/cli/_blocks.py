@@ -12,21 +12,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel._dask import blocks_of, import_dask, in_a_tree
-from plurilabel._limits import check_size
-from plurilabel._text import counted
+from plurilabel._core.limits import check_size
+from plurilabel._core.records import digest_of
+from plurilabel._core.words import counted
 from plurilabel.cli._data import label_option, names_in
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._training import FEWEST_HELD_OUT, Training, most_frequent
-from plurilabel.compare import digest_of
-from plurilabel.distributed import (
-    DaskLazyClassifier,
-    evaluate,
-    label_counts,
-    read,
-    stratified_split,
-)
-from plurilabel.lazy import MLkNN
+from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
+from plurilabel.distributed.shared import blocks_of, import_dask, in_a_tree, label_counts
+from plurilabel.learners.lazy import MLkNN
 
 THREADS = "threads"
 PATIENCE = 10  # seconds, for a scheduler to answer

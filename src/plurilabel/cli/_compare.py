@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from plurilabel._blocks import has_missing
+from plurilabel._core.blocks import has_missing
 from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
 from plurilabel.cli._data import data_options, find, is_standard, list_option, names_in, uncentred
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import echo, print_json, say
 
 if TYPE_CHECKING:
-    from plurilabel.datasets import Dataset
+    from plurilabel._core.data.dataset import Dataset
 
 option = partial(click.option, show_default=True)
 flag = partial(click.option, is_flag=True)
@@ -95,9 +95,10 @@ def compare(
     plurilabel compare emotions scene --learners "MLkNN, RAkEL" --cv 10 --jobs 2
     plurilabel compare films.csv --labels tags --out films
     """
-    from plurilabel import compare
-    from plurilabel.metrics import get_scorer
-    from plurilabel.report import write_report
+    from plurilabel import evaluation
+    from plurilabel.evaluation import write_report
+    from plurilabel.learners import make_learners
+    from plurilabel.metrics import check_measures, get_scorer
 
     passed = {name: options.pop(name) for name in TO_COMPARE}
     # options for reading are for the files only, if there are any
@@ -107,17 +108,17 @@ def compare(
         folds = _folds(cv)
     with _said_of("--measures"):
         wanted = names_in(measures)
-        compare.check_measures(wanted)
+        check_measures(wanted)
     with _said_of("--search-measure"):
         get_scorer(search_measure)
     with _said_of("--learners"):
         chosen: Any = default_learners(tables)
         if learners is not None:
-            chosen = compare.make_learners(", ".join(learners), measure=search_measure)
+            chosen = make_learners(", ".join(learners), measure=search_measure)
             chosen = {name: _ready(learner, tables) for name, learner in chosen.items()}
     try:
         with Progress() as progress:
-            results = compare.compare(
+            results = evaluation.compare(
                 tables,
                 chosen,
                 cv=folds,
@@ -175,7 +176,8 @@ def _ready(learner: Any, tables: list[Dataset]) -> Any:
     from scipy import sparse
     from sklearn.pipeline import make_pipeline
 
-    from plurilabel.compare import imputer, learner_text
+    from plurilabel.io.shared import imputer
+    from plurilabel.learners import learner_text
 
     if any(sparse.issparse(table.X) for table in tables):
         uncentred(learner)

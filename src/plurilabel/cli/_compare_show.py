@@ -6,11 +6,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._text import duration
+from plurilabel._core.words import duration
 from plurilabel.cli._output import console, echo, print_table, say
 
 if TYPE_CHECKING:
-    from plurilabel.compare import Results
+    from plurilabel.evaluation import Results
 
 # what is shown where nothing else is asked for, with titles that fit 80 columns
 SHOWN = {

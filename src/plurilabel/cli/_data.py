@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from plurilabel._text import similar
+from plurilabel._core.words import similar
 from plurilabel.cli._errors import UsageError, no_file
 
 if TYPE_CHECKING:
-    from plurilabel.datasets import Dataset
-    from plurilabel.persistence import Model, ModelRows
+    from plurilabel._core.data.dataset import Dataset
+    from plurilabel.models import Model, ModelRows
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
@@ -286,7 +286,7 @@ def read_rows(
 
 def read_learner(text: str, **search: Any) -> Any:
     """A learner from ``--learner``."""
-    from plurilabel.compare import make_learner
+    from plurilabel.learners import make_learner
 
     try:
         return make_learner(text, **search)
@@ -299,7 +299,7 @@ def uncentred(learner: Any) -> bool:
 
     Examples
     --------
-    >>> from plurilabel.compare import make_learner
+    >>> from plurilabel.learners import make_learner
     >>> learner = make_learner("StandardScaler | MLkNN")
     >>> uncentred(learner), learner[0]
     (True, StandardScaler(with_mean=False))

@@ -48,10 +48,10 @@ def demo(out: Path, serves: bool, port: int) -> None:
     thirds of the data; with --serve it is served, the other rows wait to be labelled, and the
     page opens in a browser.
     """
-    from plurilabel import compare, datasets
+    from plurilabel import datasets, evaluation
     from plurilabel.cli._compare_show import Progress, show, show_failures
     from plurilabel.cli._output import echo
-    from plurilabel.report import write_report
+    from plurilabel.evaluation import write_report
 
     if serves:
         from plurilabel.cli._serve import start
@@ -64,7 +64,7 @@ def demo(out: Path, serves: bool, port: int) -> None:
     echo(description.summary(5))
     echo()
     with Progress() as progress:
-        results = compare.compare(
+        results = evaluation.compare(
             data,
             LEARNERS,
             cv=3,
@@ -89,7 +89,7 @@ def _saved(out: Path) -> tuple[Path, Path]:
     """A model of two thirds of the digits and a table of the others, made unless it is there."""
     from plurilabel import MLkNN, datasets
     from plurilabel.model_selection import stratified_split
-    from plurilabel.persistence import save_model
+    from plurilabel.models import save_model
 
     model, pool = out / "digits.skops", out / "digits-new.csv"
     if not (model.exists() and pool.exists()):

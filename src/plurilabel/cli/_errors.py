@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from plurilabel._text import printable, similar
+from plurilabel._core.words import printable, similar
 
 
 class UsageError(click.ClickException):

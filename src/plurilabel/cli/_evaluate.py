@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from plurilabel import metrics
-from plurilabel._compat import safe_indexing
-from plurilabel._text import counted
+from plurilabel._core.compat import safe_indexing
+from plurilabel._core.words import counted
 from plurilabel.cli._data import empty_labels_option, read_rows
 from plurilabel.cli._output import echo, print_json, print_table, say
 from plurilabel.cli._training import arrow, rows_digest, scores_of
-from plurilabel.persistence import Model, ModelRows, load_model
+from plurilabel.models import Model, ModelRows, load_model
 
 
 @click.command()

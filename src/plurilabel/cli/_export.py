@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from plurilabel._text import counted, file_size
+from plurilabel._core.words import counted, file_size
 from plurilabel.cli._output import check_output, force_option, say
-from plurilabel.export import to_onnx
-from plurilabel.persistence import load_model
+from plurilabel.models import load_model, to_onnx
 
 
 @click.command()

@@ -13,7 +13,7 @@ from plurilabel.cli._data import read_learner
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import heard_or_not, print_table
 from plurilabel.cli._training import Training, training_command
-from plurilabel.compare import learner_text, set_seeds
+from plurilabel.learners import learner_text, set_seeds
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import click
 
-from plurilabel._text import similar
+from plurilabel._core.words import similar
 from plurilabel.cli._errors import UsageError, fail, in_words
 from plurilabel.cli._output import echo
 

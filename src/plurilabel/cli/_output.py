@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from plurilabel._text import CONTROLS, printable
+from plurilabel._core.words import CONTROLS, printable
 from plurilabel.cli._errors import UsageError
 
 if TYPE_CHECKING:

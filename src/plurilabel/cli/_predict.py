@@ -12,13 +12,14 @@ import click
 import numpy as np
 
 from plurilabel import io, metrics
-from plurilabel._blocks import row_blocks
-from plurilabel._compat import safe_indexing
-from plurilabel._text import counted
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.compat import safe_indexing
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import check_output, echo, force_option, say
-from plurilabel.persistence import Model, load_model
+from plurilabel.models import Model, load_model
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -108,7 +109,7 @@ def predict(
         return columns.remove_metadata()
 
     names = [*kept.columns, *answers.types]
-    target = nullcontext(_screen()) if out is None else io.write_atomic(out)
+    target = nullcontext(_screen()) if out is None else write_atomic(out)
     safe = not formulas
     with (
         target as stream,

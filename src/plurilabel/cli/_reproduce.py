@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from plurilabel import papers
-from plurilabel._text import counted
+from plurilabel import evaluation
+from plurilabel._core.words import counted
 from plurilabel.cli._compare_show import Progress
 from plurilabel.cli._output import check_folder, echo, print_json
-from plurilabel.papers import UnknownPart, load_paper, write_page
+from plurilabel.evaluation import UnknownPart, load_paper, write_page
 
 
 @click.command()
@@ -46,11 +46,11 @@ def reproduce(
     plurilabel reproduce ml-knn --table I
     plurilabel reproduce --out docs
     """
-    if paper is not None and paper not in papers.paper_names():
+    if paper is not None and paper not in evaluation.paper_names():
         raise click.UsageError(
-            f"unknown paper {paper!r}; there are {', '.join(papers.paper_names())}", ctx=ctx
+            f"unknown paper {paper!r}; there are {', '.join(evaluation.paper_names())}", ctx=ctx
         )
-    chosen = [paper] if paper else papers.paper_names()
+    chosen = [paper] if paper else evaluation.paper_names()
     parts = {name: list(load_paper(name).parts) for name in chosen}
     if only_list and as_json:
         print_json(parts)
@@ -65,7 +65,7 @@ def reproduce(
         check_folder(out, f"--out {out}")
     try:
         with Progress() as progress:
-            result = papers.reproduce(paper, table, n_jobs=jobs, progress=progress)
+            result = evaluation.reproduce(paper, table, n_jobs=jobs, progress=progress)
     except UnknownPart as error:
         raise click.UsageError(str(error), ctx=ctx) from None
     if as_json:

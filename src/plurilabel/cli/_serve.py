@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from plurilabel._text import counted
+from plurilabel._core.words import counted
 from plurilabel.cli._data import is_standard
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import echo

@@ -12,7 +12,7 @@ from typing import Any
 from joblib import effective_n_jobs
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from plurilabel._text import duration
+from plurilabel._core.words import duration
 from plurilabel.cli._output import console, echo
 
 BETWEEN_LINES = 2.0  # seconds

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from plurilabel._text import file_size, listed
+from plurilabel._core.words import file_size, listed
 from plurilabel.cli._data import data_options, find, names_in, table_labels, word_features
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import echo, print_json, print_table, say
@@ -105,8 +105,8 @@ def stream(
     zcat log.csv.gz | plurilabel stream - --labels tags --delay 100
     plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
-    from plurilabel.compare import check_measures
-    from plurilabel.report import write_stream_report
+    from plurilabel.evaluation import write_stream_report
+    from plurilabel.metrics import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
     passed = {name: options.pop(name) for name in TO_RUN}

@@ -21,11 +21,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from plurilabel import io, metrics
-from plurilabel._blocks import has_missing
-from plurilabel._compat import safe_indexing
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel._text import counted, file_size, listed
-from plurilabel.automatic import AutoClassifier
+from plurilabel._core.blocks import has_missing
+from plurilabel._core.compat import safe_indexing
+from plurilabel._core.records import digest_of
+from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.words import counted, file_size, listed
 from plurilabel.cli._data import (
     data_options,
     find,
@@ -45,11 +45,13 @@ from plurilabel.cli._output import (
     say,
 )
 from plurilabel.cli._steps import Search, Steps
-from plurilabel.compare import digest_of, imputer, learner_text
-from plurilabel.lazy import MLkNN
+from plurilabel.io.shared import imputer
+from plurilabel.learners import learner_text
+from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
-from plurilabel.persistence import Model, save_model
-from plurilabel.thresholds import ThresholdClassifier, strategy_names
+from plurilabel.models import Model, save_model
+from plurilabel.thresholds import strategy_names
+from plurilabel.wrappers import AutoClassifier, ThresholdClassifier
 
 FEWEST_HELD_OUT = 10  # rows in all: with fewer nothing is held out
 QUICK_ROWS = 1000  # on which candidates are compared to be quick

@@ -1,7 +1,9 @@
 """Standard datasets by name, generated ones, and what is in them."""
 
-from plurilabel._dataset import Dataset
-from plurilabel._public import publish
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.data.hierarchy import Hierarchy
+from plurilabel._core.roster import publish
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.datasets._describe import Description, describe
 from plurilabel.datasets._describe_plot import plot_description
 from plurilabel.datasets._generate import make_multilabel
@@ -11,6 +13,8 @@ from plurilabel.datasets._load import dataset_names, load
 __all__ = [
     "Dataset",
     "Description",
+    "Hierarchy",
+    "PartialLabels",
     "dataset_names",
     "describe",
     "load",

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._dataset import Dataset
-from plurilabel._html import html_table
-from plurilabel._partial import known_part
-from plurilabel._text import aligned, display_width, shortened
-from plurilabel.base import check_labels, column_names, names_or_default
+from plurilabel._core.base import check_labels, column_names, names_or_default
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.html import html_table
+from plurilabel._core.unknown import known_part
+from plurilabel._core.words import aligned, display_width, shortened
 
 Vector: TypeAlias = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plurilabel._dataset import Dataset
-from plurilabel._text import counted, display_width, shortened
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import counted, display_width, shortened
 from plurilabel.datasets._describe import Description, describe
-from plurilabel.io import write_atomic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def plot_description(
     try:
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        from plurilabel._figure import NotebookFigure
+        from plurilabel._core.figure import NotebookFigure
     except ImportError:
         raise ImportError(
             "plot_description needs matplotlib: pip install plurilabel[cli]"

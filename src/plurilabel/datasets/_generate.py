@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel._dataset import Dataset
-from plurilabel.base import NumberedNames
+from plurilabel._core.base import NumberedNames
+from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.data.dataset import Dataset
 
 _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import csr_of_rows, row_blocks
-from plurilabel._compat import Interval, validate_parameter_constraints
-from plurilabel._dataset import Dataset
-from plurilabel.base import NumberedNames
+from plurilabel._core.base import NumberedNames
+from plurilabel._core.blocks import csr_of_rows, row_blocks
+from plurilabel._core.compat import Interval, validate_parameter_constraints
+from plurilabel._core.data.dataset import Dataset
 from plurilabel.datasets._generate import CONSTRAINTS, generator, label_groups, zipf
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -20,9 +20,9 @@ from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 from sklearn.datasets import fetch_openml, load_digits
 
-from plurilabel._blocks import stack_rows
-from plurilabel._dataset import Dataset
-from plurilabel._text import NO_YES
+from plurilabel._core.blocks import stack_rows
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.words import NO_YES
 from plurilabel.datasets._describe import describe
 from plurilabel.io import FileFormatError, read_arff, write_arff
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plurilabel._text import first_repeated
-from plurilabel.io import FileFormatError, csv_separator, table_module
+from plurilabel._core.words import first_repeated
+from plurilabel.io import FileFormatError
+from plurilabel.io.shared import csv_separator, table_module
 
 READ_AT_ONCE = 1 << 23
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'

@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from plurilabel._blocks import stack_rows
-from plurilabel._dask import RowBlocks, blocks_of, import_dask, in_a_tree
+from plurilabel._core.blocks import stack_rows
+from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask, in_a_tree
 from plurilabel.metrics import Evaluation, MeasureSums, macro_auc, micro_auc
 
 

@@ -11,9 +11,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import stack_rows
-from plurilabel._compat import HasMethods, Interval, validate_parameter_constraints
-from plurilabel._dask import (
+from plurilabel._core.base import AllOrNothing, column_names
+from plurilabel._core.blocks import stack_rows
+from plurilabel._core.compat import HasMethods, Interval, validate_parameter_constraints
+from plurilabel._core.unknown import PartialLabels
+from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
     blocks_of,
@@ -23,10 +25,9 @@ from plurilabel._dask import (
     is_frame,
     recipes_of,
 )
-from plurilabel._partial import PartialLabels
-from plurilabel.base import AllOrNothing, column_names
-from plurilabel.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLkNN, MLWkNN
-from plurilabel.neighbors import DaskIndex, ExactIndex
+from plurilabel.distributed._index import DaskIndex
+from plurilabel.learners.lazy import BRkNN, DMLkNN, DWMLkNN, LazyClassifier, MLkNN, MLWkNN
+from plurilabel.neighbors import ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
 _BY_COUNTS = (MLkNN, MLWkNN, BRkNN)
@@ -38,7 +39,7 @@ CELLS = 1 << 27
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     """A lazy learner on Dask: the answers of one machine, bit for bit.
 
-    The instances stay where they are, in blocks; :class:`~plurilabel.neighbors.DaskIndex` finds
+    The instances stay where they are, in blocks; :class:`~plurilabel.DaskIndex` finds
     their neighbours. If labels are a Dask array, :class:`~plurilabel.MLkNN`,
     :class:`~plurilabel.MLWkNN` and :class:`~plurilabel.BRkNN` without a variant leave them and the
     graph of the training set on the workers, too, which count them block by block: this process
@@ -52,10 +53,10 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
-        Instances in a block, as in :class:`~plurilabel.neighbors.DaskIndex`.
+        Instances in a block, as in :class:`~plurilabel.DaskIndex`.
     reload : bool, optional
         Whether tasks read blocks again instead of keeping them, as in
-        :class:`~plurilabel.neighbors.DaskIndex`.
+        :class:`~plurilabel.DaskIndex`.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     --------
     >>> import dask.array as da
     >>> from plurilabel import MLkNN
-    >>> from plurilabel.distributed import DaskLazyClassifier
+    >>> from plurilabel import DaskLazyClassifier
     >>> X = da.from_array([[0.0], [1.0], [5.0], [6.0]], chunks=(2, 1))
     >>> Y = da.from_array([[1, 0], [1, 0], [0, 1], [0, 1]], chunks=(2, 2))
     >>> learner = DaskLazyClassifier(MLkNN(n_neighbors=1)).fit(X, Y)

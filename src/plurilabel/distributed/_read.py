@@ -13,19 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._dask import MOST_ROWS, import_dask
-from plurilabel._dataset import Dataset
-from plurilabel._text import first_repeated, listed
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.words import first_repeated, listed
+from plurilabel.distributed._blocks import MOST_ROWS, import_dask
 from plurilabel.distributed._csv import csv_blocks
-from plurilabel.io import (
-    MISSING,
-    CellError,
-    FileFormatError,
-    file_format,
-    table_module,
-    tag_column,
-    xmc_blocks,
-)
+from plurilabel.io import FileFormatError, file_format
+from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
 
 FORMATS = {"parquet": ".parquet", "csv": ".csv", "xmc": ".txt", "zarr": ".zarr"}
 LOOKED_AT = 1000  # rows of a CSV file, to see which columns are numbers

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel._dask import RowBlocks, blocks_of, import_dask
-from plurilabel.model_selection import deal_block, label_sets, part_sizes
+from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
+from plurilabel.model_selection.shared import deal_block, label_sets, part_sizes
 
 
 def stratified_split(

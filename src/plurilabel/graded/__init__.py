@@ -6,7 +6,7 @@ matrices, so these learners are not on the roster of multi-label learners; measu
 here, too.
 """
 
-from plurilabel._public import publish
+from plurilabel._core.roster import publish
 from plurilabel.graded._base import GradedClassifier
 from plurilabel.graded._combined import CombinedReduction
 from plurilabel.graded._distributions._aa_knn import AAkNN

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._compat import StrOptions, validate_parameter_constraints
-from plurilabel._fitted import Declared, count, flag, parameter, values
-from plurilabel.base import AllOrNothing, default_label_names, validate_features
+from plurilabel._core.base import AllOrNothing, default_label_names, validate_features
+from plurilabel._core.compat import StrOptions, validate_parameter_constraints
+from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._losses import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
@@ -51,7 +51,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A learner that always gives the training frequencies:
 
     >>> import numpy as np
-    >>> from plurilabel.graded import GradedClassifier
+    >>> from plurilabel import GradedClassifier
     >>> class Frequencies(GradedClassifier):
     ...     def __init__(self, *, grades=None, decision="median"):
     ...         self.grades = grades

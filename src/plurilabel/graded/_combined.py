@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.base import MultiLabelClassifier
+from plurilabel._core.base import MultiLabelClassifier
 from plurilabel.graded._reduction import Reduction, stacked
 
 
@@ -24,7 +24,7 @@ class CombinedReduction(Reduction):
     estimator : multi-label learner or classifier
         Any learner of the library, or a pipeline that ends in one; where it has no
         ``predict_proba``, its label sets are used. Another classifier is put into a
-        :class:`~plurilabel.transformation.StackedRelevance`: it learns each question, and a second
+        :class:`~plurilabel.StackedRelevance`: it learns each question, and a second
         layer of logistic regressions sees its out-of-fold scores for all questions.
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
@@ -60,7 +60,7 @@ class CombinedReduction(Reduction):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel.graded import CombinedReduction
+    >>> from plurilabel import CombinedReduction
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     >>> Y = [[0, 5], [0, 3], [1, 3], [1, 1], [3, 0], [3, 0]]
     >>> learner = CombinedReduction(LogisticRegression(C=100)).fit(X, Y)

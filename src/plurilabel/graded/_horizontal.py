@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.base import MultiLabelClassifier
+from plurilabel._core.base import MultiLabelClassifier
 from plurilabel.graded._reduction import Reduction, stacked
 
 
@@ -23,7 +23,7 @@ class HorizontalReduction(Reduction):
     estimator : multi-label learner or classifier
         Any learner of the library, or a pipeline that ends in one; where it has no
         ``predict_proba``, its label sets are used. Another classifier is put into a
-        :class:`~plurilabel.transformation.StackedRelevance`: it learns each label, and a second
+        :class:`~plurilabel.StackedRelevance`: it learns each label, and a second
         layer of logistic regressions sees its out-of-fold scores for all labels.
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
@@ -44,7 +44,7 @@ class HorizontalReduction(Reduction):
 
     Notes
     -----
-    Around :class:`~plurilabel.transformation.BinaryRelevance` it asks the same binary questions
+    Around :class:`~plurilabel.BinaryRelevance` it asks the same binary questions
     as :class:`VerticalReduction` and gives the same answers.
 
     References
@@ -56,7 +56,7 @@ class HorizontalReduction(Reduction):
     --------
     >>> import numpy as np
     >>> from plurilabel import MLkNN
-    >>> from plurilabel.graded import HorizontalReduction
+    >>> from plurilabel import HorizontalReduction
     >>> x = np.arange(30)
     >>> Y = np.column_stack([x // 10, 2 - x // 10])
     >>> learner = HorizontalReduction(MLkNN(3)).fit(x[:, None], Y)

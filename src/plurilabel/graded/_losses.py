@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length
 
-from plurilabel._blocks import row_blocks
-from plurilabel.base import check_scores
+from plurilabel._core.base import check_scores
+from plurilabel._core.blocks import row_blocks
 from plurilabel.graded._scale import at_least, check_scale, read_grades
 
 PAIRS = 2**22

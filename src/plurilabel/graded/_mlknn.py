@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel.graded._base import GRADED, GradedClassifier
-from plurilabel.lazy import MLkNN
+from plurilabel.learners.lazy import MLkNN
 
 
 class GradedMLkNN(GradedClassifier):
@@ -16,7 +16,7 @@ class GradedMLkNN(GradedClassifier):
 
     For each label l and grade g, the posterior of "at least g" given that j of the k nearest
     neighbours have l to at least g, with priors and likelihoods counted on the training set, as
-    in :class:`~plurilabel.lazy.MLkNN`. The neighbours are searched once for all labels and
+    in :class:`~plurilabel.MLkNN`. The neighbours are searched once for all labels and
     grades. With two grades it is ML-kNN.
 
     Parameters
@@ -32,7 +32,7 @@ class GradedMLkNN(GradedClassifier):
         Which grade of the predicted distribution ``predict`` returns: the median makes the mean
         absolute error small, the mode the share of wrong grades.
     metric : str or callable, default="euclidean"
-        Distance, as in :class:`~plurilabel.neighbors.ExactIndex`.
+        Distance, as in :class:`~plurilabel.ExactIndex`.
     index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
         Where the neighbours come from, if not from an exact search with ``metric``.
     n_jobs : int, default=None
@@ -61,7 +61,7 @@ class GradedMLkNN(GradedClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from plurilabel.graded import GradedMLkNN
+    >>> from plurilabel import GradedMLkNN
     >>> x = np.arange(30)
     >>> Y = np.column_stack([x // 10, 2 - x // 10])
     >>> learner = GradedMLkNN(3).fit(x[:, None], Y)

@@ -16,12 +16,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._blocks import dense
-from plurilabel._compat import HasMethods
-from plurilabel._fitted import Declared, flag, values
-from plurilabel.base import MultiLabelClassifier, validate_features
+from plurilabel._core.base import MultiLabelClassifier, validate_features
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import HasMethods
+from plurilabel._core.fitted import Declared, flag, values
 from plurilabel.graded._base import GRADED, GradedClassifier
-from plurilabel.transformation import StackedRelevance, TransformationClassifier
+from plurilabel.learners.transformation import StackedRelevance, TransformationClassifier
 
 
 class Reduction(MetaEstimatorMixin, GradedClassifier):

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from plurilabel._blocks import is_missing, refuse_masked
-from plurilabel.base import column_names
+from plurilabel._core.base import column_names
+from plurilabel._core.blocks import is_missing, refuse_masked
 
 
 class Grades(NamedTuple):

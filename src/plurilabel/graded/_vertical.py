@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.base import MultiLabelClassifier
+from plurilabel._core.base import MultiLabelClassifier
 from plurilabel.graded._reduction import Reduction
-from plurilabel.transformation import BinaryRelevance
+from plurilabel.learners.transformation import BinaryRelevance
 
 
 class VerticalReduction(Reduction):
@@ -56,7 +56,7 @@ class VerticalReduction(Reduction):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel.graded import VerticalReduction
+    >>> from plurilabel import VerticalReduction
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
     >>> Y = [[0, 5], [0, 3], [1, 3], [1, 1], [3, 0], [3, 0]]
     >>> learner = VerticalReduction(LogisticRegression(C=100)).fit(X, Y)

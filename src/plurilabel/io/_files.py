@@ -5,18 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import platform
 import re
-import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, cast
 
-from plurilabel._text import NUMBER
-
-AnyPath: TypeAlias = str | os.PathLike[str]
+from plurilabel._core.records import AnyPath
+from plurilabel._core.words import NUMBER
 
 MOST_UNPACKED = "PLURILABEL_MOST_UNPACKED"
 """The environment variable with the bytes that a compressed file may unpack to."""
@@ -183,77 +180,3 @@ def file_format(path: AnyPath) -> str | None:
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     return SUFFIXES.get(next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ""))
-
-
-@contextmanager
-def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
-    """Write a file so that it appears whole or not at all.
-
-    The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
-    the block ends. If the block raises, an older file stays as it was. If the process is killed,
-    the temporary file is removed when the same file is written again on the same machine.
-
-    Parameters
-    ----------
-    path : str or path
-        The file is gzipped if its name ends in ``.gz``; the same data give the same bytes.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from plurilabel.io import write_atomic
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "notes.txt")
-    ...     with write_atomic(path) as stream:
-    ...         _ = stream.write(b"some text")
-    ...     path.read_text()
-    'some text'
-    """
-    path = Path(path)
-    sweep(path.parent, path.name)
-    temporary = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    # the usual permissions of a new file: asking for the umask would change it for other threads
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if path.suffix == ".gz":
-                # no file name and no time in the header: the same data give the same bytes
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield cast(BinaryIO, packed)
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-_BINARY = getattr(os, "O_BINARY", 0)  # Windows
-_HOST = re.sub(r"[^A-Za-z0-9]", "", platform.node())[:20]
-_TEMPORARY = re.compile(r"\.(.+)\.([A-Za-z0-9]*)-([0-9]+)-[0-9a-f]{8}\.tmp")
-
-
-def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove temporary files of a file, or of all in a folder, whose processes were killed."""
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
-    for left in names:
-        found = _TEMPORARY.fullmatch(left)
-        if not found or name not in (None, found[1]) or found[2] != _HOST:
-            continue
-        if not _is_alive(int(found[3])):
-            (folder / left).unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    if os.name == "nt":  # where this would end it
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True

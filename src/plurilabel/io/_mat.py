@@ -6,8 +6,8 @@ import numpy as np
 from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
-from plurilabel._bags import Bags
-from plurilabel._dataset import Dataset
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.data.dataset import Dataset
 from plurilabel.io._files import AnyPath, FileFormatError, plain_name
 
 

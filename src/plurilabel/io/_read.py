@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from plurilabel._dataset import Dataset
+from plurilabel._core.data.dataset import Dataset
 from plurilabel.io._arff._read import read_arff
 from plurilabel.io._files import SUFFIXES, AnyPath, file_format
 from plurilabel.io._sparse_text._libsvm import read_libsvm

@@ -1,6 +1,7 @@
 """Measures of multi-label predictions."""
 
-from plurilabel._public import publish
+from plurilabel._core.roster import publish
+from plurilabel._core.scores import label_scores, score_matrix, score_method
 from plurilabel.metrics._at_k import (
     ndcg_at_k,
     precision_at_k,
@@ -39,7 +40,13 @@ from plurilabel.metrics._hierarchical import (
     hierarchical_precision,
     hierarchical_recall,
 )
-from plurilabel.metrics._measures import MEASURES, Measure, get_measure, measure_names
+from plurilabel.metrics._measures import (
+    MEASURES,
+    Measure,
+    check_measures,
+    get_measure,
+    measure_names,
+)
 from plurilabel.metrics._ranking import (
     average_precision,
     coverage,
@@ -49,13 +56,7 @@ from plurilabel.metrics._ranking import (
     ranking_loss,
 )
 from plurilabel.metrics._running import RunningMeasures
-from plurilabel.metrics._scorers import (
-    Scorer,  # noqa: F401 - kept in model files
-    get_scorer,
-    label_scores,
-    score_matrix,
-    score_method,
-)
+from plurilabel.metrics._scorers import Scorer, get_scorer
 from plurilabel.metrics._sums import MeasureSums
 
 __all__ = [
@@ -67,8 +68,10 @@ __all__ = [
     "MeasureSums",
     "PerLabel",
     "RunningMeasures",
+    "Scorer",
     "accuracy",
     "average_precision",
+    "check_measures",
     "coverage",
     "coverage_normalized",
     "evaluate",

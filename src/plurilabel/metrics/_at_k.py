@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._partial import known_part
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import known_part
 from plurilabel.metrics._inputs import (
     Terms,
-    check_count,
     check_scored,
     check_true,
     mean_of_defined,

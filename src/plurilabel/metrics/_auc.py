@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks
 from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known
 from plurilabel.metrics._ranking import padded_rows, sort_against, stored_relevance
 

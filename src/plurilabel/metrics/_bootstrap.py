@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._partial import PartialLabels
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._auc import stored_by_label
 from plurilabel.metrics._by_label import LABEL_BASED
 from plurilabel.metrics._counts import confusion

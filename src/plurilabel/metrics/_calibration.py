@@ -7,16 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._blocks import dense
-from plurilabel._partial import PartialLabels
-from plurilabel.base import check_scores
-from plurilabel.metrics._inputs import (
-    blocks,
-    check_count,
-    check_scored,
-    mean_of_defined,
-    split_known,
-)
+from plurilabel._core.base import check_scores
+from plurilabel._core.blocks import dense
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import PartialLabels
+from plurilabel.metrics._inputs import blocks, check_scored, mean_of_defined, split_known
 
 
 def expected_calibration_error(

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense
-from plurilabel._partial import PartialLabels
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._inputs import Terms, blocks, check_beta, check_predicted, split_known
 
 CountMeasure: TypeAlias = Callable[..., NDArray[Any]]

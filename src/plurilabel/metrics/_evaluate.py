@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel._html import html_table
-from plurilabel._partial import PartialLabels
-from plurilabel._text import aligned, counted
-from plurilabel.base import LabelMatrix, column_names, names_or_default
+from plurilabel._core.base import LabelMatrix, column_names, names_or_default
+from plurilabel._core.html import html_table
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._bootstrap import intervals_of
@@ -21,7 +22,6 @@ from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
-    check_count,
     check_predicted,
     check_scored,
     check_top,
@@ -113,7 +113,7 @@ def evaluate(
     there are.
 
     True labels that are not known (NaN, None, NA, or
-    :class:`~plurilabel.missing.PartialLabels`) are left out of every measure, and counted in
+    :class:`~plurilabel.datasets.PartialLabels`) are left out of every measure, and counted in
     ``n_unknown``: each instance is judged by its known labels, and each label by the instances
     that know it. Instances and labels of which nothing is known are left out of the means.
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from plurilabel._hierarchy import Hierarchy
-from plurilabel._labels import is_tags, tag_matrix
-from plurilabel.base import column_names
+from plurilabel._core.base import column_names
+from plurilabel._core.data.hierarchy import Hierarchy
+from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel.metrics._by_instance import f_beta, precision, recall
 from plurilabel.metrics._by_label import micro_f_beta, micro_precision, micro_recall
 from plurilabel.metrics._inputs import check_predicted
@@ -43,7 +43,7 @@ def hierarchical_precision(
 
     Examples
     --------
-    >>> from plurilabel.hierarchy import Hierarchy
+    >>> from plurilabel.datasets import Hierarchy
     >>> from plurilabel.metrics import hierarchical_precision
     >>> tree = Hierarchy(["sports", "sports/football", "sports/tennis"])
     >>> hierarchical_precision([[0, 1, 0]], [[0, 0, 1]], tree)  # sports is right
@@ -68,7 +68,7 @@ def hierarchical_recall(
 
     Examples
     --------
-    >>> from plurilabel.hierarchy import Hierarchy
+    >>> from plurilabel.datasets import Hierarchy
     >>> from plurilabel.metrics import hierarchical_recall
     >>> tree = Hierarchy(["sports", "sports/football", "sports/football/women"])
     >>> hierarchical_recall([[0, 0, 1]], [[1, 0, 0]], tree)
@@ -100,7 +100,7 @@ def hierarchical_f_beta(
 
     Examples
     --------
-    >>> from plurilabel.hierarchy import Hierarchy
+    >>> from plurilabel.datasets import Hierarchy
     >>> from plurilabel.metrics import hierarchical_f_beta
     >>> tree = Hierarchy(["sports", "sports/football", "sports/football/women"])
     >>> hierarchical_f_beta([[0, 0, 1]], [[1, 0, 0]], tree)

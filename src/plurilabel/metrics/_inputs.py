@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._labels import is_tags, tag_matrix
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel.base import LabelMatrix, check_labels, check_scores, column_names
+from plurilabel._core.base import LabelMatrix, check_labels, check_scores, column_names
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.labels import is_tags, tag_matrix
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import PartialLabels, known_part
 
 ScoreMatrix: TypeAlias = Any
 """Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
@@ -114,13 +115,6 @@ def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
     (n, q), unknown = Y.shape, Y.unknown
     by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
     return Y.Y, q - by_row, n - by_label
-
-
-def check_count(value: Any, name: str) -> int:
-    """A parameter that counts something: an integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
-    return int(value)
 
 
 def check_top(top: Sequence[int] | int) -> list[int]:

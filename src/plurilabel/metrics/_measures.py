@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from plurilabel._text import similar
+from plurilabel._core.words import similar
 from plurilabel.metrics import _at_k as at_k
 from plurilabel.metrics import _auc as auc
 from plurilabel.metrics import _by_instance as by_instance
@@ -149,3 +149,37 @@ def get_measure(name: str) -> Measure:
         there = f"{', '.join(MEASURES)} (a number in place of k)"
         raise ValueError(f"name must be one of {there}, got {name!r}{hint}")
     return replace(known, name=name, function=partial(known.function, k=int(k)))
+
+
+def check_measures(measures: Sequence[str] | str | None) -> list[str]:
+    """Check names of measures; by default, name all that need no further setting.
+
+    Parameters
+    ----------
+    measures : sequence of str, str or None
+
+    Returns
+    -------
+    list of str
+        Each name once. Unknown ones are a ValueError, and so is ``"precision@k"`` without a
+        number for k.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import check_measures
+    >>> check_measures(["f1", "precision@3"])
+    ['f1', 'precision@3']
+    >>> len(check_measures(None))
+    31
+    """
+    if measures is None:
+        usual = [name for name in measure_names() if "@" not in name and "f_beta" not in name]
+        at_k = ("precision", "recall", "ndcg")
+        return usual + [f"{name}@{k}" for name in at_k for k in (1, 3, 5)]
+    names = [measures] if isinstance(measures, str) else list(measures)
+    if not names:
+        raise ValueError("measures must name at least one measure, got none")
+    for name in names:
+        if get_measure(name).name.endswith("@k"):
+            raise ValueError(f"measures must have a number for k, such as precision@3, got {name}")
+    return list(dict.fromkeys(names))

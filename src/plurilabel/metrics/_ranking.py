@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense
 from plurilabel.metrics import _inputs
 from plurilabel.metrics._inputs import (
     ScoreMatrix,

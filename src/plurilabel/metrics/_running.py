@@ -16,14 +16,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._blocks import is_missing
-from plurilabel._limits import check_size
+from plurilabel._core.blocks import is_missing
+from plurilabel._core.limits import check_size
+from plurilabel._core.scores import check_count
 from plurilabel.metrics._at_k import Top, make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._by_label import LABEL_BASED
 from plurilabel.metrics._counts import SetCounts, count_sets
 from plurilabel.metrics._evaluate import Evaluation
-from plurilabel.metrics._inputs import Terms, check_count
+from plurilabel.metrics._inputs import Terms
 from plurilabel.metrics._measures import get_measure
 from plurilabel.metrics._ranking import Ranking, rank
 

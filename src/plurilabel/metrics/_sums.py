@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._partial import PartialLabels
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
 from plurilabel.metrics._counts import SetCounts, count_sets
 from plurilabel.metrics._evaluate import (

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import check_random_state, indexable
 
-from plurilabel._compat import safe_indexing
+from plurilabel._core.compat import safe_indexing
 from plurilabel.model_selection._stratification import (
     deal_groups,
     deal_rows,

@@ -23,9 +23,9 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._blocks import csr_of_rows
-from plurilabel._partial import known_part
-from plurilabel.base import check_labels, is_tags, tag_matrix
+from plurilabel._core.base import check_labels, is_tags, tag_matrix
+from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.unknown import known_part
 
 Ints: TypeAlias = NDArray[np.intp]
 _ROUNDING = 1e-12

@@ -1,8 +1,7 @@
 """Nearest neighbours: exact ones by default, or any other index that answers the same call."""
 
-from plurilabel._public import publish
+from plurilabel._core.roster import publish
 from plurilabel.neighbors._approximate import ApproximateIndex
-from plurilabel.neighbors._dask import DaskIndex, SearchCost
 from plurilabel.neighbors._exact.distance import Formula
 from plurilabel.neighbors._index import ExactIndex
 from plurilabel.neighbors._protocol import (
@@ -14,11 +13,9 @@ from plurilabel.neighbors._protocol import (
 
 __all__ = [
     "ApproximateIndex",
-    "DaskIndex",
     "ExactIndex",
     "Formula",
     "NeighborsIndex",
-    "SearchCost",
     "query_neighbors",
     "recall",
     "training_neighbors",

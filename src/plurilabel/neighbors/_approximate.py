@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import own
-from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.base import AllOrNothing
+from plurilabel._core.base import AllOrNothing
+from plurilabel._core.blocks import own
+from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.neighbors._exact.certify import ranked
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._index import validate_points
@@ -49,7 +49,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
     Pass it to any learner with neighbours:
 
     >>> from plurilabel import MLkNN
-    >>> from plurilabel.neighbors import ApproximateIndex
+    >>> from plurilabel import ApproximateIndex
     >>> MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     """

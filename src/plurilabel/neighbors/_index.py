@@ -16,7 +16,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plurilabel._blocks import (
+from plurilabel._core.base import AllOrNothing
+from plurilabel._core.blocks import (
     canonical,
     on_host,
     own,
@@ -24,14 +25,13 @@ from plurilabel._blocks import (
     short_indices,
     stack_rows,
 )
-from plurilabel._compat import (
+from plurilabel._core.compat import (
     BOOLEAN_METRICS,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from plurilabel._fitted import Declared, check_fitted, count, numbers
-from plurilabel.base import AllOrNothing
+from plurilabel._core.fitted import Declared, check_fitted, count, numbers
 from plurilabel.neighbors._exact.certify import Engine, Run, threads
 from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
 from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
@@ -115,7 +115,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     Examples
     --------
-    >>> from plurilabel.neighbors import ExactIndex
+    >>> from plurilabel import ExactIndex
     >>> index = ExactIndex().fit([[0.0], [1.0], [1.0], [3.0]])
     >>> distances, indices = index.kneighbors(n_neighbors=2)  # the points among themselves
     >>> indices

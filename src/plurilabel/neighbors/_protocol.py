@@ -81,7 +81,8 @@ def training_neighbors(
     Examples
     --------
     >>> import numpy as np
-    >>> from plurilabel.neighbors import ExactIndex, training_neighbors
+    >>> from plurilabel import ExactIndex
+    >>> from plurilabel.neighbors import training_neighbors
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> training_neighbors(ExactIndex().fit(X), X, n_neighbors=1)
     (array([[1.],
@@ -173,7 +174,8 @@ def recall(
     --------
     >>> import numpy as np
     >>> from sklearn.neighbors import NearestNeighbors
-    >>> from plurilabel.neighbors import ExactIndex, recall
+    >>> from plurilabel import ExactIndex
+    >>> from plurilabel.neighbors import recall
     >>> X = np.random.default_rng(0).normal(size=(200, 5))
     >>> recall(NearestNeighbors().fit(X), ExactIndex().fit(X), n_neighbors=5)
     1.0

@@ -7,7 +7,7 @@ and uvicorn: ``pip install 'plurilabel[serve]'``.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._public import publish
+from plurilabel._core.roster import publish
 from plurilabel.serve._insight import information
 from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._rows import BadInput

@@ -8,8 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from plurilabel._text import no_formula
-from plurilabel.persistence import Model
+from plurilabel._core.words import no_formula
+from plurilabel.models import Model
 
 
 def exported(

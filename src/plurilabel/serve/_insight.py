@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._compat import safe_indexing
-from plurilabel.compare import set_seeds
-from plurilabel.issues import find_label_issues
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import safe_indexing
+from plurilabel.inspection import find_label_issues
+from plurilabel.learners import set_seeds
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 from plurilabel.serve._ledger import Ledger

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import io
-from plurilabel._text import counted, listed, shortened
-from plurilabel.persistence import Model, ModelRows
+from plurilabel._core.words import counted, listed, shortened
+from plurilabel.models import Model, ModelRows
 
 _WANTED = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
 _HUGE = 1e100  # numbers beyond it are what a learner means that cannot calculate

@@ -14,13 +14,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._compat import safe_indexing, versions
-from plurilabel.base import CUTS
-from plurilabel.compare import learner_text
-from plurilabel.datasets import Dataset
+from plurilabel._core.base import CUTS
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import safe_indexing, versions
+from plurilabel._core.data.dataset import Dataset
+from plurilabel.learners import learner_text
 from plurilabel.metrics import score_method
-from plurilabel.persistence import Model, ModelRows, load_model
+from plurilabel.models import Model, ModelRows, load_model
 from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._export import exported
 from plurilabel.serve._ledger import Ledger
@@ -68,7 +68,7 @@ class Service:
     model : Model or fitted estimator
     data : path, Dataset, data frame or (X, Y), default=None
         The rows that the model was learned from, with their labels, as
-        :meth:`Model.read <plurilabel.persistence.Model.read>` takes them.
+        :meth:`Model.read <plurilabel.models.Model.read>` takes them.
     pool : path, Dataset or data frame, default=None
         Rows without labels, to be labelled by someone who looks at the page.
     store : path, default=":memory:"

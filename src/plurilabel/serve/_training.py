@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from plurilabel._blocks import dense, stack_rows
-from plurilabel._compat import safe_indexing
-from plurilabel.compare import set_seeds
-from plurilabel.datasets import Dataset
-from plurilabel.persistence import Model
+from plurilabel._core.blocks import dense, stack_rows
+from plurilabel._core.compat import safe_indexing
+from plurilabel._core.data.dataset import Dataset
+from plurilabel.learners import set_seeds
+from plurilabel.models import Model
 from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._rows import RowReader
 

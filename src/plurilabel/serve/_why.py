@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from plurilabel._blocks import dense
-from plurilabel.persistence import Model
+from plurilabel._core.blocks import dense
+from plurilabel.models import Model
 from plurilabel.serve._training import Trained
 
 _MOST_SHARED = 12

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
-from plurilabel._blocks import dense, is_missing, refuse_masked, row_blocks
-from plurilabel._compat import validate_parameter_constraints
-from plurilabel._fitted import Declared, values
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._core.blocks import dense, is_missing, refuse_masked, row_blocks
+from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.fitted import Declared, values
+from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]

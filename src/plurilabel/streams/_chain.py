@@ -69,7 +69,7 @@ class StreamClassifierChain(StreamBinaryRelevance):
     Examples
     --------
     >>> from river import tree
-    >>> from plurilabel.streams import StreamClassifierChain
+    >>> from plurilabel import StreamClassifierChain
     >>> learner = StreamClassifierChain(tree.HoeffdingTreeClassifier(grace_period=20))
     >>> for i in range(100):
     ...     learner.learn_one({"x": i % 5}, {"low": i % 5 < 2, "high": i % 5 >= 2})

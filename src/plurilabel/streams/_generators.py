@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.streams._sources import Drift, Row, Stream
 
 _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted

@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._blocks import row_blocks
-from plurilabel._fitted import Declared, numbers
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.fitted import Declared, numbers
 from plurilabel.streams._base import Floats, Labels
 
 N_THRESHOLDS = 8

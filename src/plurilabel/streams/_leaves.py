@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from plurilabel._fitted import Declared, numbers
+from plurilabel._core.fitted import Declared, numbers
 from plurilabel.streams._base import UNKNOWN, Floats, Labels
 from plurilabel.streams._hoeffding import N_THRESHOLDS, SplitCounts, resized
 from plurilabel.streams._pruned_sets import LabelSet, SetCounts

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import HasMethods, Interval, StrOptions
-from plurilabel._limits import check_size
+from plurilabel._core.compat import HasMethods, Interval, StrOptions
+from plurilabel._core.limits import check_size
 from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
 from plurilabel.streams._hoeffding import N_THRESHOLDS, hoeffding_bound
 from plurilabel.streams._leaves import Answer, BayesOfSets, Leaf, Neighbors, Row
@@ -268,7 +268,7 @@ class MLHoeffdingTree(StreamClassifier):
 
     Examples
     --------
-    >>> from plurilabel.streams import MLHoeffdingTree
+    >>> from plurilabel import MLHoeffdingTree
     >>> learner = MLHoeffdingTree()
     >>> for i in range(1000):
     ...     a, b = i % 10, i % 7

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import Interval, StrOptions
+from plurilabel._core.compat import Interval, StrOptions
 from plurilabel.streams._base import StreamClassifier
 from plurilabel.streams._self_adjusting import SelfAdjusting
 
@@ -66,7 +66,7 @@ class MLSAMPkNN(StreamClassifier):
 
     Examples
     --------
-    >>> from plurilabel.streams import MLSAMPkNN
+    >>> from plurilabel import MLSAMPkNN
     >>> learner = MLSAMPkNN()
     >>> for i in range(300):
     ...     learner.learn_one({"x": i % 10}, {"low": i % 10 < 5, "late": i >= 150})

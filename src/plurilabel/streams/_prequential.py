@@ -18,18 +18,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from plurilabel._blocks import is_missing
-from plurilabel._compat import Interval, validate_parameter_constraints, versions
-from plurilabel.compare import (
-    check_measures,
-    digest_of,
-    learner_text,
-    locked,
-    plain,
-    write_json,
-)
-from plurilabel.io import write_atomic
-from plurilabel.metrics import RunningMeasures, get_measure
+from plurilabel._core.blocks import is_missing
+from plurilabel._core.compat import Interval, validate_parameter_constraints, versions
+from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
+from plurilabel.learners import learner_text
+from plurilabel.metrics import RunningMeasures, check_measures, get_measure
 from plurilabel.streams._arrays import ArrayLearner
 from plurilabel.streams._regressors import RegressorLearner
 from plurilabel.streams._results import (

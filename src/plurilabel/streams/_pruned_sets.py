@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from plurilabel._compat import Interval
+from plurilabel._core.compat import Interval
 from plurilabel.streams._base import UNKNOWN, Floats, Labels
 from plurilabel.streams._guarded import Guarded, parts
 from plurilabel.streams._relevance import StreamBinaryRelevance
@@ -116,7 +116,7 @@ class StreamPrunedSets(StreamBinaryRelevance):
     Examples
     --------
     >>> from river import naive_bayes
-    >>> from plurilabel.streams import StreamPrunedSets
+    >>> from plurilabel import StreamPrunedSets
     >>> learner = StreamPrunedSets(naive_bayes.GaussianNB())
     >>> for i in range(60):
     ...     low = i % 6 < 3

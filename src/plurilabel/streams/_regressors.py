@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from plurilabel._blocks import is_missing
+from plurilabel._core.blocks import is_missing
 
 
 class RegressorLearner:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import HasMethods
+from plurilabel._core.compat import HasMethods
 from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
 from plurilabel.streams._guarded import Guarded, parts
 
@@ -67,7 +67,7 @@ class StreamBinaryRelevance(StreamClassifier):
     Examples
     --------
     >>> from river import naive_bayes
-    >>> from plurilabel.streams import StreamBinaryRelevance
+    >>> from plurilabel import StreamBinaryRelevance
     >>> learner = StreamBinaryRelevance(naive_bayes.GaussianNB())
     >>> for i in range(60):
     ...     learner.learn_one({"x": i % 6}, {"low": i % 6 < 2, "high": i % 6 > 2})

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import counted
+from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
 from plurilabel.streams._sources import Drift
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._fitted import Declared, numbers
+from plurilabel._core.fitted import Declared, numbers
 from plurilabel.streams._base import UNKNOWN, Floats, Labels
 from plurilabel.streams._window import Before, Slots, Window
 

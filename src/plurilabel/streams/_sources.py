@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from plurilabel.compare import digest_of
-from plurilabel.datasets import Dataset
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import digest_of
 
 Row: TypeAlias = tuple[dict[Hashable, Any], dict[Hashable, Any]]
 """Features and labels of one row, by name."""

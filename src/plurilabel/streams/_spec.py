@@ -7,7 +7,7 @@ import importlib
 import inspect
 from typing import Any
 
-from plurilabel.compare import make_learner
+from plurilabel.learners import make_learner
 
 
 def make_stream_learners(text: str) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def make_stream_learners(text: str) -> dict[str, Any]:
 
     - Names are those of this package; names of river with their module, such as
       ``river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())``; and whatever
-      :func:`~plurilabel.compare.make_learner` takes, which then needs ``partial_fit``.
+      :func:`~plurilabel.learners.make_learner` takes, which then needs ``partial_fit``.
     - Values are numbers, strings, True, False, None, tuples, lists, dicts, and learners.
     - ``river.preprocessing.StandardScaler() | ...`` is one of river's pipelines.
 

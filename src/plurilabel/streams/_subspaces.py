@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import HasMethods, Interval
+from plurilabel._core.compat import HasMethods, Interval
 from plurilabel.streams._base import Floats
 from plurilabel.streams._mlsampknn import MLSAMPkNN
 from plurilabel.streams._river import import_river
@@ -84,7 +84,7 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
 
     Examples
     --------
-    >>> from plurilabel.streams import NeighborSubspaceEnsemble
+    >>> from plurilabel import NeighborSubspaceEnsemble
     >>> learner = NeighborSubspaceEnsemble(5, random_state=0)
     >>> for i in range(300):
     ...     x = {"a": i % 10, "b": i % 3}

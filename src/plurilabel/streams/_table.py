@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal, cast
 
 from sklearn.feature_extraction.text import CountVectorizer
 
-from plurilabel._text import NO_YES, first_repeated, shortened, similar
+from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
 from plurilabel.io import CellReader, FileFormatError, file_format, opened
 from plurilabel.streams._sources import Row, Stream
 

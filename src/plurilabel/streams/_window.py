@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._fitted import Declared, numbers
-from plurilabel._limits import check_size
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel._core.limits import check_size
 from plurilabel.neighbors import Formula
 from plurilabel.streams._base import UNKNOWN, Floats, Labels
 
@@ -29,7 +29,7 @@ class Window:
 
     A matrix-vector product gives distances with a known error bound; only rows that could be
     among the nearest within that bound are compared by the formula of
-    :class:`~plurilabel.neighbors.ExactIndex`.
+    :class:`~plurilabel.ExactIndex`.
     """
 
     _fitted: ClassVar[Declared] = {

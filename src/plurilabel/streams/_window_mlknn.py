@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, numbers
-from plurilabel.lazy import posterior, ratio
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel.learners.lazy import posterior, ratio
 from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
 from plurilabel.streams._window import Before, NeighborWindow, Slots
 
@@ -118,7 +118,7 @@ class WindowMLkNN(StreamClassifier):
     smoothing : float, default=1.0
         Strength of the uniform prior (s); 1 is Laplace smoothing.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
-        Distance, as in :class:`~plurilabel.neighbors.ExactIndex`.
+        Distance, as in :class:`~plurilabel.ExactIndex`.
     random_state : int or None, default=None
         Draws the rows that fade.
 
@@ -146,7 +146,7 @@ class WindowMLkNN(StreamClassifier):
 
     Examples
     --------
-    >>> from plurilabel.streams import WindowMLkNN
+    >>> from plurilabel import WindowMLkNN
     >>> learner = WindowMLkNN(n_neighbors=2, window_size=6)
     >>> for i in range(30):
     ...     learner.learn_one({"x": i % 10}, {"low": i % 10 < 7, "early": i < 20})

@@ -5,7 +5,7 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 ``_fit(scores, Y)``
     scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
     they are not needed); Y is 0/1 in int8, dense or CSR. Where some labels are not known and the
-    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.missing.PartialLabels`.
+    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.datasets.PartialLabels`.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
 """
@@ -22,11 +22,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._blocks import row_blocks
-from plurilabel._compat import check_sample_weight, validate_parameter_constraints
-from plurilabel._fitted import Declared, count, flag
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
+from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._core.fitted import Declared, count, flag
+from plurilabel._core.unknown import PartialLabels, known_part
 
 Scores: TypeAlias = NDArray[np.floating]
 Sets: TypeAlias = NDArray[np.bool_]
@@ -63,7 +63,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             Labels that are not known (NaN, None, NA, or
-            :class:`~plurilabel.missing.PartialLabels`) are left out. Strategies that learn from
+            :class:`~plurilabel.datasets.PartialLabels`) are left out. Strategies that learn from
             whole label sets, :class:`MetaLabeler` and :class:`SeenSets`, learn from the
             instances of which all labels are known.
         sample_weight : array-like of shape (n,), default=None

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._fitted import Declared, number
-from plurilabel._partial import PartialLabels
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.fitted import Declared, number
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import cut_between
 
@@ -42,7 +42,7 @@ class CardinalityCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import CardinalityCut
+    >>> from plurilabel import CardinalityCut
     >>> scores, Y = [[0.3, 0.2], [0.1, 0.02]], [[1, 1], [0, 1]]
     >>> strategy = CardinalityCut().fit(scores, Y)
     >>> round(strategy.cut_, 3), strategy.cardinality_

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, number
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, number
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 
 
@@ -26,7 +26,7 @@ class ConstantCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import ConstantCut
+    >>> from plurilabel import ConstantCut
     >>> scores, Y = [[0.9, 0.4], [0.5, 0.6]], [[1, 1], [0, 1]]
     >>> ConstantCut(0.5).fit(scores, Y).predict(scores)
     array([[1, 0],

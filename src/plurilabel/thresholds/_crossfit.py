@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from plurilabel._compat import rows_of_params, safe_indexing
+from plurilabel._core.compat import rows_of_params, safe_indexing
 from plurilabel.metrics import score_matrix
 from plurilabel.thresholds._base import Scores
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._blocks import row_blocks
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, parameter
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, parameter
 from plurilabel.thresholds._base import (
     BLOCK,
     Scores,
@@ -52,7 +52,7 @@ class ExpectedF(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import ExpectedF
+    >>> from plurilabel import ExpectedF
     >>> scores, Y = [[0.9, 0.4, 0.1], [0.3, 0.2, 0.1]], [[1, 1, 0], [0, 1, 0]]
     >>> ExpectedF().fit(scores, Y).predict(scores)
     array([[1, 0, 0],

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._compat import StrOptions
-from plurilabel._fitted import Declared, number
-from plurilabel._partial import known_part
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import StrOptions
+from plurilabel._core.fitted import Declared, number
+from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
@@ -67,7 +67,7 @@ class GlobalCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import GlobalCut
+    >>> from plurilabel import GlobalCut
     >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
     >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
     >>> strategy = GlobalCut("micro_f1").fit(scores, Y)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, number, numbers
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel._threads import one_blas_thread
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, number, numbers
+from plurilabel._core.limits import one_blas_thread
+from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 MANY = 1000
@@ -51,7 +51,7 @@ class LinearCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import LinearCut
+    >>> from plurilabel import LinearCut
     >>> scores = [[0.9, 0.5, 0.1], [0.6, 0.2, 0.1], [0.3, 0.1, 0.2]]
     >>> Y = [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
     >>> LinearCut().fit(scores, Y).predict([[0.8, 0.45, 0.15]])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plurilabel._blocks import row_blocks
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import row_blocks
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 
@@ -22,7 +22,7 @@ class MCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import MCut
+    >>> from plurilabel import MCut
     >>> scores, Y = [[0.9, 0.8, 0.2], [0.9, 0.3, 0.2]], [[1, 1, 0], [1, 0, 0]]
     >>> MCut().fit(scores, Y).predict(scores)
     array([[1, 1, 0],

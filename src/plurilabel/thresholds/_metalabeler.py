@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plurilabel._compat import HasMethods, StrOptions
-from plurilabel._fitted import Declared, parameter, places
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.fitted import Declared, parameter, places
 from plurilabel.thresholds._base import (
     Scores,
     Sets,
@@ -54,7 +54,7 @@ class MetaLabeler(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import MetaLabeler
+    >>> from plurilabel import MetaLabeler
     >>> scores = [[0.9, 0.8], [0.8, 0.7], [0.9, 0.1], [0.2, 0.8]]
     >>> Y = [[1, 1], [1, 1], [1, 0], [0, 1]]
     >>> MetaLabeler().fit(scores, Y).predict([[0.7, 0.8], [0.1, 0.7]])

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, numbers, parameter
-from plurilabel._partial import PartialLabels
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, numbers, parameter
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.thresholds._base import (
     Scores,
     Sets,
@@ -53,7 +53,7 @@ class PCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import PCut
+    >>> from plurilabel import PCut
     >>> scores, Y = [[0.3, 0.2], [0.2, 0.3], [0.1, 0.1], [0, 0]], [[1, 1], [0, 1], [0, 0], [0, 0]]
     >>> strategy = PCut().fit(scores, Y)
     >>> strategy.shares_

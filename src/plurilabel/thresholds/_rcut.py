@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import Interval
-from plurilabel._fitted import Declared, count
-from plurilabel._partial import PartialLabels
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, count
+from plurilabel._core.unknown import PartialLabels
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, highest, round_half_up
 
 
@@ -35,7 +35,7 @@ class RCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import RCut
+    >>> from plurilabel import RCut
     >>> scores, Y = [[0.3, 0.2, 0.1], [0.7, 0.8, 0.9]], [[1, 1, 0], [0, 0, 1]]
     >>> RCut().fit(scores, Y).predict(scores)
     array([[1, 1, 0],

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, numbers
-from plurilabel._partial import known_part
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._base import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._global import GlobalCut
@@ -61,7 +61,7 @@ class SCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import SCut
+    >>> from plurilabel import SCut
     >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
     >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
     >>> strategy = SCut("f1").fit(scores, Y)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import row_blocks
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, labels, numbers, parameter
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel.thresholds._base import (
     BLOCK,
     Scores,
@@ -67,7 +67,7 @@ class SeenSets(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel.thresholds import SeenSets
+    >>> from plurilabel import SeenSets
     >>> scores, Y = [[0.9, 0.4, 0.1], [0.6, 0.1, 0.7]], [[1, 1, 0], [0, 0, 1]]
     >>> SeenSets().fit(scores, Y).predict([[0.6, 0.4, 0.1], [0.1, 0.3, 0.4]])
     array([[1, 1, 0],

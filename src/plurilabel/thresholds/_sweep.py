@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import row_blocks
-from plurilabel._partial import PartialLabels, known_part
-from plurilabel.base import LabelMatrix
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores
 

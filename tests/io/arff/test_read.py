@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.io import FileFormatError, read_arff, read_label_xml, write_label_xml
 from tests.io.arff.twin import assert_is_twin, read
 

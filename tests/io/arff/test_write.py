@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from plurilabel._blocks import dense
-from plurilabel.datasets import Dataset
+from plurilabel._core.blocks import dense
+from plurilabel.datasets import Dataset, PartialLabels
 from plurilabel.io import FileFormatError, read_arff, write_arff
-from plurilabel.missing import PartialLabels
 from tests.io.arff.twin import assert_same_bits
 
 names = st.text(

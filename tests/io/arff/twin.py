@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plurilabel._blocks import dense
-from plurilabel._partial import PartialLabels
+from plurilabel._core.blocks import dense
+from plurilabel.datasets import PartialLabels
 from plurilabel.io import read_arff
 
 

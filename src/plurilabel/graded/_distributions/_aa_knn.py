@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from plurilabel._compat import HasMethods, Interval, StrOptions
-from plurilabel._fitted import Declared, numbers, parameter
+from plurilabel._core.compat import HasMethods, Interval, StrOptions
+from plurilabel._core.fitted import Declared, numbers, parameter
 from plurilabel.graded._distributions._base import DistributionLearner
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
@@ -26,7 +26,7 @@ class AAkNN(DistributionLearner):
         Whether all neighbours count the same, as in the paper, or by the inverse of their
         distance; neighbours at distance 0 then count alone.
     metric : str or callable, default="euclidean"
-        Distance, as in :class:`~plurilabel.neighbors.ExactIndex`.
+        Distance, as in :class:`~plurilabel.ExactIndex`.
     index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
         Where the neighbours come from, if not from an exact search with ``metric``.
     n_jobs : int, default=None
@@ -46,7 +46,7 @@ class AAkNN(DistributionLearner):
 
     Examples
     --------
-    >>> from plurilabel.graded import AAkNN
+    >>> from plurilabel import AAkNN
     >>> X = [[0.0], [1.0], [5.0]]
     >>> D = [[0.6, 0.4, 0.0], [0.4, 0.4, 0.2], [0.0, 0.1, 0.9]]
     >>> AAkNN(2).fit(X, D).predict([[0.2]])

@@ -16,9 +16,14 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plurilabel._compat import validate_parameter_constraints
-from plurilabel._fitted import Declared, count, flag, values
-from plurilabel.base import AllOrNothing, column_names, default_label_names, validate_features
+from plurilabel._core.base import (
+    AllOrNothing,
+    column_names,
+    default_label_names,
+    validate_features,
+)
+from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel.graded._distributions._measures import check_distributions, intersection_similarity
 
 
@@ -50,7 +55,7 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A learner that always gives the mean of the training distributions:
 
     >>> import numpy as np
-    >>> from plurilabel.graded import DistributionLearner
+    >>> from plurilabel import DistributionLearner
     >>> class Mean(DistributionLearner):
     ...     def _fit(self, X, D):
     ...         self.mean_ = D.mean(axis=0)

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
-from plurilabel._compat import Interval, StrOptions
-from plurilabel._fitted import Declared, lists_of_numbers, parameter
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, lists_of_numbers, parameter
 from plurilabel.graded._distributions._base import DistributionLearner
 
 Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -79,7 +79,7 @@ class DistributionNetwork(DistributionLearner):
 
     Examples
     --------
-    >>> from plurilabel.graded import DistributionNetwork
+    >>> from plurilabel import DistributionNetwork
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> D = [[0.8, 0.1, 0.1], [0.6, 0.3, 0.1], [0.3, 0.6, 0.1], [0.1, 0.8, 0.1]]
     >>> DistributionNetwork().fit(X, D).predict([[0.5], [2.5]]).round(1)

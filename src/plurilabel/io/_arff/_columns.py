@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import NO_YES, shortened
+from plurilabel._core.words import NO_YES, shortened
 from plurilabel.io._arff._header import Attribute
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
 

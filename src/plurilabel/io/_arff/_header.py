@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO, NamedTuple
 
-from plurilabel._text import first_repeated, shortened
+from plurilabel._core.words import first_repeated, shortened
 from plurilabel.io._files import AnyPath, FileFormatError
 
 SPACE = " \t\r\n\f\v"

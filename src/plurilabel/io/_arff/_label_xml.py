@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from plurilabel._text import first_repeated
-from plurilabel.io._files import AnyPath, FileFormatError, opened, write_atomic
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import first_repeated
+from plurilabel.io._files import AnyPath, FileFormatError, opened
 
 _NAMESPACE = "http://mulan.sourceforge.net/labels"
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

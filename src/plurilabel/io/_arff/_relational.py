@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from plurilabel._bags import Bags
-from plurilabel._dataset import Matrix
-from plurilabel._text import shortened
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.data.dataset import Matrix
+from plurilabel._core.words import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, PAIR, SPACE, Attribute, Header, decode, unquote
 from plurilabel.io._arff._rows import read_rows

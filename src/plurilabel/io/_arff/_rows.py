@@ -19,10 +19,10 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._blocks import csr_of_rows
-from plurilabel._dataset import Matrix
-from plurilabel._partial import PartialLabels
-from plurilabel._text import shortened
+from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.data.dataset import Matrix
+from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.words import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
 from plurilabel.io._files import (

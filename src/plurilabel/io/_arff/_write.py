@@ -9,13 +9,14 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse as sp
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._dataset import Dataset, Matrix
-from plurilabel._partial import known_part
-from plurilabel.base import LabelMatrix, check_labels
+from plurilabel._core.base import LabelMatrix, check_labels
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.records import write_atomic
+from plurilabel._core.unknown import known_part
 from plurilabel.io._arff._header import quote
 from plurilabel.io._arff._label_xml import write_label_xml
-from plurilabel.io._files import AnyPath, write_atomic
+from plurilabel.io._files import AnyPath
 
 
 def write_arff(

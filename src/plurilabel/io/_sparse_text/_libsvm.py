@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from plurilabel._dataset import Dataset
-from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import write_atomic
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name
 from plurilabel.io._sparse_text._lines import line_blocks, parse_rows
 from plurilabel.io._sparse_text._rows import Rows, joined, row_lines, sparse_pair
 

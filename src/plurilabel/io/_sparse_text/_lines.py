@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import shortened
+from plurilabel._core.words import shortened
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError, opened
 from plurilabel.io._numbers import MOST_DIGITS, DecimalText, Places, byte_classes
 from plurilabel.io._sparse_text._rows import Rows

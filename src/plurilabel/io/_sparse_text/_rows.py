@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import csr_of_rows, row_blocks
-from plurilabel._dataset import Dataset
-from plurilabel.base import check_labels
+from plurilabel._core.base import check_labels
+from plurilabel._core.blocks import csr_of_rows, row_blocks
+from plurilabel._core.data.dataset import Dataset
 from plurilabel.io._files import AnyPath, FileFormatError
 
 Kind: TypeAlias = Literal["label", "feature"]

@@ -9,9 +9,10 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from plurilabel._dataset import Dataset
-from plurilabel._text import shortened
-from plurilabel.io._files import AnyPath, FileFormatError, plain_name, write_atomic
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import shortened
+from plurilabel.io._files import AnyPath, FileFormatError, plain_name
 from plurilabel.io._numbers import MOST_DIGITS
 from plurilabel.io._sparse_text._lines import (
     BLOCK_BYTES,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from plurilabel._text import shortened
+from plurilabel._core.words import shortened
 from plurilabel.io._table._date_encoder import date_numbers
 from plurilabel.io._table._kinds import MISSING, MOST_CATEGORIES
 from plurilabel.io._table._written import date_of, number_of, orders_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._fitted import Declared, labels, values
+from plurilabel._core.fitted import Declared, labels, values
 
 # names of the numbers of a date; those on a circle have two
 _CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
@@ -41,7 +41,7 @@ class DateEncoder(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import pandas as pd
-    >>> from plurilabel.io import DateEncoder
+    >>> from plurilabel import DateEncoder
     >>> films = pd.DataFrame({"shown": pd.to_datetime(["2021-01-01", "2021-07-02"])})
     >>> encoder = DateEncoder().fit(films)
     >>> encoder.get_feature_names_out().tolist()

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -216,3 +217,17 @@ def _categories(encoder: ColumnTransformer) -> Iterator[tuple[str, set[str]]]:
         part = part[-1] if isinstance(part, Pipeline) else part
         if hasattr(part, "categories_"):
             yield from ((name, set(known)) for name, known in zip(columns, part.categories_))
+
+
+def imputer() -> SimpleImputer:
+    """What fills missing values: the median; 0 where a column has no value at all.
+
+    Examples
+    --------
+    >>> from plurilabel.io import imputer
+    >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
+    array([[1., 0.],
+           [3., 0.],
+           [5., 0.]])
+    """
+    return SimpleImputer(strategy="median", keep_empty_features=True)

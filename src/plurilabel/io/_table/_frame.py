@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._text import first_repeated
+from plurilabel._core.words import first_repeated
 from plurilabel.io._files import (
     MOST_UNPACKED,
     FileFormatError,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._text import NO_YES, first_repeated, listed
+from plurilabel._core.words import NO_YES, first_repeated, listed
 from plurilabel.io._table._frame import VECTORS, CellError
 from plurilabel.io._table._written import date_of, has_comma, is_number, number_of, orders_of
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from plurilabel._labels import TAG_SEPARATORS
+from plurilabel._core.labels import TAG_SEPARATORS
 from plurilabel.io._table._frame import CellError
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 

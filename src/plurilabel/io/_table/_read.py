@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from scipy import sparse
 
-from plurilabel._dataset import Dataset, Matrix
-from plurilabel._text import first_repeated, listed, similar
+from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.words import first_repeated, listed, similar
 from plurilabel.io._table._encoder import table_encoder
 from plurilabel.io._table._frame import VECTORS, open_frame
 from plurilabel.io._table._kinds import typed_frame, typed_like

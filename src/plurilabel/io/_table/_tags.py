@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel._text import first_repeated
+from plurilabel._core.words import first_repeated
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
 

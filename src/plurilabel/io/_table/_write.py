@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
-from plurilabel._blocks import dense, row_blocks
-from plurilabel._dataset import Dataset
-from plurilabel._partial import known_part
-from plurilabel._text import first_repeated, no_formula
-from plurilabel.base import check_labels
-from plurilabel.io._files import write_atomic
+from plurilabel._core.base import check_labels
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import write_atomic
+from plurilabel._core.unknown import known_part
+from plurilabel._core.words import first_repeated, no_formula
 from plurilabel.io._table._frame import table_format, table_module
 
 _CELLS_AT_ONCE = 1 << 18

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 
-from plurilabel._text import NUMBER
+from plurilabel._core.words import NUMBER
 
 # numbers ----------------------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""The search of :class:`~plurilabel.neighbors.ExactIndex` on a GPU, by torch and Triton."""
+"""The search of :class:`~plurilabel.ExactIndex` on a GPU, by torch and Triton."""

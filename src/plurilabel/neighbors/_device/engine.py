@@ -1,4 +1,4 @@
-"""The engine of :class:`~plurilabel.neighbors.ExactIndex` that searches on a GPU."""
+"""The engine of :class:`~plurilabel.ExactIndex` that searches on a GPU."""
 
 from __future__ import annotations
 

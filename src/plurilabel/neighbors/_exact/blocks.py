@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import dense
+from plurilabel._core.blocks import dense
 from plurilabel.neighbors._exact.certify import (
     Candidates,
     CertifiedEngine,

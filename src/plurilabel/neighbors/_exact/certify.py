@@ -20,7 +20,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel._threads import one_blas_thread
+from plurilabel._core.limits import one_blas_thread
 from plurilabel.neighbors._exact.distance import Floats, Formula, Integers, Neighbors, Points
 
 Run: TypeAlias = Callable[..., list]

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._blocks import stack_rows
+from plurilabel._core.blocks import stack_rows
 from plurilabel.neighbors._exact.certify import Pairs, Run
 from plurilabel.neighbors._exact.distance import Points
 

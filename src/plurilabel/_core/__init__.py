@@ -1,0 +1,1 @@
+"""The foundation: what a learner is, labels, unknown labels, blocks, limits, the roster, words."""

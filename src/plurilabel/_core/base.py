@@ -1,0 +1,558 @@
+"""The contract of a learner.
+
+A learner implements two hooks that trust what they get:
+
+``_fit(X, Y)``
+    X is float64 or float32, dense or CSR; Y is 0/1 in int8, dense or CSR.
+``_scores(X)``
+    returns an array (n, q), one score for each label.
+
+Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is converted to
+that form here, once.
+
+A learner's kind says what its scores are: probabilities (:class:`ProbabilisticClassifier`) or
+decision values (:class:`ScoringClassifier`). A learner that can be of either kind, such as one
+whose scores come from a base estimator, derives from both and says which it is in
+``_score_method()``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from plurilabel._core.blocks import canonical, dense, on_host, refuse_masked, short_indices
+from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
+from plurilabel._core.fitted import Declared, count, flag, values
+from plurilabel._core.labels import (
+    LabelMatrix,
+    NumberedNames,
+    check_label_order,
+    check_labels,
+    check_scores,
+    column_names,
+    default_feature_names,
+    default_label_names,
+    is_tags,
+    names_or_default,
+    one_class_each,
+    one_hot,
+    sparse_or_as_is,
+    tag_matrix,
+)
+from plurilabel._core.roster import publish
+from plurilabel._core.unknown import PartialLabels, known_part
+
+__all__ = [
+    "CUTS",
+    "AllOrNothing",
+    "LabelMatrix",
+    "MultiLabelClassifier",
+    "NumberedNames",
+    "ProbabilisticClassifier",
+    "ScoringClassifier",
+    "WeightedFit",
+    "check_labels",
+    "check_scores",
+    "column_names",
+    "default_label_names",
+    "is_tags",
+    "names_or_default",
+    "refuse_masked",
+    "tag_matrix",
+    "validate_features",
+]
+
+CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
+"""The score above which a label is predicted, by the method that gives the scores."""
+
+
+def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
+    """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
+
+    Arrays of torch, JAX or CuPy are brought to numpy. Masked values are refused. Entries that a
+    sparse matrix stores twice are added up, in a copy, and its indices have 32 bits where these
+    are enough. ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or
+    CSR.
+    """
+    X = on_host(X)
+    refuse_masked(X, "X")
+    form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **form}
+    return short_indices(validate_data(estimator, canonical(X), reset=reset, **form))
+
+
+class AllOrNothing:
+    """A ``fit`` that fails changes nothing.
+
+    Nor does ``partial_fit``, ``learn_one``, ``forget`` or ``refit``. If one of them raises, even
+    by an interrupt, all attributes are those from before the call: an object that was not fitted
+    is still not fitted, and one that was answers as before. For that to hold, these methods
+    replace attributes instead of changing arrays or lists in place.
+
+    Examples
+    --------
+    >>> from plurilabel._core.base import AllOrNothing
+    >>> class Mean(AllOrNothing):
+    ...     def fit(self, x):
+    ...         self.n_ = len(x)
+    ...         self.mean_ = sum(x) / len(x)
+    >>> mean = Mean()
+    >>> mean.fit([1, 3])
+    >>> mean.fit([])
+    Traceback (most recent call last):
+    ...
+    ZeroDivisionError: division by zero
+    >>> mean.n_
+    2
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ("fit", "partial_fit", "learn_one", "forget", "refit"):
+            if callable(method := vars(cls).get(name)):
+                setattr(cls, name, _undone_on_error(method))
+
+
+def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return learn
+
+
+class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
+    """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
+
+    Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
+    both.
+
+    A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
+    returns the class with the highest score.
+
+    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
+    the parameters of its ``fit``, whatever is set later, but for ``n_jobs``, which changes no
+    answer. A parameter that is needed after ``fit`` is kept there under its name with ``_``.
+    """
+
+    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets PartialLabels if some are not
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _fitted: ClassVar[Declared] = {
+        "n_features_in_": count(optional=True),
+        "n_labels_": count(),
+        "classes_": values(None),  # 0 and 1 for a single label, one for each label otherwise
+        "label_names_": values("n_labels_"),
+        "single_output_": flag(),
+        "sparse_output_": flag(),
+    }
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+            Or a list or set of tags for each instance, which are then the labels, sorted by name;
+            :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
+            NaN, None and NA are labels that are not known, for learners with
+            ``accepts_missing_labels``.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(*self._validate_fit(X, y))
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        X = self._validate_predict(X)
+        if self.single_output_:
+            return self.classes_[self._scores(X).argmax(axis=1)]
+        sets = self._predict(X)
+        return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, instance by instance.
+
+        Parameters
+        ----------
+        X : the rows in question, as ``predict`` takes them
+        feature_names : sequence of str, default=None
+            Those of the data frame given to ``fit``, or ``x0, x1, ...``.
+        reference : array-like of shape (d,), default=None
+            For models that cannot be taken apart: the values that stand for "nothing known", such
+            as the means of the training set. The default is 0, which suits standardised features
+            and counts, unless a learner knows better.
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            :class:`~plurilabel.inspection.Contributions`, or a class of the learner's own with
+            the same attributes; ``print`` shows one.
+        """
+        X = self._validate_predict(X)
+        d = self.n_features_in_
+        names = feature_names
+        if names is None:
+            names = getattr(self, "feature_names_in_", default_feature_names(d))
+        return self._explain(X, checked_given(names, reference, d))
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Subset accuracy: the share of the instances whose label set is predicted exactly.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : true labels, as ``fit`` takes them
+            Labels that are not known are left out, and so are instances that know none.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if is_tags(y):
+            y, _ = tag_matrix(y, self.label_names_.tolist())
+        else:
+            check_label_order(y, self.label_names_)
+        y, unknown = known_part(y)
+        if unknown is None:
+            return super().score(X, y, sample_weight)
+        unknown, some = dense(unknown), ~dense(unknown).all(axis=1)
+        right = ((dense(self.predict(X)) == dense(y)) | unknown).all(axis=1)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[some]
+        return float(np.average(right[some], weights=weights)) if some.any() else float("nan")
+
+    # hooks -------------------------------------------------------------------------------
+
+    def _explain(self, X: Any, given: Given) -> list[Any]:
+        """An explanation of each row; overridden where these are not parts of features."""
+        scores = np.asarray(self._scores(X), dtype=np.float64)
+        return [
+            self._parts(X[i : i + 1], given).said_of(scores[i], self.label_names_)
+            for i in range(len(scores))
+        ]
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Base and parts of the scores of one row (1, d), by occlusion unless a learner can
+        take its scores apart.
+        """
+        return occlusion(self._scores, x, given)
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix) -> None: ...
+
+    @abstractmethod
+    def _scores(self, X: Any) -> NDArray[np.floating]: ...
+
+    @abstractmethod
+    def _score_method(self) -> str:
+        """What the scores are: "predict_proba" or "decision_function"."""
+
+    def _predict(self, X: Any) -> Any:
+        """Label sets (n, q): scores strictly above the cut, unless a learner decides otherwise."""
+        return self._scores(X) > self._cut
+
+    # the door ----------------------------------------------------------------------------
+
+    @property
+    def _cut(self) -> float:
+        """The score above which a label is predicted."""
+        return CUTS[self._score_method()]
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """X as float64 or float32, dense or CSR; overridden where a learner takes more."""
+        return validate_features(self, X, reset=reset)
+
+    def _validate_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None
+    ) -> tuple[Any, LabelMatrix]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        X = self._validate_X(X, reset=True)
+        filled, unknown = known_part(y)
+        if unknown is not None and not self.accepts_missing_labels:
+            raise ValueError(_needs_all_labels(self, unknown))
+        Y = self._encode(filled, classes)
+        check_consistent_length(X, Y)
+        if unknown is None:
+            return X, Y
+        if self.single_output_:  # a column of classes
+            raise ValueError("Input y contains NaN: a class of one instance must be known")
+        if (names := column_names(y)) is not None:
+            self.label_names_ = np.asarray(names, dtype=object)
+        return X, PartialLabels(Y, unknown)
+
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: NaN, None, NA or PartialLabels."""
+        return self._learns_from_known
+
+    def _fit_inside(
+        self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
+    ) -> Self:
+        """``fit`` on data that the door of another learner has checked already.
+
+        The fitted learner is asked with ``_scores(X)`` and ``_predict(X)``, again for checked X.
+
+        Parameters
+        ----------
+        X, Y : as ``_fit`` takes them
+        outer : learner, optional
+            The learner whose features and labels these are, under the same names.
+        **params : dict
+            For ``_fit``.
+        """
+        if outer is None:
+            self.n_features_in_, Y = X.shape[1], self._encode(Y)
+        else:
+            for name in _SEEN_BY_DOOR:
+                if hasattr(outer, name):  # features need not have names
+                    setattr(self, name, getattr(outer, name))
+        self._fit(X, Y, **params)
+        return self
+
+    def _validate_predict(self, X: Any) -> Any:
+        """X to ask a fitted learner about."""
+        check_is_fitted(self)
+        return self._validate_X(X, reset=False)
+
+    def _validate_more(self, X: Any, y: Any) -> tuple[Any, LabelMatrix]:
+        """Further training data for a fitted learner: the same features, the same labels."""
+        X = self._validate_X(X, reset=False)
+        Y = self._encode_more(y)
+        check_consistent_length(X, Y)
+        return X, Y
+
+    def _encode(self, y: Any, classes: ArrayLike | None = None) -> LabelMatrix:
+        """Turn y into a label matrix and remember what is needed to answer in its form."""
+        names: Any = column_names(y)
+        y = sparse_or_as_is(y)
+        self.sparse_output_ = bool(sparse.issparse(y))
+        refuse_masked(y, "y")
+        if is_tags(y):
+            y, names = tag_matrix(y)
+        flat = None if self.sparse_output_ else one_class_each(y)
+        self.single_output_ = flat is not None
+        if flat is None:
+            Y = check_labels(y, name="y")
+            # as scikit-learn has them: the classes of a single label, the labels of several
+            self.classes_ = np.arange(max(2, Y.shape[1]))
+        else:
+            assert_all_finite(flat, input_name="y")
+            check_classification_targets(flat)
+            self.classes_ = np.unique(flat if classes is None else np.asarray(classes))
+            names = [str(c) for c in self.classes_]
+            Y = one_hot(flat, self.classes_)
+        if Y.shape[1] == 0:
+            raise ValueError("y must have at least one label (column), got 0")
+        self.n_labels_ = Y.shape[1]
+        names = list(names or default_label_names(Y.shape[1]))
+        self.label_names_ = np.asarray(names, dtype=object)
+        return Y
+
+    def _encode_more(self, y: Any) -> LabelMatrix:
+        """Turn further labels into the form of those seen at first."""
+        refuse_masked(y, "y")
+        if self.single_output_:
+            return one_hot(column_or_1d(y), self.classes_)
+        names = column_names(y)
+        if is_tags(y):
+            y, _ = tag_matrix(y, self.label_names_.tolist())
+        y, unknown = known_part(y)
+        if unknown is not None and not self.accepts_missing_labels:
+            raise ValueError(_needs_all_labels(self, unknown))
+        Y = check_labels(y, name="y")
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(f"y must have the {self.n_labels_} labels of fit, got {Y.shape[1]}")
+        if names is not None and names != list(self.label_names_):
+            raise ValueError(
+                f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
+            )
+        Y = sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
+        return Y if unknown is None else PartialLabels(Y, unknown)
+
+    def _validated_scores(self, X: Any) -> NDArray[np.floating]:
+        return self._scores(self._validate_predict(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class WeightedFit(MultiLabelClassifier):
+    """A learner whose instances may have weights: its hook is ``_fit(X, Y, weights)``.
+
+    A weight of 2 is as good as the instance twice, and one of 0 as good as none: such instances
+    do not reach the hook. ``weights`` is None if no weights were given.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each instance, not negative; None is 1 for all.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(*with_weights(*self._validate_fit(X, y), sample_weight))
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None: ...
+
+
+def with_weights(X: Any, Y: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
+    """Checked X and Y with the weights of their instances, without those of weight 0."""
+    if sample_weight is None:
+        return X, Y, None
+    weights = check_sample_weight(sample_weight, X)
+    if not weights.all():
+        kept = np.flatnonzero(weights)
+        X, Y, weights = X[kept], Y[kept], weights[kept]
+    return X, Y, weights
+
+
+_SEEN_BY_DOOR = (
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "label_names_",
+    "n_labels_",
+    "single_output_",
+    "sparse_output_",
+)
+"""What the door keeps of X and y."""
+
+
+def _needs_all_labels(learner: Any, unknown: Any) -> str:
+    i, j = (int(at[0]) for at in unknown.nonzero())
+    name = type(learner).__name__
+    return (
+        f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all labels; "
+        f"plurilabel.ImputedLabels({name}(...)) fills in those that are not known"
+    )
+
+
+def _if_scores_by(method: str) -> Any:
+    """Decorator: the method exists if the scores of the learner come from it."""
+
+    def check(self: MultiLabelClassifier) -> bool:
+        kind = self._score_method()
+        if kind != method:
+            raise AttributeError(
+                f"this {type(self).__name__} has no {method}: its scores come from {kind}"
+            )
+        return True
+
+    return available_if(check)
+
+
+class ProbabilisticClassifier(MultiLabelClassifier):
+    """A learner whose scores are probabilities: ``predict_proba``, cut at 0.5."""
+
+    def _score_method(self) -> str:
+        return "predict_proba"
+
+    @_if_scores_by("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Probability of each label.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
+        """
+        scores = self._validated_scores(X)
+        if not self.single_output_:
+            return scores
+        total = scores.sum(axis=1, keepdims=True)
+        q = scores.shape[1]
+        return np.where(total > 0, scores, 1.0) / np.where(total > 0, total, q)
+
+    @available_if(lambda self: hasattr(self, "predict_proba"))
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Logarithm of the probability of each label.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Minus infinity where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class ScoringClassifier(MultiLabelClassifier):
+    """A learner whose scores are not probabilities: ``decision_function``, cut at 0."""
+
+    def _score_method(self) -> str:
+        return "decision_function"
+
+    @_if_scores_by("decision_function")
+    def decision_function(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Score of each label, positive for labels that are predicted.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            For a 1-D y with two classes: shape (n,), positive for the second class.
+        """
+        scores = self._validated_scores(X)
+        if self.single_output_ and scores.shape[1] == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+
+publish(globals())

@@ -1,0 +1,1 @@
+"""Containers of data: datasets, bags, hierarchies of labels."""

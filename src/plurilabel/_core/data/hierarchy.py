@@ -1,0 +1,333 @@
+"""Labels with parents: which label implies which, and answers that agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from plurilabel._core.base import LabelMatrix, check_labels, check_scores
+from plurilabel._core.blocks import row_blocks
+from plurilabel._core.words import first_repeated, similar
+
+BLOCK = 2**22
+"""Numbers in the largest temporary array."""
+
+SWEEPS = 1000
+"""The most sweeps of the isotonic projection; what they leave is smaller than can matter."""
+
+
+class Hierarchy:
+    """Labels with parents: an instance that has a label has all labels above it, too.
+
+    Parameters
+    ----------
+    label_names : sequence of str
+        The labels, in the order of the columns of Y.
+    parents : mapping, or pairs (child, parent), or data frame of two columns; default=None
+        The parent of a label, or a list of several, by name or by the number of its column. Names
+        that are no labels may stand between labels: a label's parents are then the nearest labels
+        above it. None: the names say it, ``sports/football`` is below ``sports``.
+    sep : str, default="/"
+        What separates the parts of a name, if ``parents`` is None.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (m, 2)
+        The numbers of child and parent.
+
+    Examples
+    --------
+    >>> from plurilabel.datasets import Hierarchy
+    >>> tree = Hierarchy(["sports", "sports/football", "sports/football/women", "news"])
+    >>> tree.ancestors("sports/football/women")
+    ['sports/football', 'sports']
+    >>> tree.close([[0, 0, 1, 0]])
+    array([[1, 1, 1, 0]])
+    >>> Hierarchy(["a", "b"], {"a": "b", "b": "a"})
+    Traceback (most recent call last):
+    ...
+    ValueError: parents must not form a cycle, got a -> b -> a
+    """
+
+    def __init__(
+        self,
+        label_names: Sequence[str],
+        parents: Mapping[str, Any] | Iterable[Any] | None = None,
+        *,
+        sep: str = "/",
+    ) -> None:
+        self.label_names = tuple(str(name) for name in label_names)
+        if (twice := first_repeated(self.label_names)) is not None:
+            raise ValueError(f"label_names must differ, but {twice!r} occurs more than once")
+        number = {name: l for l, name in enumerate(self.label_names)}
+        if parents is None:
+            above = _by_names(self.label_names, sep)
+        else:
+            above = _as_lists(parents, self.label_names)
+        self._refuse_cycles(above)
+        edges = [
+            (l, number[parent])
+            for l, name in enumerate(self.label_names)
+            for parent in _nearest_labels(name, above, number)
+        ]
+        if not edges:
+            raise ValueError(_no_parents(self.label_names, above, parents is None, sep))
+        self.edges = np.array(sorted(set(edges)), dtype=np.intp)
+
+    def _refuse_cycles(self, above: Mapping[str, list[str]]) -> None:
+        done: set[str] = set()
+        for start in above:
+            path: list[str] = []
+            waiting = [(start, False)]
+            while waiting:  # depth first, without recursion: taxonomies may be deep
+                name, leaving = waiting.pop()
+                if leaving:
+                    done.add(path.pop())
+                    continue
+                if name in done:
+                    continue
+                if name in path:
+                    cycle = [*path[path.index(name) :], name]
+                    raise ValueError(f"parents must not form a cycle, got {' -> '.join(cycle)}")
+                path.append(name)
+                waiting.append((name, True))
+                waiting += [(parent, False) for parent in above.get(name, ())]
+
+    # what is above what ------------------------------------------------------------------
+
+    @cached_property
+    def _levels(self) -> NDArray[np.intp]:
+        """The edges, those of higher labels first: a parent is settled before its children."""
+        depth = np.zeros(len(self.label_names), dtype=np.intp)
+        child, parent = self.edges.T
+        while True:
+            deeper = depth.copy()
+            np.maximum.at(deeper, child, depth[parent] + 1)
+            if (deeper == depth).all():
+                return self.edges[np.lexsort((child, depth[child]))]
+            depth = deeper
+
+    @cached_property
+    def closure(self) -> sparse.csr_array:
+        """A 0/1 matrix of shape (q, q); row l has l and all labels above it."""
+        q = len(self.label_names)
+        rows: list[NDArray[np.intp]] = [np.array([l], dtype=np.intp) for l in range(q)]
+        for child, parent in self._levels:  # whose own row is complete by now
+            rows[child] = np.union1d(rows[child], rows[parent])
+        ends = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+        there = np.concatenate(rows)
+        return sparse.csr_array((np.ones(len(there), dtype=np.int8), there, ends), shape=(q, q))
+
+    def ancestors(self, label: str) -> list[str]:
+        """The labels above one, the nearest first."""
+        if label not in self.label_names:
+            near = similar(label, self.label_names)
+            raise KeyError(f"no label {label!r}" + (f"; did you mean {near!r}?" if near else ""))
+        found: dict[int, None] = {}
+        waiting = [self.label_names.index(label)]
+        while waiting:
+            level = [int(p) for l in waiting for p in self.edges[self.edges[:, 0] == l, 1]]
+            waiting = [l for l in dict.fromkeys(level) if l not in found]
+            found |= dict.fromkeys(waiting)
+        return [self.label_names[l] for l in found]
+
+    # answers that agree -------------------------------------------------------------------
+
+    def close(self, Y: ArrayLike) -> Any:
+        """Label sets with everything above their labels.
+
+        Parameters
+        ----------
+        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if Y is sparse
+        """
+        checked = check_labels(Y)
+        self._check_width(checked.shape[1], "Y")
+        up = self.closure.astype(np.int64)
+        if sparse.issparse(checked):
+            counts = sparse.csr_array(checked.astype(np.int64) @ up)
+            counts.data[:] = 1
+            counts.sort_indices()
+            return counts
+        return (np.asarray(checked.astype(np.int64) @ up) > 0).astype(np.int64)
+
+    def is_closed(self, Y: LabelMatrix) -> bool:
+        """Whether every label of every set has the labels above it beside it."""
+        checked = check_labels(Y)
+        return bool(self.close(checked).sum() == checked.sum(dtype=np.int64))
+
+    def consistent(self, scores: ArrayLike, method: str = "isotonic") -> NDArray[np.float64]:
+        """Scores in which no label is above its parents.
+
+        Parameters
+        ----------
+        scores : matrix of shape (n, q)
+            Probabilities, or decision values on one scale.
+        method : {"isotonic", "max", "min"}, default="isotonic"
+            "isotonic": the nearest consistent scores, in squares. "max": a parent has at least
+            the highest score below it. "min": a child has at most the lowest score above it.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+        """
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        S: Any = check_scores(scores)
+        S = np.array(S.toarray() if sparse.issparse(S) else S, dtype=np.float64)
+        self._check_width(S.shape[1], "scores")
+        child, parent = self._levels.T
+        for rows in row_blocks(len(S), len(child), BLOCK):
+            wrong = np.flatnonzero((S[rows][:, child] > S[rows][:, parent]).any(axis=1))
+            if len(wrong):
+                at = wrong + rows.start
+                S[at] = METHODS[method](S[at], self._levels)
+        return S
+
+    def _check_width(self, q: int, name: str) -> None:
+        if q != len(self.label_names):
+            raise ValueError(
+                f"{name} must have the {len(self.label_names)} labels of the hierarchy, got {q}"
+            )
+
+    def __repr__(self) -> str:
+        q, below = len(self.label_names), len(np.unique(self.edges[:, 0]))
+        return f"Hierarchy of {q} labels, {below} of them below others"
+
+
+def _max(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Parents are raised, from the lowest labels up."""
+    S = S.copy()
+    for child, parent in edges[::-1]:
+        np.maximum(S[:, parent], S[:, child], out=S[:, parent])
+    return S
+
+
+def _min(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Children are lowered, from the highest labels down."""
+    S = S.copy()
+    for child, parent in edges:
+        np.minimum(S[:, child], S[:, parent], out=S[:, child])
+    return S
+
+
+def _isotonic(S: NDArray[np.float64], edges: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The nearest scores that are consistent, by Dykstra's alternating projections.
+
+    Each edge in turn: what it took last time is given back, then child and parent meet halfway if
+    the child is above. The sweeps converge to the projection on all edges together.
+    """
+    S = S.copy()
+    taken = np.zeros((len(edges), len(S)))
+    size = np.abs(S).max(initial=1.0)
+    for _ in range(SWEEPS):
+        before = S.copy()
+        for e, (child, parent) in enumerate(edges):
+            c, p = S[:, child] + taken[e], S[:, parent] - taken[e]
+            taken[e] = np.maximum((c - p) / 2, 0.0)
+            S[:, child], S[:, parent] = c - taken[e], p + taken[e]
+        if np.abs(S - before).max() <= 1e-12 * size:
+            break
+    return _max(S, edges)  # what rounding leaves
+
+
+METHODS = {"isotonic": _isotonic, "max": _max, "min": _min}
+
+
+# reading the table ------------------------------------------------------------------------
+
+
+def _by_names(names: Sequence[str], sep: str) -> dict[str, list[str]]:
+    if not sep:
+        raise ValueError("sep must not be empty")
+    above: dict[str, list[str]] = {}
+    for name in names:
+        while sep in name:
+            parent = name.rpartition(sep)[0]
+            above[name] = [parent]
+            name = parent
+    return above
+
+
+def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
+    known = set(names)
+
+    def name_of(label: Any) -> str:
+        """A name; a number that is none names a column."""
+        numbered = isinstance(label, Integral) and str(label) not in known
+        return names[int(label)] if numbered and 0 <= label < len(names) else str(label)
+
+    if isinstance(parents, Mapping):
+        pairs: Any = [
+            (child, parent)
+            for child, given in parents.items()
+            for parent in (
+                [given] if isinstance(given, str | Integral) or given is None else given
+            )
+        ]
+    elif hasattr(parents, "columns"):
+        if len(parents.columns) != 2:
+            raise ValueError(
+                f"a table of parents must have two columns, got {len(parents.columns)}"
+            )
+        pairs = list(zip(*(parents[name].tolist() for name in parents.columns)))
+    else:
+        pairs = list(parents)
+    above: dict[str, list[str]] = {}
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"parents must be pairs (child, parent), got {pair!r}")
+        child, parent = pair
+        if parent is None or parent == "" or parent != parent:  # a root, in many tables
+            continue
+        above.setdefault(name_of(child), []).append(name_of(parent))
+    return above
+
+
+def _nearest_labels(
+    name: str, above: Mapping[str, list[str]], number: Mapping[str, int]
+) -> list[str]:
+    """The labels above a name, with no label between."""
+    found: dict[str, None] = {}
+    waiting, seen = list(above.get(name, ())), {name}
+    while waiting:
+        parent = waiting.pop()
+        if parent in seen:
+            continue
+        seen.add(parent)
+        if parent in number:
+            found[parent] = None
+        else:
+            waiting += above.get(parent, ())
+    return list(found)
+
+
+def _no_parents(names: Sequence[str], above: Any, by_names: bool, sep: str) -> str:
+    if by_names and above:
+        name, (parent,) = next(iter(above.items()))
+        return (
+            f"no label has a parent among the labels: {parent!r}, which is above {name!r}, is no "
+            "label itself; add it as a column of zeros, which HierarchicalClassifier fills, or "
+            "pass parents"
+        )
+    if by_names:
+        return (
+            f"no label has a parent among the labels: none of the names has a part before "
+            f"{sep!r} that is a label, as 'a' is for 'a{sep}b'; pass parents"
+        )
+    unknown = [name for name in above if name not in names]
+    near = similar(unknown[0], names) if unknown else None
+    return "no label has a parent among the labels" + (
+        f"; {unknown[0]!r} is no label" + (f", did you mean {near!r}?" if near else "")
+        if unknown
+        else ""
+    )

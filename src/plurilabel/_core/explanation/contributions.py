@@ -1,0 +1,346 @@
+"""Explanations of scores: the shape that all of them share, and the arithmetic of parts.
+
+An explanation of one instance divides what a learner says about each label into a base and parts
+that add up: of features, of words, of neighbours, of rules, of labels predicted before. Learners
+write one hook, ``_parts(x, given)``, for one row; what is not written is found by occlusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.html import html_table
+from plurilabel._core.words import display_width, filled
+
+Floats = NDArray[np.float64]
+
+SCORE = "score"
+"""The scale of parts that add up to the score itself."""
+
+LOG_ODDS = "log-odds"
+"""The scale of parts that add up to the log-odds of the score, which is a probability."""
+
+OCCLUSION = "change of the score where the part alone is set to its reference"
+
+
+class Given(NamedTuple):
+    """What a user says about the features."""
+
+    names: Sequence[str]
+    reference: Floats | None = None
+
+    def origin(self, d: int) -> Floats:
+        """The reference of d inputs; those beyond the features, such as labels, have 0."""
+        origin = np.zeros(d)
+        if self.reference is not None:
+            origin[: min(d, len(self.reference))] = self.reference[:d]
+        return origin
+
+
+def checked_given(names: Sequence[str], reference: Any, d: int) -> Given:
+    """Names and reference of d features, checked for their number."""
+    if len(names) != d:
+        raise ValueError(f"feature_names must have {d} entries, one per feature, got {len(names)}")
+    if reference is None:
+        return Given(names)
+    origin = np.asarray(reference, dtype=np.float64)
+    if origin.shape != (d,):
+        raise ValueError(f"reference must have shape ({d},), one per feature, got {origin.shape}")
+    if not np.isfinite(origin).all():
+        raise ValueError("reference must be finite, got NaN or infinity")
+    return Given(names, origin)
+
+
+# the shape that is shared -------------------------------------------------------------------
+
+
+class Explained:
+    """What all explanations of one instance have.
+
+    Attributes
+    ----------
+    label_names : sequence of str
+    scores : ndarray of shape (q,)
+        What the learner answers.
+    base : ndarray of shape (q,)
+        What each label begins with, before anything is known of the instance.
+    part_names : sequence of str
+        What the parts belong to: features, words, neighbours, rules, other labels.
+    parts : ndarray of shape (s, q)
+        What each adds for a label: it speaks for the label where it is positive.
+    scales : tuple of str
+        For each label, what base and parts add up to: ``"score"``, ``"log-odds"`` (of a score
+        that is a probability), or in words something else that decides the score.
+    """
+
+    label_names: Sequence[str]
+    scores: Any
+    base: Any
+    parts: Any
+    part_names: Any
+    scales: Any
+
+    @property
+    def total(self) -> Floats:
+        """Base and parts of each label, added up."""
+        return self.base + self.parts.sum(axis=0)
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """For each label, whether the parts add up to its score or the log-odds of it."""
+        return np.array([scale in (SCORE, LOG_ODDS) for scale in self.scales], dtype=bool)
+
+    def top(self, label: str | int, n: int = 5) -> list[tuple[str, float]]:
+        """The parts that matter most for a label, strongest first; those of 0 are left out."""
+        parts = self.parts[:, self._number(label)]
+        order = np.argsort(-np.abs(parts), kind="stable")[:n]
+        return [(str(self.part_names[i]), float(parts[i])) for i in order if parts[i] != 0]
+
+    def to_frame(self) -> Any:
+        """A pandas data frame with a row for each part and a column for each label."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
+        index = pd.Index(list(self.part_names), name="part")
+        return pd.DataFrame(self.parts, index=index, columns=list(self.label_names))
+
+    def _number(self, label: str | int) -> int:
+        names = list(self.label_names)
+        if not isinstance(label, str):
+            return range(len(names))[label]
+        if label not in names:
+            raise KeyError(f"no label {label!r}; there are {', '.join(names)}")
+        return names.index(label)
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions(Explained):
+    """What speaks for and against each label of one instance.
+
+    Attributes
+    ----------
+    label_names : tuple of str
+    scores : ndarray of shape (q,)
+        What the learner answers: probabilities or decision values.
+    base : ndarray of shape (q,)
+        What each label begins with.
+    part_names : tuple of str
+        Features and, in chains and stacks, ``"label: ..."``; other things where the learner has
+        no use for single features, such as training rows.
+    parts : ndarray of shape (s, q)
+        What each adds. Features that add nothing to any label are left out.
+    scales : tuple of str
+        For each label, what base and parts add up to: ``"score"``, ``"log-odds"``, or in words
+        something else that decides the score.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import BinaryRelevance
+    >>> X = pd.DataFrame({"sand": [5, 4, 1, 0], "snow": [0, 1, 2, 5]})
+    >>> Y = pd.DataFrame({"beach": [1, 1, 0, 0], "winter": [0, 0, 0, 1]})
+    >>> (why,) = BinaryRelevance(LogisticRegression()).fit(X, Y).explain(X[1:2])
+    >>> print(why)
+    label    score   base  what adds to it
+    beach    0.820  -1.35  sand +3.27, snow -0.40
+    winter   0.034  -2.59  sand -1.52, snow +0.76
+    The parts add up to the log-odds of the score.
+    >>> why["winter"]
+    {'sand': -1.51..., 'snow': 0.75...}
+    """
+
+    label_names: Sequence[str]
+    scores: Floats
+    base: Floats
+    part_names: tuple[str, ...]
+    parts: Floats
+    scales: tuple[str, ...]
+
+    def __getitem__(self, label: str | int) -> dict[str, float]:
+        """The parts of one label, given by its name or number, the strongest first."""
+        return dict(self.top(label, len(self.part_names)))
+
+    def _rows(self) -> Iterator[list[str]]:
+        """Label, score, base and parts as text, the highest score first."""
+        for j in np.argsort(-self.scores, kind="stable"):
+            told = ", ".join(f"{name} {part:+.2f}" for name, part in self.top(int(j))) or "-"
+            yield [str(self.label_names[j]), f"{self.scores[j]:.3f}", f"{self.base[j]:+.2f}", told]
+
+    def __str__(self) -> str:
+        width = max(len("label"), *(display_width(str(name)) for name in self.label_names))
+        lines = [f"{'label':{width}}   score   base  what adds to it"]
+        for label, score, base, told in self._rows():
+            lines.append(f"{filled(label, width)}  {score:>6}  {base:>5}  {told}")
+        return "\n".join([*lines, *map(_sentence, dict.fromkeys(self.scales))])
+
+    def _repr_html_(self) -> str:
+        head = ["label", "score", "base", "what adds to it"]
+        note = " ".join(map(_sentence, dict.fromkeys(self.scales)))
+        return html_table(head, list(self._rows()), note=note, text=True)
+
+
+def _sentence(scale: str) -> str:
+    if scale == OCCLUSION:
+        return f"Each part is the {OCCLUSION}."
+    words = {SCORE: "the score", LOG_ODDS: "the log-odds of the score"}
+    return f"The parts add up to {words.get(scale, scale)}."
+
+
+# arithmetic ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Base (q,) and parts (s, q) of one row, with the names of the parts and a scale per label."""
+
+    names: list[str]
+    values: Floats
+    base: Floats
+    scales: tuple[str, ...]
+
+    def said_of(self, scores: Floats, label_names: Any) -> Contributions:
+        """The explanation of these scores."""
+        used = np.asarray(self.values.any(axis=1))
+        return Contributions(
+            label_names=tuple(map(str, label_names)),
+            scores=scores,
+            base=self.base,
+            part_names=tuple(name for name, some in zip(self.names, used) if some),
+            parts=self.values[used],
+            scales=self.scales,
+        )
+
+    def mapped(self, M: Any, scale: str | None = None) -> Parts:
+        """Each new label a weighted sum of the old ones, by the columns of M (q, new)."""
+        M = np.asarray(M, dtype=np.float64)
+        scales = self.scales if scale is None else (scale,) * M.shape[1]
+        return Parts(self.names, self.values @ M, self.base @ M, scales)
+
+    def columns(self, labels: Any) -> Parts:
+        """Some of the labels."""
+        at = np.asarray(labels, dtype=np.intp)
+        scales = tuple(self.scales[l] for l in at)
+        return Parts(self.names, self.values[:, at], self.base[at], scales)
+
+    def shifted(self, constant: Any) -> Parts:
+        """A constant added to each label's base."""
+        return replace(self, base=self.base + constant)
+
+    def rescaled(self, scale: str) -> Parts:
+        """The same numbers, said to be something else."""
+        return replace(self, scales=(scale,) * len(self.base))
+
+    def fixed(self, labels: Any, scores: Floats) -> Parts:
+        """Labels whose score does not depend on the instance: all of it is base."""
+        return Parts(
+            self.names,
+            np.where(labels, 0.0, self.values),
+            np.where(labels, scores, self.base),
+            tuple(SCORE if fix else scale for fix, scale in zip(labels, self.scales)),
+        )
+
+    def minus_cut(self, cut: Any) -> Parts:
+        """Less a cut that is linear in the labels' values, as that of ``LinearCut``."""
+        if cut is None:
+            return self
+        values = self.values - (self.values @ cut.coef_)[:, np.newaxis]
+        return replace(
+            self, values=values, base=self.base - self.base @ cut.coef_ - cut.intercept_
+        )
+
+
+def constant_parts(scores: Any) -> Parts:
+    """Scores that depend on nothing."""
+    scores = np.asarray(scores, dtype=np.float64)
+    return Parts([], np.zeros((0, len(scores))), scores, (SCORE,) * len(scores))
+
+
+def linear_parts(x: Any, coef: Any, intercept: Any, names: Sequence[str], scale: str) -> Parts:
+    """Coefficient times feature, for one row x (1, d) and coefficients (q, d)."""
+    at, values = stored(x)
+    products = values[:, np.newaxis] * np.asarray(coef)[:, at].T
+    base = np.broadcast_to(np.asarray(intercept, dtype=np.float64), products.shape[1:]).copy()
+    return Parts([str(names[j]) for j in at], products, base, (scale,) * len(base))
+
+
+def stored(x: Any) -> tuple[NDArray[np.intp], Floats]:
+    """Columns and values of what is not 0 in one row, dense or CSR."""
+    if sparse.issparse(x):
+        row = sparse.csr_array(x)
+        keep = row.data != 0
+        return row.indices[keep].astype(np.intp), row.data[keep].astype(np.float64)
+    at = np.flatnonzero(x[0])
+    return at, np.asarray(x[0][at], dtype=np.float64)
+
+
+def side_by_side(parts: Sequence[Parts]) -> Parts:
+    """The labels of several, one after the other."""
+    places = _places(parts)
+    widths = [len(part.base) for part in parts]
+    values, end = np.zeros((len(places), sum(widths))), 0
+    for part, width in zip(parts, widths):
+        for name, row in zip(part.names, part.values):
+            values[places[name], end : end + width] += row
+        end += width
+    base = np.concatenate([part.base for part in parts])
+    scales = tuple(scale for part in parts for scale in part.scales)
+    return Parts(list(places), values, base, scales)
+
+
+def added(parts: Sequence[Parts], scales: tuple[str, ...]) -> Parts:
+    """The sum of several explanations of the same labels."""
+    places = _places(parts)
+    values = np.zeros((len(places), len(scales)))
+    for part in parts:
+        for name, row in zip(part.names, part.values):
+            values[places[name]] += row
+    return Parts(list(places), values, np.sum([part.base for part in parts], axis=0), scales)
+
+
+def scattered(part: Parts, labels: Any, weights: Any, q: int) -> Parts:
+    """The labels of a part at their places among q labels, each times its weight."""
+    M = np.zeros((len(part.base), q))
+    M[np.arange(len(part.base)), np.asarray(labels)] = weights
+    scales = np.array([SCORE] * q, dtype=object)
+    scales[np.asarray(labels)] = part.scales
+    return replace(part.mapped(M), scales=tuple(scales))
+
+
+def common_scale(scales: Sequence[str], otherwise: str) -> str:
+    """That of scores if all are on it; else what the caller says the sum is."""
+    return SCORE if set(scales) <= {SCORE} else otherwise
+
+
+def _places(parts: Sequence[Parts]) -> dict[str, int]:
+    names = dict.fromkeys(name for part in parts for name in part.names)
+    return {name: i for i, name in enumerate(names)}
+
+
+def occlusion(score: Callable[[Any], Any], x: Any, given: Given) -> Parts:
+    """What changes in the scores where one feature at a time has the value of the reference.
+
+    The base is what the parts leave of the scores: they need not add up otherwise.
+    """
+    origin = given.origin(x.shape[1])
+    now = np.asarray(score(x), dtype=np.float64)[0]
+    if sparse.issparse(x) and not origin.any():
+        at = stored(x)[0]
+    else:
+        x = x.toarray() if sparse.issparse(x) else np.asarray(x)
+        at = np.flatnonzero(x[0] != origin)
+    values = np.empty((len(at), len(now)))
+    for i, j in enumerate(at):  # one at a time: all copies of a wide row would be large
+        other = x.tolil() if sparse.issparse(x) else x.copy()
+        other[0, j] = origin[j]
+        other = sparse.csr_array(other) if sparse.issparse(x) else other
+        values[i] = now - np.asarray(score(other), dtype=np.float64)[0]
+    names = [str(given.names[j]) for j in at]
+    return Parts(names, values, now - values.sum(axis=0), (OCCLUSION,) * len(now))

@@ -1,0 +1,109 @@
+"""Explain any fitted classifier: learners of this library, pipelines, and scikit-learn's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import column_names, default_feature_names, default_label_names
+from plurilabel._core.explanation.contributions import checked_given, side_by_side
+from plurilabel._core.explanation.models import class_parts, names_after, output_parts
+from plurilabel._core.scores import label_scores, score_method
+
+
+def explain(
+    estimator: Any,
+    X: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    reference: ArrayLike | None = None,
+) -> list[Any]:
+    """What speaks for and against each label, instance by instance, for any fitted classifier.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        A learner of this library, a pipeline that ends in one, a multi-label classifier of
+        scikit-learn's, or a :class:`plurilabel.models.Model`.
+    X : n rows of whatever ``estimator`` takes
+        Explaining takes longer than predicting: pass the rows in question.
+    feature_names : sequence of str, default=None
+        Names of the features that the last step of a pipeline sees. By default those that its
+        steps make of the names in X.
+    reference : array-like of shape (d,), default=None
+        For models that cannot be taken apart: the values that stand for "nothing known", such as
+        the means of the training set. The default, 0, suits standardised features and counts.
+
+    Returns
+    -------
+    list of explanations, one for each row of X
+        :class:`Contributions`, or a class of the learner's own that has the same attributes, such
+        as the neighbours of ``plurilabel.learners.Explanation``. ``print`` shows one.
+
+    See Also
+    --------
+    plurilabel.MultiLabelClassifier.explain : The same as a method of every learner.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from plurilabel import BinaryRelevance
+    >>> from plurilabel.inspection import explain
+    >>> texts = ["a late goal", "the goal of the vote", "vote for the bill", "rain and wind"]
+    >>> Y = [[1, 0], [1, 1], [0, 1], [0, 0]]
+    >>> model = make_pipeline(CountVectorizer(), BinaryRelevance(MultinomialNB())).fit(texts, Y)
+    >>> (why,) = explain(model, ["vote for the goal"])
+    >>> why.top("label0", 2)
+    [('goal', 1.09...), ('for', -0.69...)]
+    """
+    if isinstance(estimator, Pipeline):
+        seen_names = column_names(X)
+        steps = estimator[:-1]
+        seen = steps.transform(X) if len(steps) else X
+        if reference is not None and len(steps):
+            origin = steps.transform(_as_row(reference, X))
+            reference = np.asarray(origin.toarray() if sparse.issparse(origin) else origin)[0]
+        if feature_names is None and len(steps) and hasattr(seen, "shape"):
+            feature_names = column_names(seen) or names_after(steps, seen.shape[1], seen_names)
+        return explain(estimator[-1], seen, feature_names=feature_names, reference=reference)
+    if hasattr(estimator, "explain"):
+        return estimator.explain(X, feature_names=feature_names, reference=reference)
+    check_is_fitted(estimator)
+    names: Any = feature_names if feature_names is not None else column_names(X)
+    checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
+    checked = sparse.csr_array(checked) if sparse.issparse(checked) else checked
+    n, d = checked.shape
+    names = default_feature_names(d) if names is None else names
+    given = checked_given(names, reference, d)
+    scores = np.asarray(label_scores(estimator, checked), dtype=np.float64)
+    method = score_method(estimator)
+    labels = default_label_names(scores.shape[1])
+    found = []
+    for i in range(n):
+        x = checked[i : i + 1]
+        if isinstance(estimator, MultiOutputClassifier | OneVsRestClassifier):
+            parts = side_by_side(
+                [class_parts(one, x, method, given) for one in estimator.estimators_]
+            )
+        else:
+            parts = output_parts(estimator, x, method, given)
+        found.append(parts.said_of(scores[i], labels))
+    return found
+
+
+def _as_row(reference: Any, X: Any) -> Any:
+    """The reference as the one row of a matrix; of a data frame if X is one."""
+    if hasattr(reference, "columns") or not hasattr(X, "columns"):
+        return reference if hasattr(reference, "columns") else np.atleast_2d(np.asarray(reference))
+    return type(X)(dict(zip(X.columns, ([value] for value in np.asarray(reference).ravel()))))

@@ -1,0 +1,325 @@
+"""What fitted objects hold, declared as data, so that a model file can be checked against it.
+
+A class lists its fitted attributes in ``_fitted``::
+
+    _fitted = {
+        "X_": numbers("n", "n_features_in_"),
+        "Y_": labels("n", "n_labels_"),
+        "n_neighbors_": count(below="n"),
+    }
+
+A size is a number, None for any, or a name. A name that ends in ``_`` is an attribute of the
+object; any other stands for the same size wherever it occurs, and is set where it occurs first.
+Either may be followed by ``+1``. Classes inherit what their bases declare.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping
+from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.compat import validate_parameter_constraints
+
+Size: TypeAlias = str | int | None
+
+
+class Fitted(NamedTuple):
+    """What one attribute holds."""
+
+    kind: str
+    shape: tuple[Size, ...] = ()
+    below: Size = None
+    optional: bool = False
+    finite: bool = True
+    options: tuple[str, ...] = ()
+
+
+Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...]]
+"""The type of ``_fitted``; a tuple declares the entries of a tuple."""
+
+
+def numbers(*shape: Size, finite: bool = True, optional: bool = False) -> Fitted:
+    """A matrix or array of numbers, dense or sparse; not all finite if so declared."""
+    return Fitted("numbers", shape, finite=finite, optional=optional)
+
+
+def labels(*shape: Size, optional: bool = False) -> Fitted:
+    """A matrix or array of 0 and 1, dense or sparse."""
+    return Fitted("labels", shape, optional=optional)
+
+
+def places(*shape: Size, below: Size, optional: bool = False) -> Fitted:
+    """An array of numbers of rows or columns, from 0 to below ``below``."""
+    return Fitted("places", shape, below=below, optional=optional)
+
+
+def count(below: Size = None, *, optional: bool = False) -> Fitted:
+    """A whole number that is not negative."""
+    return Fitted("count", below=below, optional=optional)
+
+
+def number(*, finite: bool = True, optional: bool = False) -> Fitted:
+    """A single number."""
+    return Fitted("number", finite=finite, optional=optional)
+
+
+def flag() -> Fitted:
+    """True or False."""
+    return Fitted("flag")
+
+
+def values(size: Size, *, optional: bool = False) -> Fitted:
+    """A list or array of so many values of any kind."""
+    return Fitted("values", (size,), optional=optional)
+
+
+def one_of(*options: str) -> Fitted:
+    """One of these words."""
+    return Fitted("word", options=options)
+
+
+def parameter() -> Fitted:
+    """A parameter as it was in ``fit``: ``search_`` is what ``search`` may be."""
+    return Fitted("parameter")
+
+
+def parameters() -> Fitted:
+    """A dict of parameters as they were in ``fit``."""
+    return Fitted("parameters")
+
+
+def lists_of_numbers(size: Size, *shape: Size) -> Fitted:
+    """A list of so many arrays of finite numbers, each of this shape."""
+    return Fitted("arrays", (size, *shape))
+
+
+def lists_of_places(size: Size, *, below: Size) -> Fitted:
+    """A list of so many arrays of numbers of rows or columns."""
+    return Fitted("lists", (size,), below=below)
+
+
+_IN_SPARSE = {"_shape", "maxprint", "data", "indices", "indptr"}
+_REMEMBERED = ("_has_canonical_format", "_has_sorted_indices")
+
+
+def check_sparse(matrix: Any) -> None:
+    """Raise a ValueError if a sparse matrix is not CSR or CSC, or leads out of its arrays.
+
+    scipy's compiled code follows the pointers unchecked. What the matrix remembers of its own
+    order is forgotten, to be found out again.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> matrix = sparse.csr_array([[0, 1], [1, 0]])
+    >>> matrix.indices[0] = 7
+    >>> check_sparse(matrix)
+    Traceback (most recent call last):
+    ...
+    ValueError: a sparse matrix with sound pointers, got one where ...
+    """
+    held = vars(matrix)
+    for name in _REMEMBERED:
+        held.pop(name, None)
+    shape, parts = held.get("_shape"), [held.get(name) for name in ("data", "indices", "indptr")]
+    if type(matrix).__name__[:4] not in ("csr_", "csc_") or not _IN_SPARSE.issuperset(held):
+        raise ValueError(f"CSR or CSC, got a {type(matrix).__name__}")
+    if not (isinstance(shape, tuple) and len(shape) == 2 and all(map(_is_size, shape))):
+        raise ValueError(f"of two dimensions, got shape {shape}")
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError("a sparse matrix of three arrays")
+    if [part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))] != [True] * 3:
+        raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
+    _, indices, indptr = parts
+    # scipy looks at neither where the last pointer is 0, and takes differences, which overflow
+    if any((part[1:] < part[:-1]).any() for part in in_blocks(indptr, more=1)):
+        raise ValueError("a sparse matrix with sound pointers, got some that go back")
+    try:
+        matrix.check_format(full_check=False)
+    except ValueError as error:
+        raise ValueError(f"a sparse matrix with sound pointers, got one where {error}") from None
+    width = shape[1] if type(matrix).__name__.startswith("csr_") else shape[0]
+    if any(((part < 0) | (part >= width)).any() for part in in_blocks(indices)):
+        raise ValueError(
+            f"a sparse matrix with sound pointers, got one where indices are not below {width}"
+        )
+
+
+_BLOCK = 2**20
+
+
+def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
+    """The entries of an array in blocks, each with some ``more`` that begin the next.
+
+    Those of a file that is mapped into memory leave it again.
+    """
+    flat = array.ravel(order="K")
+    for start in range(0, len(flat), _BLOCK):
+        yield flat[start : start + _BLOCK + more]
+        let_go(array)
+
+
+def let_go(array: Any) -> None:
+    """Give memory back that holds what was read of a mapped file; nothing for other arrays."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    owner = array.obj if isinstance(array, memoryview) else array
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+
+
+def check_fitted(part: Any) -> None:
+    """Raise a ValueError if a fitted object is not what its class declares.
+
+    An object without any of the declared attributes is not fitted, and right as it is.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN
+    >>> learner = MLkNN(1).fit([[1.0], [2.0], [4.0]], [[0], [1], [1]])
+    >>> check_fitted(learner)
+    >>> learner.Y_ = learner.Y_[:2]
+    >>> check_fitted(learner)
+    Traceback (most recent call last):
+    ...
+    ValueError: Y_ of a MLkNN must be 0 and 1 in shape (n, n_labels_) = (3, 1), got shape (2, 1)
+    """
+    declared: dict[str, Any] = {}
+    for cls in reversed(type(part).__mro__):
+        declared |= vars(cls).get("_fitted", {})
+    held = vars(part) if declared else {}
+    if not any(name in held for name in declared):
+        return
+    sizes: dict[str, int] = {}
+    for name, what in declared.items():
+        every = what if isinstance(what, tuple) and not isinstance(what, Fitted) else (what,)
+        if held.get(name) is None and every[0].optional:
+            continue
+        if name not in held:
+            raise ValueError(f"{name} of a {type(part).__name__} is missing")
+        if every[0].kind in ("parameter", "parameters"):
+            _check_parameters(part, name, held[name], several=every[0].kind == "parameters")
+            continue
+        entries = held[name] if every[0] is not what else (held[name],)
+        if not isinstance(entries, tuple | list) or len(entries) != len(every):
+            raise ValueError(f"{name} of a {type(part).__name__} must have {len(every)} entries")
+        for fitted, value in zip(every, entries):
+            try:
+                _check(fitted, value, sizes, held)
+            except ValueError as error:
+                raise ValueError(f"{name} of a {type(part).__name__} must be {error}") from None
+
+
+def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> None:
+    owner, constraints = type(part).__name__, type(part)._parameter_constraints
+    given = value if several else {name.removesuffix("_"): value}
+    if not isinstance(given, dict) or not constraints.keys() >= given.keys():
+        raise ValueError(f"{name} of a {owner} must be a dict of its parameters")
+    validate_parameter_constraints(constraints, given, f"fitted {owner}")
+
+
+def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
+    kind, shape = what.kind, what.shape
+    if kind == "flag":
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"True or False, got {_type(value)}")
+        return
+    if kind == "word":
+        if not isinstance(value, str) or value not in what.options:
+            raise ValueError(f"one of {', '.join(what.options)}, got {_type(value)}")
+        return
+    if kind in ("count", "number"):
+        wanted: Any = Integral if kind == "count" else (int, float, np.number)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ValueError(f"a number, got {_type(value)}")
+        if kind == "count":
+            _within(np.asarray(value), what.below, sizes, held)
+        elif what.finite and not np.isfinite(value):
+            raise ValueError(f"finite, got {value}")
+        return
+    if kind in ("values", "lists", "arrays"):
+        if hasattr(value, "_fitted"):  # bags, which declare what they hold as learners do
+            check_fitted(value)
+        elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
+            raise ValueError(f"a list, got {_type(value)}")
+        _check_shape("values", shape[:1], (len(value),), sizes, held)
+        for entry in value if kind == "lists" else ():
+            _check(places(None, below=what.below), entry, sizes, held)
+        for entry in value if kind == "arrays" else ():
+            _check(numbers(*shape[1:]), entry, sizes, held)
+        return
+    if not (isinstance(value, np.ndarray) or sparse.issparse(value)):
+        raise ValueError(f"an array, got {_type(value)}")
+    words = {"numbers": "numbers", "labels": "0 and 1", "places": "whole numbers"}[kind]
+    if value.dtype.kind not in ("iu" if kind == "places" else "biuf"):
+        raise ValueError(f"{words}, got values of type {value.dtype}")
+    _check_shape(words, shape, value.shape, sizes, held)
+    if sparse.issparse(value):
+        check_sparse(value)
+    entries = value.data if sparse.issparse(value) else value
+    if kind == "places":
+        _within(entries, what.below, sizes, held)
+    elif kind == "labels" and not all(
+        ((part == 0) | (part == 1)).all() for part in in_blocks(entries)
+    ):
+        raise ValueError("0 and 1, got other numbers")
+    elif what.finite and not all(np.isfinite(part).all() for part in in_blocks(entries)):
+        raise ValueError("finite, got NaN or infinity")
+
+
+def _check_shape(
+    words: str,
+    shape: tuple[Size, ...],
+    found: tuple[int, ...],
+    sizes: dict[str, int],
+    held: Mapping[str, Any],
+) -> None:
+    wanted: tuple[int | None, ...] = shape  # type: ignore[assignment]
+    if len(shape) == len(found):
+        wanted = tuple(_size(name, n, sizes, held) for name, n in zip(shape, found))
+        if all(n is None or n == m for n, m in zip(wanted, found)):
+            return
+    names = f"({', '.join(map(str, shape))})"
+    same = "" if wanted == shape else f" = {wanted}"
+    raise ValueError(f"{words} in shape {names}{same}, got shape {found}")
+
+
+def _within(entries: Any, below: Size, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
+    limit = _size(below, None, sizes, held)
+    low = min((part.min() for part in in_blocks(entries)), default=0)
+    high = max((part.max() for part in in_blocks(entries)), default=0)
+    if low < 0 or (limit is not None and entries.size and high >= limit):
+        upper = "" if limit is None else f" and below {limit}"
+        raise ValueError(f"at least 0{upper}, got {low if low < 0 else high}")
+
+
+def _size(
+    name: Size, found: int | None, sizes: dict[str, int], held: Mapping[str, Any]
+) -> int | None:
+    """The size of this name; an unknown one is the size that was found."""
+    if name is None or isinstance(name, int):
+        return name
+    name, _, more = name.partition("+")
+    extra = int(more or 0)
+    if not name.endswith("_"):
+        if name not in sizes and found is not None:
+            sizes[name] = found - extra
+        return None if name not in sizes else sizes[name] + extra
+    size = held.get(name)
+    if not isinstance(size, Integral) or isinstance(size, bool):
+        raise ValueError(f"as large as {name}, which is not a number")
+    return int(size) + extra
+
+
+def _type(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"

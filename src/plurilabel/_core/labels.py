@@ -1,0 +1,382 @@
+"""Labels as people have them, in the one form that learners see.
+
+Lists, data frames, booleans, sparse matrices, tags and classes are checked here, once, and so are
+scores and the names of labels and features.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from plurilabel._core.blocks import canonical, is_missing, on_host, refuse_masked
+from plurilabel._core.limits import check_size
+
+LabelMatrix: TypeAlias = Any
+"""Labels as the hooks see them: an ndarray or a csr_array of 0 and 1 in int8, one column per
+label. Cast before a product."""
+
+
+def column_names(Y: Any) -> list[str] | None:
+    """Names of the columns of a data frame, as strings; None for anything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_names(pd.DataFrame({"sea": [1], "sun": [0]})), column_names([[1, 0]])
+    (['sea', 'sun'], None)
+    """
+    columns = getattr(Y, "columns", None)
+    return None if columns is None else [str(name) for name in columns]
+
+
+class NumberedNames(Sequence[str]):
+    """Names such as ``label0, label1, ...``, made when they are asked for.
+
+    A million of them take no memory. They are equal to a tuple or list of the same names.
+
+    Examples
+    --------
+    >>> names = NumberedNames("label", 1_000_000)
+    >>> names[-1], names[:2]
+    ('label999999', ('label0', 'label1'))
+    >>> NumberedNames("x", 2) == ("x0", "x1")
+    True
+    """
+
+    def __init__(self, stem: str, n: int) -> None:
+        self.stem, self.n = stem, n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, i: Any) -> Any:
+        at = range(self.n)[i]
+        return tuple(map(self.__getitem__, at)) if isinstance(at, range) else f"{self.stem}{at}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.stem}{j}" for j in range(self.n))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberedNames) and vars(self) == vars(other):
+            return True
+        if not isinstance(other, NumberedNames | tuple | list):
+            return NotImplemented
+        return len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def default_feature_names(d: int) -> NumberedNames:
+    """Names for features without names, as scikit-learn makes them: ``x0, x1, ...``."""
+    return NumberedNames("x", d)
+
+
+def default_label_names(q: int) -> NumberedNames:
+    """Names for labels without names: ``label0, label1, ...``."""
+    return NumberedNames("label", q)
+
+
+def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
+    """Check a label matrix and return it as int8, dense or CSR; the input is never changed.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix or data frame of shape (n, q)
+        Only 0 and 1 (or False and True) may occur.
+    name : str
+        Its name in error messages.
+
+    Returns
+    -------
+    ndarray of int8 or csr_array of int8
+        CSR with sorted indices and no stored zeros if Y was sparse, else dense.
+
+    Examples
+    --------
+    >>> check_labels([[True, False], [0, 1]])
+    array([[1, 0],
+           [0, 1]], dtype=int8)
+    >>> check_labels([[1, 0], [0, 2]])
+    Traceback (most recent call last):
+    ...
+    ValueError: Y must hold only 0 and 1, got 2 in row 1, column 1
+    """
+    Y = sparse_or_as_is(Y)
+    if sparse.issparse(Y):
+        if Y.ndim != 2:
+            raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
+        # COO adds up duplicates as it becomes CSR; their sum must fit: 256 ones are not a zero
+        if Y.format == "coo" and Y.dtype.kind in "biu":
+            Y = sparse.coo_array((Y.data.astype(np.int64), (Y.row, Y.col)), shape=Y.shape)
+        csr = sparse.csr_array(Y, copy=False)
+        _check_zero_one(csr.data, name, csr)
+        if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
+            return csr
+        wide = np.int8 if csr.has_canonical_format else np.int64
+        clean = sparse.csr_array(
+            (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
+        )
+        clean.sum_duplicates()
+        _check_zero_one(clean.data, name, clean)
+        clean.eliminate_zeros()
+        return clean.astype(np.int8, copy=False)
+    refuse_masked(Y, name)
+    if is_tags(Y):
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), got tags; {FROM_TAGS} makes one"
+        )
+    array = _as_array(Y, name)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), "
+            f"got {array.ndim} dimension(s) of shape {array.shape}"
+        )
+    if array.dtype == object:
+        array = _object_to_number(array, name)
+    if array.dtype.kind not in "biuf":
+        more = f"; {FROM_TAGS} makes them of tags" if array.dtype.kind in "UT" else ""
+        raise ValueError(f"{name} must hold only 0 and 1, got values of type {array.dtype}{more}")
+    _check_zero_one(array, name)
+    return np.ascontiguousarray(array, dtype=np.int8)
+
+
+def sparse_or_as_is(Y: Any) -> Any:
+    """A data frame of sparse columns as the matrix that it is; torch's tensors as arrays."""
+    if hasattr(Y, "columns") and hasattr(Y, "sparse") and len(Y.columns):
+        return sparse.csr_array(Y.sparse.to_coo())
+    return on_host(Y)
+
+
+def _object_to_number(array: NDArray[Any], name: str) -> NDArray[np.float64]:
+    try:
+        if any(issubclass(kind, str | bytes) for kind in set(map(type, array.flat))):
+            raise TypeError  # "0" and "1" are not numbers here either
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        for (i, j), value in np.ndenumerate(array):
+            if not isinstance(value, int | float | np.number | np.bool_):
+                raise ValueError(
+                    f"{name} must hold only 0 and 1, got {value!r} in row {i}, column {j}"
+                ) from None
+        raise
+
+
+def _check_zero_one(values: NDArray[Any], name: str, csr: sparse.csr_array | None = None) -> None:
+    if values.dtype == bool or values.size == 0:
+        return
+    wrong = (values != 0) & (values != 1)
+    if not wrong.any():
+        return
+    where = np.argwhere(wrong)[0]
+    value = values[tuple(where)]
+    if csr is None:
+        i, j = where
+    else:
+        i, j = np.searchsorted(csr.indptr, where[0], side="right") - 1, csr.indices[where[0]]
+    what = "NaN" if value != value else f"{value:g}"
+    raise ValueError(f"{name} must hold only 0 and 1, got {what} in row {i}, column {j}")
+
+
+FROM_TAGS = "plurilabel.label_matrix"
+"""The call that errors name where labels are tags."""
+
+TAG_SEPARATORS = ";|,"
+
+
+def is_tags(y: Any) -> bool:
+    """Whether y has a list or set of tags for each instance, and can be meant in no other way.
+
+    Sets are always tags. Lists, tuples and arrays are if what they hold is text: a list of
+    numbers is the row of a matrix.
+
+    Examples
+    --------
+    >>> is_tags([["sea", "sun"], [], ["sun"]]), is_tags([{4, 7}, {7}])
+    (True, True)
+    >>> is_tags([[0, 1], [1, 1]]), is_tags(["sea", "sun"])
+    (False, False)
+    """
+    for cell in _cells(y):
+        if isinstance(cell, set | frozenset):
+            return True
+        if isinstance(cell, list | tuple) or (isinstance(cell, np.ndarray) and cell.ndim == 1):
+            if len(cell):
+                return isinstance(cell[0], str)
+        elif not is_missing(cell):
+            return False
+    return False
+
+
+def _cells(y: Any) -> Any:
+    """What a list, an array of objects or a column of a data frame holds, one per instance."""
+    if hasattr(y, "columns"):  # a data frame: only one of a single column can hold tags
+        return _cells(y[y.columns[0]]) if len(y.columns) == 1 else ()
+    if isinstance(y, np.ndarray):
+        return y if y.ndim == 1 and y.dtype == object else ()
+    if hasattr(y, "to_list"):  # a column of pandas or polars
+        return y.to_list() if str(y.dtype)[:4].lower() in ("obje", "list") else ()
+    return y if isinstance(y, list | tuple) else ()
+
+
+def check_label_order(y: Any, label_names: Any) -> None:
+    """Refuse a data frame of labels whose columns are not those that a learner knows by name.
+
+    Labels without names, on either side, have nothing to be compared.
+    """
+    given, known = column_names(y), [str(name) for name in label_names]
+    if given is None or known == default_label_names(len(known)) or given == known:
+        return
+    raise ValueError(
+        f"y must have the labels that were learned, in the same order, {', '.join(known[:5])}"
+        f"{', ...' * (len(known) > 5)}; got {', '.join(given[:5])}{', ...' * (len(given) > 5)}"
+    )
+
+
+def tag_matrix(
+    y: Any, known: Sequence[str] | None = None
+) -> tuple[NDArray[np.int8], Sequence[str]]:
+    """The label matrix of tags, and the names of its columns: those known, or all, sorted.
+
+    Examples
+    --------
+    >>> tag_matrix([["sun"], ["sea", "sun"]])
+    (array([[0, 1],
+           [1, 1]], dtype=int8), ['sea', 'sun'])
+    """
+    sets: list[set[str]] = []
+    missing = 0
+    for i, cell in enumerate(_cells(y)):
+        missing += (unknown := is_missing(cell))
+        if not unknown and not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+            raise ValueError(f"y must have a list of tags in row {i} as in others, got {cell!r}")
+        tags = () if unknown else cell
+        for tag in tags:
+            if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
+                raise ValueError(f"the tags of y must be texts, got {tag!r} in row {i}")
+        sets.append({text for tag in tags if (text := str(tag).strip())})
+    if missing:
+        warnings.warn(
+            f"y has no list of tags in {missing} of {len(sets)} rows (None or NaN): they are "
+            "taken to have no label",
+            stacklevel=6,
+        )
+    names = sorted(set().union(*sets)) if known is None else known
+    if names and set(names) <= {"0", "1"}:
+        raise ValueError("y must hold only 0 and 1, got values that are text, '0' and '1'")
+    place = {name: j for j, name in enumerate(names)}
+    check_size(
+        "a label matrix made of tags", f"{len(sets):,} rows and {len(names):,} labels",
+        memory=len(sets) * len(names), instead=f"sparse labels: {FROM_TAGS}(..., sparse=True)",
+    )  # fmt: skip
+    Y = np.zeros((len(sets), len(names)), dtype=np.int8)
+    for i, tags in enumerate(sets):
+        for tag in tags:
+            if tag not in place:
+                raise ValueError(f"y has the tag {tag!r} in row {i}, which fit has not seen")
+            Y[i, place[tag]] = 1
+    return Y, names
+
+
+def _as_array(y: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(y)
+    except ValueError:  # numpy: "inhomogeneous shape"
+        raise ValueError(
+            f"{name} must be a 0/1 matrix (instances, labels), got rows of different lengths; "
+            f"if they are tags, {FROM_TAGS} makes one"
+        ) from None
+
+
+def _refuse_joined_tags(flat: NDArray[Any]) -> None:
+    """An error for texts such as "sea;sun", which would be learned as one class each."""
+    if flat.dtype.kind not in "OUT":
+        return
+    for i, text in enumerate(flat.tolist()):
+        if isinstance(text, str) and (sep := next((s for s in TAG_SEPARATORS if s in text), None)):
+            raise ValueError(
+                f"y has the text {text!r} in row {i}, which looks like several tags: "
+                f"{FROM_TAGS}(y, sep={sep!r}) makes a label matrix of them; if it is one class, "
+                "number the classes, as sklearn.preprocessing.LabelEncoder does"
+            )
+
+
+def check_scores(scores: Any, *, name: str = "scores") -> NDArray[Any] | sparse.csr_array:
+    """Check a score matrix (n, q): finite numbers, float32 or float64, dense or CSR.
+
+    Examples
+    --------
+    >>> check_scores([[1, 0], [0, 1]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    refuse_masked(scores, name)
+    return check_array(
+        canonical(scores),
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        input_name=name,
+        ensure_min_samples=1,
+        ensure_min_features=1,
+    )
+
+
+def one_class_each(y: Any) -> NDArray[Any] | None:
+    """The 1-D form of y if it gives one class to each instance, None if it is a matrix.
+
+    A single column of 0 and 1 is a matrix with one label; a single column of anything else is
+    read as classes, with scikit-learn's warning.
+    """
+    y = _as_array(y, "y")
+    if y.ndim == 2 and y.shape[1] == 1:
+        _refuse_joined_tags(y.ravel())
+    if y.ndim == 1:
+        _refuse_joined_tags(y)
+        return column_or_1d(y)
+    if y.ndim == 2 and y.shape[1] == 1 and not np.isin(y, (0, 1)).all():
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. "
+            "It is read as one class per instance.",
+            DataConversionWarning,
+            stacklevel=6,
+        )
+        return y.ravel()
+    return None
+
+
+def one_hot(flat: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int8]:
+    unknown = ~np.isin(flat, classes)
+    if unknown.any():
+        strange = flat[unknown].tolist()[0]
+        raise ValueError(f"y has the class {strange!r}, which is not among {classes.tolist()}")
+    Y = np.zeros((len(flat), len(classes)), dtype=np.int8)
+    Y[np.arange(len(flat)), np.searchsorted(classes, flat)] = 1
+    return Y
+
+
+def names_or_default(names: Sequence[str] | None, q: int) -> Sequence[str]:
+    """Given label names, checked for their number, or ``label0, label1, ...``.
+
+    Examples
+    --------
+    >>> names_or_default(["sea", "sun"], 2), names_or_default(None, 2)
+    (('sea', 'sun'), ('label0', 'label1'))
+    """
+    if names is None:
+        return default_label_names(q)
+    if len(names) != q:
+        raise ValueError(f"label_names must have {q} entries, one per label, got {len(names)}")
+    return tuple(map(str, names))

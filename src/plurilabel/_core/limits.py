@@ -1,0 +1,121 @@
+"""What a fit may need before it is refused: memory and models, estimated before it starts.
+
+Learners whose needs grow with products such as n q or q^2 call :func:`check_size` first. The
+limits are of one fit, stated here and nowhere else; environment variables replace them, also in
+worker processes: ``PLURILABEL_MAX_MEMORY`` in gigabytes, ``PLURILABEL_MAX_MODELS``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+from plurilabel._core.words import file_size
+
+MAX_MEMORY_GB = 4.0
+"""Memory beside X and y, in gigabytes of 10^9 bytes."""
+
+MAX_MODELS = 100_000
+"""Fitted base estimators."""
+
+
+def check_size(
+    learner: object, sizes: str, *, memory: float = 0.0, models: int = 0, instead: str
+) -> None:
+    """Refuse a fit that needs more than the limits.
+
+    Parameters
+    ----------
+    learner : learner
+        It is named in the error.
+    sizes : str
+        What the estimate follows from, such as ``"5,000 labels"``.
+    memory : float
+        Bytes, at least, beside X and y.
+    models : int
+        Base estimators that would be fitted.
+    instead : str
+        A better choice, in words.
+
+    Examples
+    --------
+    >>> check_size("CML", "9 labels", memory=5.2e9, instead="BinaryRelevance")
+    Traceback (most recent call last):
+    ...
+    ValueError: CML would need about 5.2 GB of memory for 9 labels, more than the limit of 4 GB; \
+use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to more gigabytes
+    """
+    name = learner if isinstance(learner, str) else type(learner).__name__
+    most_models = _limit("PLURILABEL_MAX_MODELS", MAX_MODELS)
+    if models > most_models:
+        raise ValueError(
+            f"{name} would train {models:,} models for {sizes}, more than the limit of "
+            f"{most_models:,.0f}; use {instead}, or set the environment variable "
+            "PLURILABEL_MAX_MODELS to a larger number"
+        )
+    most_memory = _limit("PLURILABEL_MAX_MEMORY", MAX_MEMORY_GB)
+    if memory > most_memory * 1e9:
+        raise ValueError(
+            f"{name} would need about {file_size(memory)} of memory for {sizes}, more than the "
+            f"limit of {most_memory:g} GB; use {instead}, or set the environment variable "
+            "PLURILABEL_MAX_MEMORY to more gigabytes"
+        )
+
+
+def _limit(variable: str, default: float) -> float:
+    text = os.environ.get(variable, "")
+    try:
+        limit = float(text) if text else default
+    except ValueError:
+        limit = math.nan
+    if math.isnan(limit):
+        raise ValueError(f"{variable} must be a number, got {text!r}")
+    return limit
+
+
+# Looking through the loaded libraries takes 10 ms; numpy's and scipy's are loaded by now.
+_pools = cache(ThreadpoolController)
+
+_lock = threading.Lock()
+_outside: int | None = None  # threads of BLAS without the limit, while somebody has set it
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[int]:
+    """Limit BLAS to one thread; gives the number of threads that it has without the limit.
+
+    The limit is one of the whole process, and only one caller at a time sets and lifts it. If
+    each of several threads restored the number that it had found, those that came second would
+    leave BLAS at one thread for good. A thread that is still inside when the one that set the
+    limit leaves goes on without it: slower at worst, with the same results. Counting, so that the
+    last to leave lifts the limit, would not do: threadpoolctl 3.8 ignores every thread but the one
+    that set it.
+
+    Examples
+    --------
+    >>> with one_blas_thread() as outside, one_blas_thread() as the_same:
+    ...     outside == the_same
+    True
+    """
+    global _outside
+    with _lock:
+        limit = None
+        if _outside is None:
+            pools = _pools()
+            usual = max((pool["num_threads"] for pool in pools.info()), default=1)
+            limit = pools.limit(limits=1, user_api="blas").__enter__()
+            _outside = usual
+        outside = _outside
+    try:
+        yield outside
+    finally:
+        if limit is not None:
+            with _lock:
+                limit.__exit__(None, None, None)
+                _outside = None

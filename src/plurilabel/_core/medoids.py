@@ -1,0 +1,67 @@
+"""k-medoids, for whatever has distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.blocks import row_blocks
+
+Rows: TypeAlias = NDArray[np.intp]
+
+CELLS = 1 << 18
+"""Distances that are asked for at a time."""
+
+
+def k_medoids(
+    distances: Callable[[Rows, Rows], NDArray[np.float64]], first: Rows, n: int, max_iter: int
+) -> tuple[Rows, int]:
+    """Group n things around medoids, and move each medoid to the middle of its group.
+
+    ``distances(rows, columns)`` gives the distances between things by their numbers. It is asked
+    for those of all things to the medoids and for those within a group, never for all at once.
+    Neither step raises the sum of the distances to the nearest medoid.
+
+    Returns
+    -------
+    medoids, number of rounds
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 12.0])
+    >>> k_medoids(lambda i, j: np.abs(x[i, None] - x[j]), np.array([0, 1]), 6, max_iter=10)
+    (array([1, 4]), 3)
+    """
+
+    def asked(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+        D = distances(rows, columns)
+        if np.isnan(D).any():
+            i, j = np.argwhere(np.isnan(D))[0]
+            raise ValueError(
+                f"distances must be numbers, got NaN between items {rows[i]} and {columns[j]}"
+            )
+        return D
+
+    medoids = np.array(first)
+    everything = np.arange(n)
+    rounds, moved = 0, True
+    while moved and rounds < max_iter:
+        rounds += 1
+        nearest = np.empty(n, dtype=np.intp)
+        for rows in row_blocks(n, len(medoids), CELLS):
+            nearest[rows] = asked(everything[rows], medoids).argmin(axis=1)
+        nearest[medoids] = np.arange(len(medoids))  # also where two medoids are equal
+        order = np.argsort(nearest, kind="stable")
+        groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
+        moved = False
+        for j, group in enumerate(groups):
+            if len(group) < 3:  # of two, each is as good
+                continue
+            blocks = row_blocks(len(group), len(group), CELLS)
+            total = np.concatenate([asked(group[b], group).sum(axis=1) for b in blocks])
+            if total.min() < total[group == medoids[j]][0]:
+                medoids[j], moved = group[total.argmin()], True
+    return medoids, rounds

@@ -1,0 +1,236 @@
+"""Records kept in files: written whole or not at all, as JSON, under a digest, behind a lock."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import json
+import math
+import os
+import platform
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias, cast
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.unknown import PartialLabels
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that is full."""
+
+
+@contextmanager
+def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
+    """Write a file so that it appears whole or not at all.
+
+    The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
+    the block ends. If the block raises, an older file stays as it was. If the process is killed,
+    the temporary file is removed when the same file is written again on the same machine.
+
+    Parameters
+    ----------
+    path : str or path
+        The file is gzipped if its name ends in ``.gz``; the same data give the same bytes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel._core.records import write_atomic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "notes.txt")
+    ...     with write_atomic(path) as stream:
+    ...         _ = stream.write(b"some text")
+    ...     path.read_text()
+    'some text'
+    """
+    path = Path(path)
+    sweep(path.parent, path.name)
+    temporary = path.with_name(f".{path.name}.{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    # the usual permissions of a new file: asking for the umask would change it for other threads
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if path.suffix == ".gz":
+                # no file name and no time in the header: the same data give the same bytes
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                    yield cast(BinaryIO, packed)
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows
+
+
+_HOST = re.sub(r"[^A-Za-z0-9]", "", platform.node())[:20]
+
+
+_TEMPORARY = re.compile(r"\.(.+)\.([A-Za-z0-9]*)-([0-9]+)-[0-9a-f]{8}\.tmp")
+
+
+def sweep(folder: Path, name: str | None = None) -> None:
+    """Remove temporary files of a file, or of all in a folder, whose processes were killed."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
+    for left in names:
+        found = _TEMPORARY.fullmatch(left)
+        if not found or name not in (None, found[1]) or found[2] != _HOST:
+            continue
+        if not _is_alive(int(found[3])):
+            (folder / left).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":  # where this would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file that appears complete or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
+    with write_atomic(path) as stream:
+        stream.write(text.encode())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON takes it: NaN and infinity become None, arrays become lists.
+
+    Estimators become their class and parameters; anything else that JSON does not know becomes
+    its ``repr``, without the address in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"k": np.int64(7), "loss": float("nan"), "grid": np.array([0.5, 1.0])})
+    {'k': 7, 'loss': None, 'grid': [0.5, 1.0]}
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, np.ndarray):
+        return [plain(entry) for entry in value.tolist()]
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(entry) for entry in value]
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return {"class": class_name(value), "parameters": plain(value.get_params(deep=False))}
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+def class_name(value: Any) -> str:
+    """Name of an object's class, by which it can be imported."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def digest_of(*values: Any) -> str:
+    """Digest of arrays, sparse matrices, data frames, and what JSON can hold.
+
+    Unlike ``joblib.hash`` it depends on neither memory layout nor versions of libraries, so that
+    it can be kept in files.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel._core.records import digest_of
+    >>> digest_of(np.eye(2)) == digest_of(np.asfortranarray(np.eye(2)))
+    True
+    >>> digest_of(np.eye(2)) == digest_of(np.eye(2, dtype=np.float32))
+    False
+    """
+    total = hashlib.blake2b(digest_size=16)
+    for value in values:
+        _add_to(total, value)
+    return total.hexdigest()
+
+
+def _add_to(total: Any, value: Any) -> None:
+    if sparse.issparse(value):
+        rows = value.tocsr()
+        total.update(f"csr {rows.shape}".encode())
+        for part in (rows.data, rows.indices, rows.indptr):
+            _add_to(total, part)
+    elif isinstance(value, PartialLabels):
+        total.update(b"labels")
+        _add_to(total, value.Y)
+        _add_to(total, value.unknown)
+    elif isinstance(value, Bags):
+        total.update(b"bags")
+        _add_to(total, value.instances)
+        _add_to(total, value.offsets)
+    elif hasattr(value, "iloc"):
+        from pandas.util import hash_pandas_object
+
+        total.update(f"frame {[str(name) for name in value.columns]}".encode())
+        _add_to(total, hash_pandas_object(value, index=False).to_numpy())
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        total.update(f"array {value.dtype} {value.shape}".encode())
+        total.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+    elif isinstance(value, np.ndarray):
+        total.update(f"objects {value.shape} {value.tolist()!r}".encode())
+    else:
+        total.update(json.dumps(value, sort_keys=True).encode())
+
+
+@contextmanager
+def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
+    """The folder, made if needed, for this process alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
+    ...     pass
+    """
+    try:
+        import filelock
+    except ImportError:
+        raise ImportError("out needs filelock: pip install 'plurilabel[compare]'") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / ".lock").is_symlink():  # which would be opened for writing
+        raise OSError(f"{folder / '.lock'} is a link to another file; remove it")
+    try:
+        lock = filelock.FileLock(folder / ".lock", timeout=0).acquire()
+    except filelock.Timeout:
+        owner = [f" (process {path.name.split('-')[1]})" for path in folder.glob(".work-*")]
+        raise BlockingIOError(
+            f"{folder} is in use by another {what}{''.join(owner)}; wait for it, stop it, "
+            "or choose another folder"
+        ) from None
+    except OSError as error:
+        raise OSError(f"{folder} cannot be locked ({error}); choose another folder") from None
+    with lock:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in NO_ROOM or error.filename is not None:
+                raise
+            raise OSError(error.errno, error.strerror, os.fspath(folder)) from error

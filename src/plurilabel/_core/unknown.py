@@ -1,0 +1,266 @@
+"""Labels that are not known: neither 0 nor 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import dense, is_missing, on_host, stack_rows
+
+
+class PartialLabels:
+    """A label matrix of which some cells are not known.
+
+    The form for large label spaces, where NaN in a dense matrix is too large. Learners that learn
+    from known labels take it as they take NaN, None or ``pandas.NA``; its rows can be selected,
+    so that it works in cross-validation.
+
+    Parameters
+    ----------
+    Y : 0/1 matrix of shape (n, q), dense or sparse
+        What it has in cells that are not known does not matter.
+    unknown : 0/1 matrix of shape (n, q), dense or sparse
+        1 where the label is not known.
+
+    Attributes
+    ----------
+    Y : ndarray or csr_array of shape (n, q)
+        The labels, 0 where they are not known.
+    unknown : ndarray of bool or csr_array of shape (n, q)
+        In the form of ``Y``: dense or CSR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel._core.unknown import PartialLabels
+    >>> labels = PartialLabels(np.array([[1, 0], [0, 1]]), unknown=np.array([[0, 1], [0, 0]]))
+    >>> labels
+    PartialLabels of shape (2, 2), 1 of 4 labels not known
+    >>> labels.toarray()
+    array([[ 1., nan],
+           [ 0.,  1.]])
+    """
+
+    __module__ = "plurilabel.wrappers"
+    ndim = 2
+
+    def __init__(self, Y: Any, unknown: Any) -> None:
+        is_sparse = sparse.issparse(Y)
+        mask: Any
+        Y = sparse.csr_array(Y) if is_sparse else np.asarray(Y)
+        mask = sparse.csr_array(unknown) if is_sparse else _dense_mask(unknown)
+        if Y.shape != mask.shape or Y.ndim != 2:
+            raise ValueError(
+                f"unknown must be a matrix of the shape of Y, {Y.shape}, got {mask.shape}"
+            )
+        values = mask.data if is_sparse else mask
+        if values.dtype != bool and not np.isin(values, (0, 1)).all():
+            raise ValueError("unknown must hold only 0 and 1, got other values")
+        mask = mask.astype(bool)
+        if is_sparse:
+            mask.eliminate_zeros()
+            Y = Y - Y.multiply(mask)  # 0 where it is not known
+            Y = sparse.csr_array(Y)
+            Y.eliminate_zeros()
+            Y.sort_indices()
+        else:
+            Y = np.where(mask, np.zeros((), dtype=Y.dtype), Y)
+        self.Y: Any = Y
+        self.unknown: Any = mask
+
+    @classmethod
+    def from_nan(cls, Y: Any) -> PartialLabels:
+        """From a matrix, dense or sparse, with NaN where a label is not known.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> PartialLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
+        PartialLabels of shape (2, 2), 1 of 4 labels not known
+        """
+        if not sparse.issparse(Y):
+            return cls(np.nan_to_num(Y), np.isnan(Y))
+        Y = sparse.csr_array(Y)
+        unknown = sparse.csr_array((np.isnan(Y.data), Y.indices, Y.indptr), Y.shape)
+        filled = sparse.csr_array((np.nan_to_num(Y.data), Y.indices, Y.indptr), Y.shape)
+        return cls(filled.astype(np.int64), unknown)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Instances and labels."""
+        n, q = self.Y.shape
+        return n, q
+
+    @property
+    def n_unknown(self) -> int:
+        """How many labels are not known."""
+        unknown = self.unknown
+        return int(unknown.nnz if sparse.issparse(unknown) else np.count_nonzero(unknown))
+
+    def __len__(self) -> int:
+        return int(self.Y.shape[0])
+
+    def __getitem__(self, rows: Any) -> PartialLabels:
+        """Some rows, as they are selected in an array."""
+        if isinstance(rows, tuple):  # scikit-learn writes y[rows, ...]
+            if len(rows) != 2 or rows[1] is not Ellipsis:
+                raise IndexError("only rows of PartialLabels can be selected")
+            rows = rows[0]
+        if np.ndim(rows) == 0 and not isinstance(rows, slice):
+            rows = [rows]
+        return PartialLabels(self.Y[rows], self.unknown[rows])
+
+    def toarray(self) -> NDArray[np.float64]:
+        """A dense matrix with NaN where a label is not known."""
+        Y, unknown = self.Y, self.unknown
+        if sparse.issparse(Y):
+            Y, unknown = Y.toarray(), unknown.toarray()
+        return np.where(unknown, np.nan, Y)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if sparse.issparse(self.Y):
+            raise TypeError("these PartialLabels are sparse: toarray() makes them dense")
+        del copy
+        return self.toarray().astype(np.float64 if dtype is None else dtype)
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Whether all labels of each instance are known, (n,)."""
+        return np.asarray(self.unknown.sum(axis=1)).ravel() == 0
+
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each label among the instances that know it, (q,); 0 where none does."""
+        present, unknown = (
+            np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
+        )
+        return present / np.maximum(len(self) - unknown, 1)
+
+    def known_rows(self, label: int) -> NDArray[np.bool_]:
+        """Whether each instance has a known value of one label, (n,)."""
+        column = self.unknown[:, [label]]
+        return ~(column.toarray() if sparse.issparse(column) else column).ravel()
+
+    def __repr__(self) -> str:
+        n, q = self.shape
+        return f"PartialLabels of shape {n, q}, {self.n_unknown:,} of {n * q:,} labels not known"
+
+
+def known_part(Y: Any) -> tuple[Any, Any]:
+    """Labels with 0 where they are not known, and a mask of those; Y itself and None if all are.
+
+    Examples
+    --------
+    >>> filled, unknown = known_part([[1.0, float("nan")], [0.0, 1.0]])
+    >>> filled, unknown
+    (array([[1., 0.],
+           [0., 1.]]), array([[False,  True],
+           [False, False]]))
+    >>> known_part([[1, 0]])
+    ([[1, 0]], None)
+    """
+    if isinstance(Y, PartialLabels):
+        return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
+    Y = on_host(Y)
+    if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
+        return Y, None
+    if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
+        return Y, None
+    try:
+        array = np.asarray(Y)
+    except ValueError:  # rows of different lengths: the door says so
+        return Y, None
+    if array.ndim != 2 or array.dtype.kind not in "fO":
+        return Y, None
+    if array.dtype.kind == "f":
+        unknown = np.isnan(array)
+    else:
+        unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
+        kinds = set(map(type, array[~unknown]))
+        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
+            return Y, None  # tags, or a mistake: the door says so
+    if not unknown.any():
+        return Y, None
+    filled = array.copy()
+    filled[unknown] = 0
+    return filled, unknown
+
+
+def stack_labels(parts: list[Any]) -> Any:
+    """Label matrices below each other; PartialLabels if one of them is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stack_labels([np.eye(2), PartialLabels(np.eye(2), np.eye(2))])
+    PartialLabels of shape (4, 2), 2 of 8 labels not known
+    """
+    if not any(isinstance(part, PartialLabels) for part in parts):
+        return stack_rows(parts)
+    pairs = []
+    for part in parts:
+        Y, unknown = known_part(part)
+        if unknown is None:
+            unknown = (
+                sparse.csr_array(Y.shape, dtype=bool)
+                if sparse.issparse(Y)
+                else np.zeros(Y.shape, dtype=bool)
+            )
+        pairs.append((Y, unknown))
+    return PartialLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
+
+
+def takes_missing_labels(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, learns from known labels."""
+    while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
+        estimator = steps[-1][1]
+    return bool(getattr(estimator, "accepts_missing_labels", False))
+
+
+def _dense_mask(unknown: Any) -> NDArray[Any]:
+    return unknown.toarray() if sparse.issparse(unknown) else np.asarray(unknown)
+
+
+def cell_weights(
+    label_weight: Any, Y: Any, unknown: Any = None, sample_weight: Any = None
+) -> NDArray[np.float64]:
+    """Weights (n, q) for "balanced", or (q,) as they were given, checked.
+
+    Balanced, a label's instances with it count together as much as those without it, and all of
+    them as much as before; one that no known instance has, or that all have, stays as it is.
+
+    Parameters
+    ----------
+    label_weight : "balanced" or array-like of shape (q,)
+    Y : 0/1 matrix of shape (n, q)
+    unknown : 0/1 matrix of shape (n, q), optional
+        Where labels are not known, which count for nothing here.
+    sample_weight : ndarray of shape (n,), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell_weights("balanced", np.array([[1], [0], [0], [0]])).ravel().round(2)
+    array([2.  , 0.67, 0.67, 0.67])
+    """
+    has = dense(Y).astype(bool)
+    if isinstance(label_weight, str):
+        weight = np.ones(len(has)) if sample_weight is None else np.asarray(sample_weight)
+        total = weight @ (np.ones(has.shape) if unknown is None else ~dense(unknown))
+        present = weight @ has
+        absent = total - present
+        varies = (present > 0) & (absent > 0)
+        each = [
+            np.divide(total, 2 * part, out=np.ones(len(total)), where=varies)
+            for part in (present, absent)
+        ]
+        return np.where(has, *each)
+    given = np.asarray(label_weight, dtype=np.float64)
+    if given.shape != has.shape[1:] or not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError(
+            f"label_weight must be {has.shape[1]} finite numbers, one per label, and none "
+            f"below 0; got shape {given.shape}"
+        )
+    return given

@@ -1,0 +1,270 @@
+"""Dask collections as blocks of rows. Dask is imported where it is used: it is an extra."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._core.blocks import stack_rows
+
+MOST_ROWS = 65_536
+MOST_NUMBERS = 1 << 23
+FEWEST_ROWS = 4096
+"""Of a block, unless told otherwise: fewer rows are more tasks than they are worth."""
+AT_ONCE = 8
+"""Results that one task merges."""
+
+
+def import_dask(who: str) -> Any:
+    """The module dask, with its arrays, or an error that names the extra."""
+    try:
+        import dask
+        import dask.array
+    except ImportError as error:
+        raise ImportError(f"{who} needs Dask: pip install 'plurilabel[dask]'") from error
+    return dask
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a collection of Dask; Dask is not imported for that."""
+    return hasattr(X, "__dask_graph__")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame, or a series, of Dask."""
+    return is_collection(X) and hasattr(type(X), "to_dask_array")
+
+
+def in_a_tree(merge: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
+    """Merge delayed parts, a few at a time.
+
+    Examples
+    --------
+    >>> in_a_tree(sum, list(range(100)))
+    4950
+    """
+    while len(parts) > AT_ONCE:
+        parts = [merge(parts[i : i + AT_ONCE]) for i in range(0, len(parts), AT_ONCE)]
+    return merge(parts)
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Blocks of rows, one after the other.
+
+    Attributes
+    ----------
+    parts : list of Delayed
+        Each gives an ndarray or a CSR matrix.
+    sizes : list of int
+        How many rows each has.
+    width : int
+        Columns of all of them.
+    """
+
+    parts: list[Any]
+    sizes: list[int]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(self.sizes), self.width
+
+    @property
+    def starts(self) -> list[int]:
+        """The number of the first row of each."""
+        return [int(end - size) for end, size in zip(np.cumsum(self.sizes), self.sizes)]
+
+
+class Recipe:
+    """How a block is made: the part of Dask's graph that reads it, run where it is needed.
+
+    A task that depends on a block has Dask keep it until the last such task. With a recipe in
+    place of the block, it is there while the task works on it, and then read again.
+    """
+
+    def __init__(self, graph: dict[Any, Any], key: Any):
+        self.graph, self.key = graph, key
+
+    def __call__(self) -> Any:
+        return import_dask("a block of rows").get(self.graph, self.key)
+
+
+LARGEST_RECIPE = 1 << 16
+"""Bytes; a graph that is larger than that has data in it."""
+
+
+def recipes_of(parts: list[Any]) -> list[Recipe] | None:
+    """Recipes of delayed blocks; None if their graph holds data, or results on a cluster.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> blocks = blocks_of(da.ones((10, 2), chunks=(5, 2)), rows=5)
+    >>> recipes_of(blocks.parts)[1]().shape
+    (5, 2)
+    >>> recipes_of(blocks_of(np.ones((1_000_000, 2))).parts) is None
+    True
+    """
+    from dask.highlevelgraph import HighLevelGraph
+    from dask.optimization import cull
+
+    graph = dict(HighLevelGraph.merge(*(part.__dask_graph__() for part in parts)))
+    recipes = []
+    for part in parts:
+        own, _ = cull(graph, [part.key])
+        recipes.append(Recipe(own, part.key))
+    return recipes if all(map(_is_small, recipes)) else None
+
+
+def _is_small(recipe: Recipe) -> bool:
+    """Whether a recipe can be sent with each task that needs the block."""
+    import cloudpickle  # type: ignore[import-untyped]
+
+    graph = recipe.graph
+    # results that are on a cluster have no task that makes them
+    if any(set(getattr(node, "dependencies", ())) - set(graph) for node in graph.values()):
+        return False
+    left = LARGEST_RECIPE
+
+    class Measuring(cloudpickle.Pickler):
+        def persistent_id(self, thing: Any) -> None:
+            if type(thing).__module__.startswith("distributed."):
+                raise _HasDataError
+
+    class Nowhere(io.RawIOBase):
+        def write(self, data: Any) -> int:
+            nonlocal left
+            size = memoryview(data).nbytes
+            left -= size
+            if left < 0:
+                raise _HasDataError
+            return size
+
+    def apart(buffer: Any) -> bool:  # arrays are not copied to be measured
+        Nowhere().write(buffer.raw())
+        return False
+
+    try:
+        Measuring(Nowhere(), protocol=5, buffer_callback=apart).dump(graph)
+    except Exception:  # pickling may raise anything: what cannot be sent is kept
+        return False
+    return True
+
+
+class _HasDataError(Exception):
+    """A recipe holds data, or refers to results on a cluster."""
+
+
+def workers() -> tuple[int, float]:
+    """How many threads the workers have together, and bytes of memory of the smallest worker."""
+    dask = import_dask("a cluster")
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    known = [] if client is None else list(client.scheduler_info()["workers"].values())
+    if client is not None and known:
+        limits = [worker.get("memory_limit") or _physical_memory() for worker in known]
+        return sum(client.nthreads().values()), float(min(limits))
+    if dask.base.get_scheduler() is dask.get:
+        return 1, _physical_memory()
+    threads = dask.config.get("num_workers", None) or os.cpu_count() or 1
+    return int(threads), _physical_memory()
+
+
+def _physical_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return 8.0 * 2**30
+
+
+def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
+    """A Dask collection, or any matrix, in blocks of about equally many rows.
+
+    Parameters
+    ----------
+    X : Dask array or data frame, array, data frame or sparse matrix of shape (n, d)
+    rows : int, optional
+        Most rows of a block; None for some megabytes.
+    name : str
+        Of X, in messages.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> blocks = blocks_of(da.ones((10, 2), chunks=(3, 1)), rows=4)
+    >>> blocks.sizes, blocks.starts, blocks.shape
+    ([3, 3, 4], [0, 3, 6], (10, 2))
+    """
+    dask = import_dask("a block of rows")
+    if not is_collection(X):
+        matrix = X if sparse.issparse(X) else np.asarray(X)
+        if matrix.ndim != 2:
+            raise ValueError(f"{name} must be a matrix (n, d), got {matrix.ndim} dimension(s)")
+        matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+        n, d = matrix.shape
+        if n == 0:
+            raise ValueError(f"{name} has no rows")
+        cuts = _cuts(n, d, rows)
+        parts = [dask.delayed(matrix[a:b]) for a, b in pairwise(cuts)]
+        return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
+    array = X.to_dask_array() if is_frame(X) else X
+    if not isinstance(array, dask.array.Array):
+        raise TypeError(f"{name} must be a Dask array or data frame, got {type(X).__name__}")
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (n, d), got {array.ndim} dimension(s)")
+    if np.isnan(np.sum(array.shape)):
+        warnings.warn(
+            f"the rows of {name} are counted first, since the sizes of its chunks are not known: "
+            "it is read once for that. compute_chunk_sizes() does the same, and "
+            "to_dask_array(lengths=True) for a data frame",
+            stacklevel=3,
+        )
+        array = array.compute_chunk_sizes()
+    if len(array.chunks[1]) > 1:
+        array = array.rechunk({1: -1})
+    n, d = (int(size) for size in array.shape)
+    if n == 0:
+        raise ValueError(f"{name} has no rows")
+    # optimized, its tasks would be others under the same names as in collections beside it
+    chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
+    ends = np.cumsum([0, *array.chunks[0]])
+    cuts = _cuts(n, d, rows)
+    parts = []
+    for a, b in pairwise(cuts):
+        first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
+        pieces = [
+            (chunks[i], max(0, int(a - ends[i])), int(min(b, ends[i + 1]) - ends[i]))
+            for i in range(first, last)
+            if ends[i + 1] > ends[i]
+        ]
+        parts.append(dask.delayed(_rows)(pieces))
+    return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
+
+
+def _cuts(n: int, d: int, rows: int | None) -> Any:
+    """Where blocks begin, and the end: as few as allowed, all about as large."""
+    if rows is None:
+        rows = max(FEWEST_ROWS, min(MOST_ROWS, MOST_NUMBERS // max(d, 1), -(-n // 4)))
+    n_blocks = max(1, -(-n // rows))
+    return np.linspace(0, n, n_blocks + 1).astype(int)
+
+
+def _rows(pieces: list[tuple[Any, int, int]]) -> Any:
+    """Rows of some chunks below each other; data frames become arrays."""
+    parts = []
+    for chunk, start, stop in pieces:
+        if sparse.issparse(chunk):
+            parts.append(sparse.csr_array(chunk)[start:stop])
+        elif np.ma.is_masked(chunk):  # the mask would be lost without a word
+            raise ValueError("a chunk must have no masked entries: fill them first")
+        else:
+            parts.append(np.asarray(chunk)[start:stop])
+    return parts[0] if len(parts) == 1 else stack_rows(parts)

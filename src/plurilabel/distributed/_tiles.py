@@ -1,0 +1,188 @@
+"""The tasks of :class:`~plurilabel.DaskIndex`: groups of blocks that meet each other.
+
+A task takes two groups of blocks, and has at most two blocks in memory: each block of the first
+group meets those of the second one after the other. What is found on the way lowers the distance
+up to which the next ones are searched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel.distributed._blocks import Recipe
+from plurilabel.neighbors import ExactIndex, Formula
+from plurilabel.neighbors.shared import (
+    Across,
+    Floats,
+    Neighbors,
+    Points,
+    Run,
+    are_multiplied,
+    threads,
+    validate_points,
+)
+
+Block: TypeAlias = tuple[Any, int, int]
+"""Points, or the recipe for them, and the numbers of the first and behind the last of them."""
+
+Group: TypeAlias = list[Block]
+"""Blocks that follow each other."""
+
+
+def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
+    """Neighbours of the points of a group, none of which is its own."""
+    lists = _Lists(group, k)
+    with threads(index.n_jobs) as run:
+        for i, block in enumerate(group):
+            # the first meets all the others, and they are checked then
+            _meet(index, block, group[i + 1 :], (lists, lists), run, within=True, checked=i > 0)
+    return lists.distances, lists.indices
+
+
+def across(
+    index: ExactIndex, groups: tuple[Group, Group], far: tuple[Floats, Floats], k: int
+) -> tuple[Neighbors, Neighbors]:
+    """Neighbours of the points of two groups in the other one, as far as the limits ``far``.
+
+    Where there are fewer, the last distances are inf.
+    """
+    first, second = (_Lists(group, k, limits) for group, limits in zip(groups, far))
+    with threads(index.n_jobs) as run:
+        for block in groups[0]:
+            _meet(index, block, groups[1], (first, second), run)
+    return (first.distances, first.indices), (second.distances, second.indices)
+
+
+def asked(index: ExactIndex, group: Group, queries: Block, k: int) -> Neighbors:
+    """Neighbours of queries in a group."""
+    Q = _read(index, queries)
+    return merged([_search(fitted(index, block), Q, block[1], k) for block in group], k)
+
+
+def fitted(index: ExactIndex, block: Block) -> ExactIndex:
+    """A search of a block alone."""
+    return _new(index).fit(_read(index, block))
+
+
+def asked_fitted(search: ExactIndex, start: int, queries: Block, k: int) -> Neighbors:
+    """Neighbours of queries in a block that is ready for the search."""
+    return _search(search, _read(search, queries), start, k)
+
+
+def limits(found: Neighbors) -> Floats:
+    """Distances of the last of some neighbours."""
+    return found[0][:, -1].copy()
+
+
+def merged(lists: list[Neighbors], k: int) -> Neighbors:
+    """The first k of several lists, by distance and number."""
+    distances = np.hstack([found[0] for found in lists])
+    indices = np.hstack([found[1] for found in lists])
+    order = np.lexsort((indices, distances))[:, :k]
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
+
+
+class _Lists:
+    """The k nearest so far of the points of a group; inf where there are fewer."""
+
+    def __init__(self, group: Group, k: int, far: Floats | None = None):
+        self.start, stop = group[0][1], group[-1][2]
+        n = stop - self.start
+        self.k, self.distances = k, np.full((n, k), np.inf)
+        self.indices = np.full((n, k), -1, dtype=np.int64)
+        self.far = np.full(n, np.inf) if far is None else far.copy()
+
+    def part(self, block: Block) -> slice:
+        return slice(block[1] - self.start, block[2] - self.start)
+
+    def take(self, block: Block, found: Neighbors) -> None:
+        """Bring in what was found for the points of a block."""
+        if not found[0].shape[1]:
+            return
+        part = self.part(block)
+        distances, indices, far = self.distances[part], self.indices[part], self.far[part]
+        rows = np.flatnonzero(found[0][:, 0] <= far)
+        for some in (rows[i : i + 4096] for i in range(0, len(rows), 4096)):
+            both = (distances[some], indices[some]), (found[0][some], found[1][some])
+            distances[some], indices[some] = merged(list(both), self.k)
+        np.minimum(far, distances[:, -1], out=far)
+
+
+def _meet(
+    index: ExactIndex,
+    block: Block,
+    others: Group,
+    lists: tuple[_Lists, _Lists],
+    run: Run,
+    *,
+    within: bool = False,
+    checked: bool = True,
+) -> None:
+    """A block meets others, one after the other, and itself if ``within``.
+
+    ``checked`` says that the others were checked before.
+    """
+    mine, theirs = lists
+    k, formula = mine.k, Formula.of(index.metric, index.p)
+    assert formula is not None
+    points = _read(index, block)
+    n, is_sparse = points.shape[0], sparse.issparse(points)
+    search: ExactIndex | None = None
+    if within:
+        search = _new(index).fit(points)
+        if n > 1:
+            distances, indices = search.kneighbors(None, min(k, n - 1))
+            mine.take(block, (distances, indices + block[1]))
+        search = None  # it takes more memory than the points
+    both: Across | None = None
+    if others and not index._takes_gpu(formula, points) and are_multiplied(formula, points):
+        both = Across(formula, formula.prepare(points), mine.far[mine.part(block)])
+    del points
+    for other in others:
+        B = _read(index, other, again=checked)
+        if sparse.issparse(B) != is_sparse:
+            raise ValueError(
+                f"the chunks of X must be all dense or all sparse, got both: rows {block[1]} to "
+                f"{block[2] - 1} and {other[1]} to {other[2] - 1}"
+            )
+        if both and k <= min(n, B.shape[0]):
+            far = mine.far[mine.part(block)], theirs.far[theirs.part(other)]
+            bounded = all(np.isfinite(limits).all() for limits in far)
+            B = B if checked and not formula.cosine else formula.prepare(B)
+            of_a, of_b = both.of_each(B, k, run, far if bounded else None)
+            found = (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + block[1])
+        else:  # whole numbers, few features, GPUs: engines that search for one block at a time
+            search = search or fitted(index, block)
+            of_other = _new(index).fit(B)
+            found = (
+                _search(of_other, search.points_, other[1], k),
+                _search(search, B, block[1], k),
+            )
+        del B  # before the next is read
+        mine.take(block, found[0])
+        theirs.take(other, found[1])
+
+
+def _new(index: ExactIndex) -> ExactIndex:
+    return ExactIndex(**index.get_params())
+
+
+def _read(index: ExactIndex, block: Block, *, again: bool = False) -> Points:
+    """The points of a block; those that were checked before only have to be arrays of floats."""
+    source, start, stop = block
+    try:
+        points = source() if isinstance(source, Recipe) else source
+        floats = isinstance(points, np.ndarray) and points.dtype in (np.float32, np.float64)
+        if again and floats and points.flags.c_contiguous:
+            return points
+        return validate_points(ExactIndex(index.metric), points, reset=True)
+    except (TypeError, ValueError) as error:  # pandas' NA is a TypeError
+        raise ValueError(f"in rows {start} to {stop - 1} of X: {error}") from None
+
+
+def _search(search: ExactIndex, Q: Points, start: int, k: int) -> Neighbors:
+    distances, indices = search.kneighbors(Q, min(k, search.n_samples_fit_))
+    return distances, indices + start

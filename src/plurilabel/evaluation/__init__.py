@@ -1,0 +1,67 @@
+"""Evaluation: comparisons, statistics, reports, and the published tables again."""
+
+from plurilabel._core.roster import publish
+from plurilabel.evaluation._checks import MULTILABEL_CHECKS, check_multilabel
+from plurilabel.evaluation._compare._compare import compare, compare_many
+from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._papers._page import draw_figures, write_page
+from plurilabel.evaluation._papers._paper import Paper, load_paper, paper_names
+from plurilabel.evaluation._papers._reproduce import UnknownPart, reproduce
+from plurilabel.evaluation._papers._reproduction import Reproduction
+from plurilabel.evaluation._report._issues import write_issues_report
+from plurilabel.evaluation._report._stream import write_stream_report
+from plurilabel.evaluation._report._tables import MeasureTable, measure_tables
+from plurilabel.evaluation._report._write import write_report
+from plurilabel.evaluation._stats._critical_difference import (
+    CriticalDifferenceDiagram,
+    critical_difference_diagram,
+    plot_critical_difference,
+)
+from plurilabel.evaluation._stats._friedman import Friedman, average_ranks, friedman, rank_rows
+from plurilabel.evaluation._stats._nemenyi import Nemenyi, nemenyi
+from plurilabel.evaluation._stats._pairs import (
+    Comparisons,
+    ResampledT,
+    corrected_resampled_t,
+    holm,
+    holm_adjusted,
+    wilcoxon,
+)
+
+__all__ = [
+    "MULTILABEL_CHECKS",
+    "Comparisons",
+    "CriticalDifferenceDiagram",
+    "Friedman",
+    "MeasureTable",
+    "Nemenyi",
+    "Paper",
+    "Reproduction",
+    "ResampledT",
+    "Results",
+    "UnknownPart",
+    "average_ranks",
+    "check_multilabel",
+    "compare",
+    "compare_many",
+    "corrected_resampled_t",
+    "critical_difference_diagram",
+    "draw_figures",
+    "friedman",
+    "holm",
+    "holm_adjusted",
+    "load_paper",
+    "measure_tables",
+    "nemenyi",
+    "paper_names",
+    "plot_critical_difference",
+    "rank_rows",
+    "reproduce",
+    "wilcoxon",
+    "write_issues_report",
+    "write_page",
+    "write_report",
+    "write_stream_report",
+]
+
+publish(globals())

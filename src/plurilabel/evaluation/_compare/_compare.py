@@ -1,0 +1,328 @@
+"""Every learner on every split of every dataset."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from numbers import Integral, Real
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import joblib
+
+from plurilabel._core.compat import Interval, validate_parameter_constraints
+from plurilabel._core.records import locked, write_json
+from plurilabel.evaluation._compare._cells import Cell, Place, cell_path, make_plan, read_plan
+from plurilabel.evaluation._compare._cluster import run_on
+from plurilabel.evaluation._compare._inside import is_searching
+from plurilabel.evaluation._compare._pool import run_units
+from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._compare._worker import Unit, run_here
+
+try:
+    from joblib.externals import cloudpickle
+except ImportError:  # since 1.6 joblib brings it as a package of its own
+    import cloudpickle  # type: ignore[import-untyped]
+
+CONSTRAINTS = {
+    "repeats": [Interval(Integral, 1, None, closed="left")],
+    "random_state": [Interval(Integral, 0, None, closed="left")],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+}
+
+Progress: TypeAlias = Callable[[int, int, Cell, float | None], Any]
+"""Called with the number of finished cells, their total, the last one, and seconds left."""
+
+
+def compare(
+    datasets: Any,
+    learners: Any,
+    *,
+    cv: Any = "holdout",
+    repeats: int = 1,
+    measures: Sequence[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = 1,
+    random_state: int = 0,
+    time_limit: float | None = None,
+    retry: bool = False,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    command: str | None = None,
+    scheduler: Any = None,
+) -> Results:
+    """Train and test every learner on every split of every dataset.
+
+    Each dataset, learner, repeat and fold is a cell. A finished cell is written to ``out`` at
+    once, complete or not at all. The same call with the same folder continues where it was
+    stopped, however it was stopped, and the results are the same as without the stop. If a
+    learner fails, hangs or crashes, its cell says so, and the others continue.
+
+    Parameters
+    ----------
+    datasets : names, paths, Dataset objects, pairs (X, Y); one, a list, or a dict by name
+    learners : estimators or text for :func:`make_learner`; one, a list, or a dict by name
+        Anything with ``fit`` and ``predict``. Scores come from ``predict_proba``, else from
+        ``decision_function``; a learner with neither gets the measures of label sets only.
+    cv : "holdout", int or splitter, default="holdout"
+        "holdout" is the published split; where there is none, a stratified one of two thirds and
+        one third. A number means so many stratified folds, shuffled: repeat r is
+        ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``.
+    repeats : int, default=1
+        How often to repeat everything, each time with other folds and seeds.
+    measures : sequence of str, optional
+        Names of measures, checked by :func:`check_measures`; by default all that need no setting,
+        and those at 1, 3 and 5.
+    out : path, optional
+        Folder for ``plan.json`` and ``cells/``. Without it, results are in memory only. Needs
+        filelock (``pip install 'plurilabel[compare]'``): one process at a time works in a folder.
+    n_jobs : int or None, default=1
+        Number of worker processes; -1 for one per processor, as in joblib. None runs everything
+        in this process, which saves the second or two that a worker takes to start: then nothing
+        can be stopped at a time limit, and a learner that crashes takes this process with it.
+    random_state : int, default=0
+        Every ``random_state`` inside a learner that is None gets a seed that is derived from
+        this, the dataset's name, the repeat and the fold.
+    time_limit : float, optional
+        Seconds that a cell may take in a worker process.
+    retry : bool, default=False
+        Run cells again that failed, hung or crashed in an earlier call; by default they stay.
+    fresh : bool, default=False
+        Run everything again. Otherwise it is an error if the folder holds a cell of the same
+        dataset, learner, repeat and fold that was made of other data, parameters, rows, seeds or
+        measures, or by another version.
+    progress : callable, optional
+        Called after each cell with the number of finished cells, their total, the cell, and an
+        estimate of the seconds left (None as long as there is no basis for one).
+    command : str, optional
+        How to repeat the comparison, for its report; by default this call.
+    scheduler : distributed.Client, optional
+        Run the cells on the cluster of this client, in place of ``n_jobs`` processes here. Each
+        thread of its workers runs one process; files, resuming and failures are as without it.
+        Lazy learners on the same split run together, and their cells are written together. The
+        workers need the same version of plurilabel, and room for the data on disk.
+
+    Returns
+    -------
+    Results
+
+    Notes
+    -----
+    Each learner uses one thread of BLAS and OpenMP, so that results do not depend on ``n_jobs``,
+    and times can be compared.
+
+    Sparse labels are passed to a learner as an array if a part has no more than five million
+    entries, since most classifiers of scikit-learn accept nothing else.
+
+    Lazy learners with the default index share their neighbour searches, in one process: on each
+    split, one search among the training rows and one for the test rows, for the largest k that
+    any of them asks for. The first learner pays; ``search_seconds`` in the others' cells is what
+    they were spared.
+
+    ``predict_seconds`` is the time of labels and scores together. ``peak_mb`` is the largest
+    resident size of the process while it ran the cell, Python and its libraries included.
+
+    Examples
+    --------
+    >>> from plurilabel import BRkNN, MLkNN, datasets
+    >>> from plurilabel.evaluation import compare
+    >>> data = datasets.make_multilabel(100, random_state=0)
+    >>> results = compare({"toy": data}, [MLkNN(5), BRkNN(5)], cv=2, measures=["ranking_loss"])
+    >>> results
+    Results: 1 dataset, 2 learners, 4 cells
+    >>> results.means("ranking_loss").round(3)
+    array([[0.098, 0.135]])
+    """
+    options = {"repeats": repeats, "random_state": random_state}
+    how = (time_limit, progress, scheduler)
+    limits = {"n_jobs": n_jobs, "time_limit": time_limit}
+    validate_parameter_constraints(CONSTRAINTS, {**options, **limits}, caller_name="compare")
+    if time_limit is not None and n_jobs is None:
+        raise ValueError("time_limit needs worker processes, got n_jobs=None")
+    if scheduler is not None and not all(hasattr(scheduler, m) for m in ("submit", "scatter")):
+        raise TypeError(
+            f"scheduler must be a distributed.Client, got {type(scheduler).__name__}: "
+            "Client(address) makes one"
+        )
+    plan, places = make_plan(
+        datasets, learners, cv=cv, measures=measures, command=command, **options
+    )
+    if out is None:
+        return Results(plan, _run(places, {}, None, n_jobs, *how).values())
+    folder = Path(out)
+    with _opened(folder):
+        kept = {place: place.kept(folder, retry=retry, fresh=fresh) for place in places}
+        write_json(folder / "plan.json", plan)
+        cells = {place: cell for place, cell in kept.items() if cell is not None}
+        cells = _run(places, cells, folder, n_jobs, *how)
+    return Results(plan, cells.values(), folder)
+
+
+def compare_many(
+    comparisons: Iterable[Mapping[str, Any]],
+    *,
+    n_jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> list[Results]:
+    """Make several comparisons, each of other learners or splits, with the same workers.
+
+    Parameters
+    ----------
+    comparisons : iterable of mappings
+        Arguments of :func:`compare`: ``datasets`` and ``learners``, and where they are needed
+        ``cv``, ``repeats``, ``measures``, ``random_state`` and ``command``.
+    n_jobs, progress :
+        As in :func:`compare`, for all of them together.
+
+    Returns
+    -------
+    list of Results
+
+    Examples
+    --------
+    >>> from plurilabel import datasets
+    >>> from plurilabel.evaluation import compare_many
+    >>> toy = {"toy": datasets.make_multilabel(100, random_state=0)}
+    >>> compare_many(
+    ...     [{"datasets": toy, "learners": "MLkNN, BRkNN"},
+    ...      {"datasets": toy, "learners": "MLkNN", "cv": 5}], n_jobs=None)
+    [Results: 1 dataset, 2 learners, 2 cells, Results: 1 dataset, 1 learner, 5 cells]
+    """
+    plans = [make_plan(**comparison) for comparison in comparisons]
+    everything = [place for _, places in plans for place in places]
+    cells = _run(everything, {}, None, n_jobs, None, progress)
+    return [Results(plan, [cells[place] for place in places]) for plan, places in plans]
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[None]:
+    """The folder, ours alone, rid of what a killed run left behind."""
+    with locked(folder):
+        read_plan(folder)  # an error if this is a folder of something else
+        for left in folder.glob(".work-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for left in (*folder.glob(".*.tmp"), *folder.glob("cells/*/*/.*.tmp")):
+            left.unlink(missing_ok=True)
+        yield
+
+
+def _run(
+    places: list[Place],
+    cells: dict[Place, Cell],
+    out: Path | None,
+    n_jobs: int | None,
+    time_limit: float | None,
+    progress: Progress | None,
+    scheduler: Any = None,
+) -> dict[Place, Cell]:
+    """Run the cells that are missing, and write each to the folder when it is finished."""
+    missing = [place for place in places if place not in cells]
+    if scheduler is not None:
+        n_jobs = max(1, sum(scheduler.nthreads().values()))
+    estimate = _Estimate(cells.values(), missing, n_jobs)
+    # whoever finds the folder locked reads here which process works in it
+    prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
+    with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
+        units = _units(missing, None if n_jobs is None or scheduler is not None else work)
+        if scheduler is not None:
+            finished = run_on(scheduler, units, time_limit)
+        elif n_jobs is None:
+            finished = run_here(units)
+        else:
+            finished = run_units(Path(work), units, joblib.effective_n_jobs(n_jobs), time_limit)
+        with closing(finished):
+            for number, found in finished:
+                cell = cells[missing[number]] = {**missing[number].known, **found}
+                if out is not None:
+                    write_json(cell_path(out, cell), cell)
+                left = estimate.seconds_left(cell)
+                if progress is not None:
+                    progress(len(cells), len(places), cell, left)
+    return cells
+
+
+def _units(missing: list[Place], work: str | None) -> list[Unit]:
+    """Learners that search neighbours on one split go together, to search once; others alone.
+
+    With a folder, data lie in it: each worker reads them when it needs them.
+    """
+    sources: dict[int, Any] = {}
+    pickled: dict[int, tuple[bytes, bool]] = {}
+    units: dict[Any, Unit] = {}
+    for number, place in enumerate(missing):
+        data, learner = id(place.data), id(place.learner)
+        if data not in sources:
+            sources[data] = (place.data.X, place.data.Y)
+            if work is not None:
+                (sources[data],) = joblib.dump(sources[data], os.path.join(work, f"data{number}"))
+        if learner not in pickled:
+            pickled[learner] = _pickled(place), is_searching(place.learner)
+        content, searching = pickled[learner]
+        group = (id(place.split), None if searching else learner)
+        if group not in units:
+            seed, measures = place.known["seed"], list(place.known["scores"])
+            units[group] = Unit(sources[data], *place.split[2:], seed, measures, {})
+        units[group].learners[number] = content
+    return list(units.values())
+
+
+def _pickled(place: Place) -> bytes:
+    # by value where a class or function stands in the script that is run, or in a notebook
+    try:
+        return cloudpickle.dumps(place.learner)
+    except Exception as error:
+        raise TypeError(
+            f"learners[{place.known['learner']!r}] must be such that it can be sent to another "
+            f"process, but it cannot be pickled: {error}"
+        ) from None
+
+
+class _Estimate:
+    """How long the rest may take.
+
+    Cells cost what those of their dataset and learner cost, or else the mean of all. What passes
+    beside the learners' own time (starts of workers, measures, time limits) is spread over the
+    cells.
+    """
+
+    def __init__(self, kept: Iterable[Cell], missing: list[Place], n_jobs: int | None) -> None:
+        self.processes = joblib.effective_n_jobs(n_jobs)
+        self.start, self.ran, self.ran_seconds = 0.0, 0, 0.0
+        self.left = Counter((one.known["dataset"], one.known["learner"]) for one in missing)
+        self.costs: dict[tuple[str, str], list[float]] = {}
+        for cell in kept:
+            self._note(cell)
+
+    def _note(self, cell: Cell) -> float:
+        if cell["status"] != "ok":
+            return 0.0
+        seconds = cell["fit_seconds"] + cell["predict_seconds"]
+        self.costs.setdefault((cell["dataset"], cell["learner"]), []).append(seconds)
+        return seconds
+
+    def seconds_left(self, cell: Cell) -> float | None:
+        """Take note of a finished cell; None as long as there is nothing to go by."""
+        self.left[cell["dataset"], cell["learner"]] -= 1
+        self.ran += 1
+        self.ran_seconds += self._note(cell)
+        if self.ran == 1:  # that the first worker had to start is not the cell's fault
+            self.start = perf_counter() - self.ran_seconds
+        if not self.costs:
+            return None
+        means = {key: fmean(costs) for key, costs in self.costs.items()}
+        usual = fmean(means.values())
+        passed = (perf_counter() - self.start) * self.processes
+        beside = max(0.0, passed - self.ran_seconds) / self.ran
+        work = sum(n * (means.get(key, usual) + beside) for key, n in self.left.items())
+        return work / self.processes

@@ -1,0 +1,208 @@
+"""The parent's side: worker processes that may die, hang, or be stopped.
+
+By hand, since nothing well kept does it. In ``concurrent.futures`` and joblib's loky one process
+that dies breaks the pool, and a task that has begun cannot be stopped. Pebble (LGPL) can do both,
+but stops only the process itself and not what it has started, cannot keep the learners of one
+split in one process, where they share their neighbour searches, loses a dying process' last words,
+and starts processes as ``multiprocessing`` does: forked from threads, or importing a script that
+then needs a guard.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, TypeAlias
+
+from plurilabel.evaluation._compare._cells import Cell
+from plurilabel.evaluation._compare._worker import Finished, Unit
+
+# one thread each: results must not depend on how many workers there are, and rounding in BLAS
+# depends on the number of its threads
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter
+
+# The end of the input is watched from the start, not only when all is imported: a process that was
+# killed has no worker left. Windows cannot wait for it in this way.
+START = (
+    "import json, os, select, signal, sys, threading\n"
+    "def watch(orders):\n"
+    "    end = select.poll()\n"
+    "    end.register(orders, 0)\n"
+    "    end.poll()\n"
+    "    os.killpg(os.getpid(), signal.SIGTERM)\n"
+    "if hasattr(select, 'poll') and os.getpgrp() == os.getpid():\n"
+    "    threading.Thread(target=watch, args=(os.dup(0),), daemon=True).start()\n"
+    "sys.path[:] = json.loads(sys.argv[1])\n"
+    "from plurilabel.evaluation._compare._worker import main\n"
+    "main()\n"
+)
+
+News: TypeAlias = "queue.SimpleQueue[tuple[Worker, str, int, Any]]"
+
+
+def run_units(
+    folder: Path, units: Iterable[Unit], n_workers: int, time_limit: float | None
+) -> Finished:
+    """Run units in worker processes, each unit in one of them.
+
+    A learner that takes too long or ends its process gets a cell that says so, and the rest of
+    its unit goes to a new process. When this generator ends, however it ends, so have all
+    workers.
+    """
+    waiting, started = deque(units), 0
+    workers: list[Worker] = []
+    news: News = queue.SimpleQueue()
+    try:
+        while waiting or workers:
+            while waiting and len(workers) < n_workers:
+                workers.append(Worker(folder, started, news, waiting.popleft()))
+                started += 1
+            with suppress(queue.Empty):
+                worker, event, number, cell = news.get(timeout=0.1)
+                if event == "ready":  # before, a large order would fill the pipe and block us
+                    worker.is_ready = True
+                    worker.take(worker.unit)
+                elif event == "start":
+                    worker.current = number
+                    worker.deadline = inf if time_limit is None else monotonic() + time_limit
+                elif event == "cell":
+                    worker.deadline = inf
+                    yield worker.ended(number), cell
+                elif event == "done":
+                    worker.take(waiting.popleft() if waiting else None)
+            # what a worker has still said counts before how it ended
+            for worker in [worker for worker in workers if news.empty() and worker.is_over()]:
+                if not worker.is_stopped:
+                    worker.stop()
+                    continue
+                workers.remove(worker)
+                if not worker.is_ready:
+                    words = worker.last_words()
+                    raise RuntimeError(f"a worker process did not start: {words}")
+                if worker.current is not None:
+                    yield worker.ended(worker.current), worker.obituary(time_limit)
+                if worker.unit and worker.unit.learners:
+                    waiting.appendleft(worker.unit)
+    finally:
+        for worker in workers:
+            worker.signal(signal.SIGTERM)  # all of them, before waiting for any
+        for worker in workers:
+            worker.stop()
+
+
+class Worker:
+    """A worker process, and the conversation with it."""
+
+    def __init__(self, folder: Path, number: int, news: News, unit: Unit) -> None:
+        self.words = folder / f"worker{number}.txt"
+        self.is_ready = self.is_stopped = self.is_late = False
+        self.unit: Unit | None = unit
+        self.current: int | None = None
+        self.deadline = inf
+        with open(self.words, "wb") as words:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", START, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                env={**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"},
+                # a group of its own: Ctrl-C is ours to handle, and its children go with it
+                start_new_session=True,
+            )
+        self._listener = threading.Thread(target=self._listen, args=(news,), daemon=True)
+        self._listener.start()
+
+    def _listen(self, news: News) -> None:
+        assert self.process.stdout is not None
+        with suppress(EOFError, pickle.UnpicklingError), self.process.stdout as answers:
+            while True:
+                news.put((self, *pickle.load(answers)))
+        news.put((self, "end", -1, None))
+
+    def take(self, unit: Unit | None) -> None:
+        """Send the next unit; without one, let the process end by itself."""
+        assert self.process.stdin is not None
+        self.unit = unit
+        self.deadline = inf if unit else monotonic() + 5
+        with suppress(BrokenPipeError):
+            pickle.dump(None if unit is None else tuple(unit), self.process.stdin)
+            self.process.stdin.flush()
+
+    def ended(self, number: int) -> int:
+        """Take note that this learner is done with, however it ended."""
+        assert self.unit is not None
+        self.current = None
+        left = {n: learner for n, learner in self.unit.learners.items() if n != number}
+        self.unit = self.unit._replace(learners=left)
+        return number
+
+    def is_over(self) -> bool:
+        """Whether the process has ended, or has to."""
+        return self.process.poll() is not None or monotonic() > self.deadline
+
+    def stop(self) -> None:
+        """End the process and all that it has started."""
+        self.is_late = self.process.poll() is None
+        # first SIGTERM: joblib's resource tracker ignores it, and clears up behind the others
+        end = monotonic() + 2
+        running = self.signal(signal.SIGTERM)
+        while running and monotonic() < end:
+            sleep(0.01)
+            self.process.poll()
+            running = self.signal(0)
+        self.signal(_SIGKILL)
+        self.process.wait()
+        self._listener.join(timeout=1)  # longer only if a process that left the group has our pipe
+        with suppress(OSError):
+            self.process.stdin.close()  # type: ignore[union-attr]
+        self.is_stopped = True
+
+    def signal(self, number: int) -> bool:
+        """Send a signal to the process and its children; False if there is none left."""
+        if not hasattr(os, "killpg"):
+            running = self.process.poll() is None
+            if running and number:
+                self.process.kill()
+            return running
+        try:
+            os.killpg(self.process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def obituary(self, time_limit: float | None) -> Cell:
+        """How it ended, as part of a cell."""
+        code = self.process.returncode
+        if self.is_late:
+            limit = f"{time_limit:g}"
+            return {"status": "timeout", "error": f"stopped at the time limit of {limit} seconds"}
+        if code == -_SIGKILL:
+            how = "was killed, possibly out of memory,"
+        elif code < 0:
+            how = f"died of {signal.Signals(-code).name}"
+        else:
+            how = f"ended by itself with exit code {code}"
+        return {
+            "status": "crashed",
+            "error": f"the process {how} while it ran this cell",
+            "traceback": self.last_words() or None,
+        }
+
+    def last_words(self) -> str:
+        """The end of what it wrote on its way."""
+        words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
+        return words.strip()[-4000:]

@@ -1,0 +1,272 @@
+"""What a comparison found: cells, and the tables made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.html import html_table
+from plurilabel._core.words import counted, shortened
+from plurilabel.evaluation._compare._cells import Cell, cell_path, read_cell, read_plan
+from plurilabel.metrics import get_measure
+
+COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
+"""What a cell costs; taken like measures by :meth:`Results.means` and its kin."""
+
+
+_SHOWN = 8  # measures in a notebook
+
+
+class Results:
+    """The cells of a comparison, one for each dataset, learner, repeat and fold.
+
+    What :func:`compare` returns; :meth:`open` reads it back from a folder, also while the
+    comparison still runs.
+
+    Parameters
+    ----------
+    plan : mapping
+        What was to be done: ``protocol``, ``datasets``, ``learners``, ``versions``, ``command``.
+    cells : iterable of mapping
+        What was done. Cells of datasets, learners or splits that the plan does not name are left
+        out: they may lie in a folder in which more was compared before.
+    folder : path, optional
+        Where it lies.
+
+    Attributes
+    ----------
+    plan : dict
+    cells : list of dict
+        In the order of datasets, repeats, folds and learners. ``status`` is "ok", "error",
+        "timeout" or "crashed", ``error`` says why in a sentence, ``scores`` holds the measures.
+    folder : Path or None
+    datasets, learners, measures : tuple of str
+        Names, in the order of the plan.
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import Results
+    >>> plan = {"protocol": {"measures": ["f1"]}, "datasets": {"toy": {}},
+    ...         "learners": {"MLkNN": {}, "BRkNN": {}}}
+    >>> cells = [
+    ...     {"dataset": "toy", "learner": learner, "repeat": 0, "fold": fold, "status": "ok",
+    ...      "scores": {"f1": f1}}
+    ...     for learner, values in {"MLkNN": (0.5, 0.7), "BRkNN": (0.4, 0.6)}.items()
+    ...     for fold, f1 in enumerate(values)
+    ... ]
+    >>> results = Results(plan, cells)
+    >>> results
+    Results: 1 dataset, 2 learners, 4 cells
+    >>> results.means("f1")
+    array([[0.6, 0.5]])
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        cells: Iterable[Mapping[str, Any]],
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.plan = dict(plan)
+        self.folder = None if folder is None else Path(folder)
+        self.datasets: tuple[str, ...] = tuple(plan["datasets"])
+        self.learners: tuple[str, ...] = tuple(plan["learners"])
+        self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
+        self.cells: list[Cell] = sorted(
+            (dict(cell) for cell in cells if self._is_planned(cell)), key=self._place
+        )
+
+    def _is_planned(self, cell: Mapping[str, Any]) -> bool:
+        if cell["dataset"] not in self.datasets or cell["learner"] not in self.learners:
+            return False
+        splits = self.plan["datasets"][cell["dataset"]].get("splits")
+        return splits is None or f"{cell['repeat']}-{cell['fold']}" in splits
+
+    def _place(self, cell: Mapping[str, Any]) -> tuple[int, int, int, int]:
+        dataset = self.datasets.index(cell["dataset"])
+        return dataset, cell["repeat"], cell["fold"], self.learners.index(cell["learner"])
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a comparison that :func:`compare` left in a folder, finished or not.
+
+        Parameters
+        ----------
+        folder : path
+            What was given as ``out``.
+
+        Returns
+        -------
+        Results
+        """
+        plan = read_plan(folder)
+        if plan is None:
+            raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
+        cells = [
+            read_cell(path)
+            for dataset in plan["datasets"]
+            for learner in plan["learners"]
+            for path in cell_path(
+                folder, {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
+            ).parent.glob("*-*.json")
+        ]
+        return cls(plan, [cell for cell in cells if cell is not None], folder)
+
+    def __repr__(self) -> str:
+        counts = ((self.datasets, "dataset"), (self.learners, "learner"), (self.cells, "cell"))
+        shown = ", ".join(counted(len(what), noun) for what, noun in counts)
+        failed = len(self.failures())
+        return f"Results: {shown}" + (f", {failed} of them failed" if failed else "")
+
+    def _repr_html_(self) -> str:
+        """Means, the best of each column in bold: measures of one dataset, or each of several."""
+        known = self.measures[:_SHOWN]
+        if len(self.datasets) == 1:
+            means = np.array([self.means(m)[0] for m in known]).T  # (learners, measures)
+            best = np.array([self.best(m)[0] for m in known]).T
+            tables = {self.datasets[0]: (list(known), means, best)}
+        else:
+            heads = [shortened(name, 24) for name in self.datasets]
+            tables = {m: (heads, self.means(m).T, self.best(m).T) for m in known[:3]}
+        parts = [
+            html_table(
+                ["learner", *heads],
+                [
+                    [name, *("–" if np.isnan(value) else f"{value:.4f}" for value in row)]
+                    for name, row in zip(self.learners, values)
+                ],
+                title=title,
+                bold=bold,
+            )
+            for title, (heads, values, bold) in tables.items()
+        ]
+        return "".join(parts) + html_table([], [[repr(self)]])
+
+    def failures(self) -> list[Cell]:
+        """The cells that are not "ok"."""
+        return [cell for cell in self.cells if cell["status"] != "ok"]
+
+    def frame(self) -> Any:
+        """All cells as a pandas data frame, one row each; NaN where a measure is undefined.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``dataset, learner, repeat, fold, status, error``, the measures, times in
+            seconds, ``peak_mb``, ``n_train, n_test, seed``.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("frame needs pandas: pip install plurilabel[table]") from None
+        columns: dict[str, Any] = {
+            name: [cell.get(name) for cell in self.cells]
+            for name in ("dataset", "learner", "repeat", "fold", "status", "error")
+        }
+        for name in (*self.measures, *COSTS):
+            columns[name] = np.array([_value(cell, name) for cell in self.cells], dtype=float)
+        for name in ("n_train", "n_test", "seed"):
+            columns[name] = [cell.get(name) for cell in self.cells]
+        return pd.DataFrame(columns)
+
+    def scores(self, measure: str) -> NDArray[np.float64]:
+        """A measure in every cell.
+
+        Parameters
+        ----------
+        measure : str
+            One of ``measures``; or "fit_seconds", "predict_seconds", "search_seconds", "peak_mb".
+
+        Returns
+        -------
+        ndarray of shape (datasets, learners, splits)
+            Splits in the order of repeats and folds, the same for all learners of a dataset. NaN
+            where a cell is missing, failed, or does not define the measure.
+        """
+        if measure not in (*self.measures, *COSTS):
+            raise ValueError(
+                f"measure must be one of {', '.join((*self.measures, *COSTS))}, got {measure!r}"
+            )
+        splits = {
+            name: sorted({(c["repeat"], c["fold"]) for c in self.cells if c["dataset"] == name})
+            for name in self.datasets
+        }
+        most = max((len(of_one) for of_one in splits.values()), default=0)
+        table = np.full((len(self.datasets), len(self.learners), most), np.nan)
+        for cell in self.cells:
+            i, j = self.datasets.index(cell["dataset"]), self.learners.index(cell["learner"])
+            split = splits[cell["dataset"]].index((cell["repeat"], cell["fold"]))
+            table[i, j, split] = _value(cell, measure)
+        return table
+
+    def means(self, measure: str) -> NDArray[np.float64]:
+        """Mean of a measure over repeats and folds.
+
+        Returns
+        -------
+        ndarray of shape (datasets, learners)
+            Over the cells that define it; NaN where none does.
+        """
+        table = self.scores(measure)
+        count = (~np.isnan(table)).sum(axis=2)
+        total = np.nansum(table, axis=2)
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+    def deviations(self, measure: str) -> NDArray[np.float64]:
+        """Standard deviation (with n - 1) of a measure over repeats and folds.
+
+        Returns
+        -------
+        ndarray of shape (datasets, learners)
+            NaN where fewer than two cells define it.
+        """
+        table = self.scores(measure)
+        free = (~np.isnan(table)).sum(axis=2) - 1
+        squares = np.nansum((table - self.means(measure)[:, :, None]) ** 2, axis=2)
+        variance = np.divide(squares, free, out=np.full(squares.shape, np.nan), where=free > 0)
+        return np.sqrt(variance)
+
+    def best(self, measure: str) -> NDArray[np.bool_]:
+        """Which learners are best on each dataset.
+
+        Parameters
+        ----------
+        measure : str
+
+        Returns
+        -------
+        ndarray of bool of shape (datasets, learners)
+            Only learners with a value on every split are compared, and only if there are at
+            least two of them.
+        """
+        defined = ~np.isnan(self.scores(measure))  # (datasets, learners, splits)
+        counts, splits = defined.sum(axis=2), defined.any(axis=1).sum(axis=1)
+        complete = (counts > 0) & (counts == splits[:, None])
+        sign = 1 if get_measure(measure).greater_is_better else -1
+        means = np.where(complete, sign * self.means(measure), -np.inf)
+        several = complete.sum(axis=1, keepdims=True) > 1
+        best: NDArray[np.bool_] = complete & (means == means.max(axis=1, keepdims=True)) & several
+        return best
+
+    def seconds(self) -> NDArray[np.float64]:
+        """Mean time of a split: training, prediction, and shared searches that others paid.
+
+        Returns
+        -------
+        ndarray of shape (datasets, learners)
+            NaN where no cell is "ok".
+        """
+        searches = np.nan_to_num(self.means("search_seconds"))
+        return self.means("fit_seconds") + self.means("predict_seconds") + searches
+
+
+def _value(cell: Mapping[str, Any], measure: str) -> float:
+    if cell["status"] != "ok":
+        return np.nan
+    value = cell.get(measure) if measure in COSTS else cell["scores"].get(measure)
+    return np.nan if value is None else float(value)

@@ -1,0 +1,154 @@
+"""One neighbour search for all learners that would make the same one."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import RLock
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.records import digest_of
+from plurilabel.neighbors import ExactIndex
+
+Neighbors = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+class SearchCache:
+    """Neighbour searches by the content of what was searched.
+
+    :class:`ExactIndex` gives equal distances in the order of the index. So the k nearest are the
+    first k of any longer list, to the bit, and one search for the largest k serves all.
+
+    Parameters
+    ----------
+    most_bytes : int
+        What is kept; the searches longest unused go first.
+
+    Attributes
+    ----------
+    searches : int
+        How many searches were made.
+    n_neighbors : dict
+        By metric: the k for which to search if fewer are asked for.
+    """
+
+    def __init__(self, most_bytes: int = 2**29) -> None:
+        self.most_bytes = most_bytes
+        self.searches = 0
+        self.n_neighbors: dict[Any, int] = {}
+        self._kept: OrderedDict[Any, tuple[Any, float, int]] = OrderedDict()
+        self._paid: set[Any] = set()
+        self._used: dict[Any, float] = {}
+        self._lock = RLock()  # learners may search in threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        # in another process it starts empty: what it holds is cheaper to search than to send
+        return {"most_bytes": self.most_bytes, "n_neighbors": self.n_neighbors}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["most_bytes"])  # type: ignore[misc]
+        self.n_neighbors = state["n_neighbors"]
+
+    def begin(self) -> None:
+        """From now on, what is used is paid by a new learner."""
+        self._paid, self._used = set(), {}
+
+    def unpaid_seconds(self) -> float:
+        """Seconds of the searches used since ``begin`` that were made before it."""
+        return sum(self._used.values())
+
+    def index(self, metric: Any, n_jobs: int | None, digest: str, X: Any) -> ExactIndex:
+        """An index fitted on X."""
+        with self._lock:
+            return self._get(
+                (metric, digest), lambda: ExactIndex(metric, n_jobs=n_jobs).fit(X), _size(X)
+            )
+
+    def neighbors(
+        self, index: ExactIndex, n_jobs: int | None, key: Any, X: Any, k: int
+    ) -> Neighbors:
+        """The k nearest training points of X, or of the training points themselves."""
+        most = index.n_samples_fit_ - (X is None)
+        if k > most:  # an error, which the index words best
+            error: Neighbors = index.kneighbors(X, n_neighbors=k)
+            return error
+        wide = max(k, min(self.n_neighbors.get(index.metric, 0), most))
+        rows = index.n_samples_fit_ if X is None else X.shape[0]
+
+        def search() -> Any:
+            self.searches += 1
+            return index.set_params(n_jobs=n_jobs).kneighbors(X, n_neighbors=wide)
+
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept[0][1].shape[1] < k:
+                del self._kept[key]
+            distances, indices = self._get(key, search, 16 * rows * wide)
+        return distances[:, :k].copy(), indices[:, :k].copy()
+
+    def _get(self, key: Any, make: Callable[[], Any], size: int) -> Any:
+        if key not in self._kept:
+            start = perf_counter()
+            made = make()
+            self._kept[key] = made, perf_counter() - start, size
+            self._paid.add(key)
+            while sum(kept[2] for kept in self._kept.values()) > self.most_bytes:
+                oldest = next(iter(self._kept))
+                if oldest == key:
+                    break
+                del self._kept[oldest]
+            return made
+        self._kept.move_to_end(key)
+        made, seconds, _ = self._kept[key]
+        if key not in self._paid:
+            self._used[key] = seconds
+        return made
+
+
+class SharedIndex(BaseEstimator):
+    """An :class:`ExactIndex` whose work is kept in a cache.
+
+    Clones and copies share the cache.
+
+    Parameters
+    ----------
+    cache : SearchCache
+    metric : str or callable
+    n_jobs : int, optional
+    """
+
+    def __init__(self, cache: SearchCache, metric: Any, n_jobs: int | None = None) -> None:
+        self.cache = cache
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    def __sklearn_clone__(self) -> Self:
+        return type(self)(self.cache, self.metric, self.n_jobs)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.__sklearn_clone__()
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Take the training points."""
+        self.digest_ = digest_of(X)
+        self.index_ = self.cache.index(self.metric, self.n_jobs, self.digest_, X)
+        return self
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Neighbors:
+        """Find the nearest training points, as :meth:`ExactIndex.kneighbors` does."""
+        check_is_fitted(self)
+        k = 5 if n_neighbors is None else n_neighbors
+        asked = None if X is None else digest_of(X)
+        key = (self.metric, self.digest_, asked)
+        return self.cache.neighbors(self.index_, self.n_jobs, key, X, k)
+
+
+def _size(X: Any) -> int:
+    return int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)

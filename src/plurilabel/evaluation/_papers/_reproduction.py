@@ -1,0 +1,233 @@
+"""What came of running published tables again, and how it is printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel.evaluation._papers._paper import Paper, PublishedFigure
+from plurilabel.evaluation._papers._verdict import Word
+from plurilabel.metrics import MEASURES, get_measure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A printed value, ours, and the verdict; of a figure, a sentence about it."""
+
+    paper: str
+    table: str
+    row: str
+    measure: str
+    published: float | None = None
+    recorded: float | None = None
+    ours: float
+    deviation: float = np.nan
+    tolerance: float | None = None
+    verdict: Word
+    passed: bool
+    reason: str
+    dataset: str
+    split: Literal["holdout"] | int
+    learner: str | None = None
+    decimals: int = 4
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published value or, where there is none, the recorded one."""
+        base = self.recorded if self.published is None else self.published
+        return None if base is None else self.ours - base
+
+    @property
+    def title(self) -> str:
+        """The measure, or the fact about the data, as text has it."""
+        known = self.measure in MEASURES
+        return get_measure(self.measure).title if known else self.measure.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Our version of a figure: values of shape (curves, measures, k)."""
+
+    figure: PublishedFigure
+    values: NDArray[np.float64]
+
+    def of(self, curve: str, measure: str) -> NDArray[np.float64]:
+        """One curve, (k,)."""
+        c, m = list(self.figure.curves).index(curve), self.figure.measures.index(measure)
+        return self.values[c, m]
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction:
+    """Published values beside ours, with a verdict for each.
+
+    Attributes
+    ----------
+    papers : tuple of Paper
+    cells : tuple of Cell
+    curves : dict of (paper, figure) to Curves
+    """
+
+    papers: tuple[Paper, ...]
+    cells: tuple[Cell, ...]
+    curves: Mapping[tuple[str, str], Curves]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every cell that is claimed to hold does, and nothing failed."""
+        return not self.failures
+
+    @property
+    def failures(self) -> list[Cell]:
+        """Cells that should hold and do not."""
+        return [cell for cell in self.cells if not cell.passed]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each cell."""
+        return [{**vars(cell), "difference": cell.difference} for cell in self.cells]
+
+    def frame(self) -> Any:
+        """A pandas data frame with a row for each cell."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "data frames need pandas; try: pip install 'plurilabel[table]'"
+            ) from None
+        return pd.DataFrame(self.rows)
+
+    def parts(self, paper: Paper) -> Iterator[tuple[Any, list[Cell]]]:
+        """Tables and figures of a paper that were run, each with its cells."""
+        own = [cell for cell in self.cells if cell.paper == paper.key]
+        for name, cells in groupby(own, key=lambda cell: cell.table):
+            yield paper.parts[name], list(cells)
+
+    def summary(self) -> str:
+        """One sentence: how many cells there are of each verdict.
+
+        Examples
+        --------
+        >>> Reproduction((), (), {}).summary()
+        'nothing was run'
+        """
+        count = Counter(cell.verdict for cell in self.cells)
+        return ", ".join(f"{n} {word}" for word, n in count.items()) or "nothing was run"
+
+    def markdown(self) -> str:
+        """The page of the documentation, without its figures."""
+        from plurilabel.evaluation._papers._page import page
+
+        return page(self)
+
+    def __repr__(self) -> str:
+        return f"<Reproduction: {self.summary()}>"
+
+    def __str__(self) -> str:
+        blocks = []
+        for paper in self.papers:
+            for part, cells in self.parts(paper):
+                title = f"{paper.name}, {part.name}: {part.title}"
+                columns, rows = lines_of(cells)
+                blocks.append(
+                    "\n".join(
+                        [
+                            title,
+                            "-" * len(title),
+                            *_aligned([columns, *rows]),
+                            *(f"  {reason}" for reason in reasons_of(cells)),
+                        ]
+                    )
+                )
+        return "\n\n".join([*blocks, f"In all: {self.summary()}."])
+
+
+# lines of tables -------------------------------------------------------------------------------
+
+Lines = tuple[list[str], list[list[str]]]
+"""Columns and rows, all of them text."""
+
+
+def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
+    """A table or figure as text: its columns and its rows.
+
+    Where nothing is published, a row for each measure and a column for each learner, the best
+    marked; else a row for each cell. Of a figure, its statements.
+    """
+    if all(cell.learner and cell.published is None for cell in cells):
+        return _grid(cells, best)
+    if cells[0].table.startswith("figure"):
+        rows = [[cell.row, cell.verdict, number(cell.ours, 4, sign=True)] for cell in cells]
+        return ["statement", "verdict", "ours"], rows
+    rows, last = [], ""
+    for cell in cells:
+        count = cell.published is not None and cell.published == int(cell.published)
+        decimals = 0 if count and cell.ours == np.rint(cell.ours) else max(cell.decimals, 4)
+        spread = number(cell.deviation, decimals)
+        rows.append(
+            [
+                "" if cell.row == last else cell.row,
+                cell.title,
+                number(cell.published, min(decimals, cell.decimals)),
+                number(cell.ours, decimals) + (f" ± {spread}" if spread else ""),
+                number(cell.difference, decimals, sign=True),
+                "" if cell.tolerance is None else f"{cell.tolerance:.4g}",
+                cell.verdict if cell.passed else f"{cell.verdict} !",
+            ]
+        )
+        last = cell.row
+    return ["", "measure", "published", "ours", "difference", "tolerance", "verdict"], rows
+
+
+def _grid(cells: Sequence[Cell], best: str) -> Lines:
+    rows = []
+    for measure in dict.fromkeys(cell.measure for cell in cells):
+        own = [cell for cell in cells if cell.measure == measure]
+        values = [number(cell.ours, 4) for cell in own]
+        pick = max if get_measure(measure).greater_is_better else min
+        top = pick(filter(None, values), key=float, default=None)
+        marked = [f"{best}{value}{best}" if value == top else value for value in values]
+        shown = [value if cell.passed else f"{value} !" for value, cell in zip(marked, own)]
+        rows.append([own[0].title, *shown])
+    return ["measure", *dict.fromkeys(cell.row for cell in cells)], rows
+
+
+def number(value: float | None, decimals: int, *, sign: bool = False) -> str:
+    """A value with so many decimals, nothing for None or NaN."""
+    if value is None or value != value:
+        return ""
+    value = round(value, decimals) + 0.0  # no minus before a zero
+    return f"{value:+.{decimals}f}" if sign and value else f"{value:.{decimals}f}"
+
+
+def reasons_of(cells: Sequence[Cell]) -> list[str]:
+    """Why cells differ or were skipped: a sentence for each, those of a skipped row once."""
+    return list(
+        dict.fromkeys(
+            f"{cell.row}: {cell.reason}"
+            if cell.verdict == "skipped"
+            else f"{cell.row}, {cell.title}: {cell.reason}"
+            for cell in cells
+            if cell.reason
+        )
+    )
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with even columns: words to the left, columns of numbers to the right."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows)]
+    numbers = [all(not c or c[0] in "+-.0123456789" for c in column[1:]) for column in zip(*rows)]
+    numbers[0] = False
+    return [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numbers)
+        ).rstrip()
+        for row in rows
+    ]

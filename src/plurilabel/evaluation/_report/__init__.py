@@ -1,0 +1,1 @@
+"""Reports as offline pages, LaTeX and Markdown."""

@@ -1,0 +1,169 @@
+"""What was compared and how: facts of the plan and the cells, for all formats."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from plurilabel._core.words import counted, duration, listed, shortened
+from plurilabel.evaluation._compare._results import Results
+
+Rows = list[tuple[str, list[str]]]
+
+FIGURES = {
+    "n": "instances", "d": "features", "q": "labels", "cardinality": "cardinality",
+    "density": "density", "diversity": "label sets", "mean_ir": "mean imbalance",
+    "scumble": "SCUMBLE", "not_known": "labels not known", "split": "split",
+}  # fmt: skip
+"""What a plan may hold about a dataset, and its title."""
+
+
+def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
+    """What the templates show of the comparison itself; the learners in the order given."""
+    plan = results.plan
+    failed = results.failures()
+    why = [str(cell.get("error") or "unknown reason") for cell in failed]
+    problems = [(cell, cell["status"], reason) for cell, reason in zip(failed, why)]
+    warnings = [(cell, str(w)) for cell in results.cells for w in cell.get("warnings") or ()]
+    command = plan.get("command") or ""
+    return {
+        "title": f"{_few(results.learners, 'learner')} on {_few(results.datasets, 'dataset')}",
+        "facts": _facts(results, len(failed)),
+        "names": results.datasets,
+        "datasets": _datasets(results),
+        "calibration": _calibration(results, learners),
+        "failures": _alike(results, problems),
+        "warnings": _alike(results, warnings),
+        "learners": _learners(results, learners),
+        "command": command if isinstance(command, str) else " ".join(map(str, command)),
+        "repeat": _repeat(results),
+        "version": plan.get("versions", {}).get("plurilabel", ""),
+    }
+
+
+def _few(names: Sequence[str], noun: str) -> str:
+    said = listed(names)
+    return said if len(names) <= 3 and len(said) <= 60 else counted(len(names), noun)
+
+
+def _facts(results: Results, failed: int) -> list[tuple[str, str]]:
+    """Sizes of the comparison, as (word, value)."""
+    parts = ("fit_seconds", "predict_seconds")
+    seconds = sum(float(cell.get(part) or 0) for cell in results.cells for part in parts)
+    known = {
+        "datasets": f"{len(results.datasets):,}",
+        "learners": f"{len(results.learners):,}",
+        "protocol": _protocol(results),
+        "seed": str(results.plan["protocol"].get("random_state", "")),
+        "cells": f"{len(results.cells):,}" + (f", {failed} failed" if failed else ""),
+        "compute time": duration(seconds),
+    }
+    return [(word, value) for word, value in known.items() if value]
+
+
+def _protocol(results: Results) -> str:
+    """How the data were split."""
+    protocol = results.plan["protocol"]
+    cv, repeats = str(protocol.get("cv") or ""), int(protocol.get("repeats") or 1)
+    said = f"{cv}-fold cross-validation" if cv.isdecimal() else cv.replace("holdout", "hold-out")
+    return f"{said}, {repeats} times" if repeats > 1 else said
+
+
+def _datasets(results: Results) -> tuple[list[str], Rows]:
+    """Titles and rows that describe the datasets; figures that no plan holds are left out."""
+    plan = results.plan["datasets"]
+    keys = [key for key in FIGURES if any(key in of_one for of_one in plan.values())]
+
+    def text(value: Any) -> str:
+        if isinstance(value, int | float):
+            return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+        return "–" if value is None else str(value)
+
+    rows = [(name, [text(plan[name].get(key)) for key in keys]) for name in results.datasets]
+    return [FIGURES[key] for key in keys], rows
+
+
+def _calibration(results: Results, learners: Sequence[str]) -> Rows:
+    """Mean expected calibration error of the learners that give probabilities, by dataset."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for cell in results.cells:
+        if (error := cell.get("calibration_error")) is not None:
+            found.setdefault((cell["learner"], cell["dataset"]), []).append(float(error))
+    rows = [
+        (learner, [found.get((learner, dataset), []) for dataset in results.datasets])
+        for learner in learners
+    ]
+    return [
+        (learner, [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors])
+        for learner, errors in rows
+        if any(errors)
+    ]
+
+
+def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:
+    """Learner, dataset, folds and what is said: the cells of which the same is said together."""
+    repeats = len({cell["repeat"] for cell in results.cells}) > 1
+    splits = Counter((cell["learner"], cell["dataset"]) for cell in results.cells)
+    folds: dict[tuple[str, ...], list[str]] = {}
+    for cell, *said in found:
+        fold = f"{cell['repeat'] + 1}.{cell['fold'] + 1}" if repeats else f"{cell['fold'] + 1}"
+        folds.setdefault((cell["learner"], cell["dataset"], *said), []).append(fold)
+    return [
+        (who, [where, "all" if len(of) == splits[who, where] else listed(of, 8), *said])
+        for (who, where, *said), of in folds.items()
+    ]
+
+
+def _learners(results: Results, learners: Sequence[str]) -> tuple[list[str], Rows]:
+    """Titles and rows: what each learner is, as code, and what searches chose."""
+    rows = []
+    for name in learners:
+        plan = results.plan["learners"][name]
+        kind, given = str(plan.get("class", "")).rpartition(".")[2], plan.get("parameters") or {}
+        values = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        code = str(plan.get("repr") or f"{kind}({values})")
+        rows.append((name, [" ".join(code.split()), _chosen(results, name)]))
+    titles = ["definition", "chosen by search"]
+    used = 2 if any(chosen for _, (_, chosen) in rows) else 1
+    return titles[:used], [(name, row[:used]) for name, row in rows]
+
+
+def _chosen(results: Results, learner: str) -> str:
+    """What searches chose, the most frequent first, with how often."""
+
+    def short(value: Any) -> str:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+        return shortened(value if isinstance(value, str) else text, 80)
+
+    found = Counter(
+        ", ".join(f"{key}={short(value)}" for key, value in cell["best_params"].items())
+        for cell in results.cells
+        if cell["learner"] == learner and cell.get("best_params")
+    )
+    if len(found) == 1:
+        return next(iter(found))
+    parts = [f"{text} ({times}×)" for text, times in found.most_common(4)]
+    return "; ".join(parts + [counted(n, "other") for n in [len(found) - 4] if n > 0])
+
+
+def _repeat(results: Results) -> list[tuple[str, str]]:
+    """What has to be the same to get the same results, as (word, value)."""
+    plan = results.plan
+    known = [
+        ("protocol", _protocol(results)),
+        (
+            "seed",
+            f"{plan['protocol'].get('random_state')}; the seeds derived from it are in the cells",
+        ),
+        ("measures", ", ".join(results.measures)),
+    ]
+    if results.folder is not None:
+        known.append(("cells", f"{results.folder.name}/cells, one file for each learner and fold"))
+    known += [(str(name), str(version)) for name, version in plan.get("versions", {}).items()]
+    digests = {name: of_one.get("digest") for name, of_one in plan["datasets"].items()}
+    said = ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items() if digest)
+    peak = max(float(cell.get("peak_mb") or 0) for cell in results.cells)
+    known += [("data (digest)", said)] if said else []
+    return known + ([("peak memory", f"{peak:,.0f} MB")] if peak else [])

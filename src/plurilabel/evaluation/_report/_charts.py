@@ -1,0 +1,439 @@
+"""The charts of the report: axes and marks that the template draws as SVG.
+
+Drawn by hand rather than with matplotlib, because the page gives the colors: marks only have
+classes, so one drawing is right in light and dark, on screen and on paper, and its points show
+their names under the pointer. It is also small and quick, and a report may have a hundred charts:
+5 kB and 3 ms each, against 19 kB and 100 ms for matplotlib's SVG.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurilabel._core.words import capital, display_width, listed, shortened
+from plurilabel.evaluation._report._findings import Findings
+from plurilabel.evaluation._report._tables import Array
+from plurilabel.metrics import get_measure
+
+SERIES = 7
+"""Learners with a color of their own; the others are gray."""
+QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
+AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
+CURVES = ("hamming_loss", "f1", "subset_accuracy")
+MOST_POINTS = 400
+"""Labels of a dataset in the chart of recall."""
+RECALL_SERIES = 4
+MOST_LABELS = 30
+MOST_LEARNERS = 12
+
+Ends = tuple[float, float]
+
+
+class Mark(NamedTuple):
+    """A path, a text (it has an anchor) or a dot (its text shows under the pointer)."""
+
+    style: str
+    path: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    text: str = ""
+    anchor: str = ""
+
+
+class Chart:
+    """A drawing of 420 by 280 pixels with axes, and marks at coordinates of the data.
+
+    Parameters
+    ----------
+    title, says : str
+        Its heading, and what readers who cannot see it should know.
+    x, y : (float, float)
+        Ends of the axes.
+    labels : (str, str)
+        Of the x and the y axis.
+    log_x : bool, default=False
+
+    Attributes
+    ----------
+    x_ticks, y_ticks : list of (float, str)
+        Where they are, in pixels, and their text.
+    marks : list of Mark
+    legend : list of (str, str)
+        Class and name of the series.
+    caption : str
+    """
+
+    left, right, top, bottom = 44, 408, 30, 238
+
+    def __init__(
+        self, title: str, says: str, x: Ends, y: Ends, labels: tuple[str, str], log_x: bool = False
+    ) -> None:
+        self.title, self.says, self.caption = title, says, ""
+        self.x_label, self.y_label = labels
+        self.log_x = log_x
+        self.x0, self.x1 = _apart(*np.log10(x)) if log_x else _apart(*x)
+        self.y0, self.y1 = _apart(*y)
+        up = ticks(self.y0, self.y1)
+        self.left = max([self.left, *(ceil(text_width(text)) + 9 for _, text in up)])
+        across = (log_ticks if log_x else ticks)(self.x0, self.x1)
+        self.x_ticks = [(self._px(tick), text) for tick, text in across]
+        self.y_ticks = [(self._py(tick), text) for tick, text in up]
+        self.marks: list[Mark] = []
+        self.legend: list[tuple[str, str]] = []
+
+    def _px(self, x: Any) -> Any:
+        return self.left + (x - self.x0) / (self.x1 - self.x0) * (self.right - self.left)
+
+    def _py(self, y: Any) -> Any:
+        return self.bottom - (y - self.y0) / (self.y1 - self.y0) * (self.bottom - self.top)
+
+    def points(self, xs: ArrayLike, ys: ArrayLike) -> list[tuple[float, float]]:
+        """Where points of the data lie in the drawing; NaN where a value is missing."""
+        x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+        return list(zip(self._px(np.log10(x) if self.log_x else x), self._py(y)))
+
+    def line(self, xs: ArrayLike, ys: ArrayLike, style: str) -> None:
+        """A line through the points; broken where a value is missing."""
+        path, pen = "", "M"
+        for px, py in self.points(xs, ys):
+            is_known = np.isfinite(py)
+            path += f"{pen}{px:.1f} {py:.1f}" if is_known else ""
+            pen = "L" if is_known else "M"
+        if path:
+            self.marks.append(Mark(f"line {style}", path))
+
+    def dots(self, xs: ArrayLike, ys: ArrayLike, style: str, titles: Sequence[str]) -> None:
+        """Marks with a text each that shows under the pointer."""
+        for (px, py), title in zip(self.points(xs, ys), titles):
+            self.marks.append(Mark(f"dot {style}", x=px, y=py, text=title))
+
+    def cloud(self, xs: ArrayLike, ys: ArrayLike, style: str) -> None:
+        """Many small points in one path: a line of no length has a round cap."""
+        points = [f"M{px:.0f} {py:.0f}h0" for px, py in self.points(xs, ys) if np.isfinite(py)]
+        if points:
+            self.marks.append(Mark(f"cloud {style}", "".join(points)))
+
+    def names(self, xs: ArrayLike, ys: ArrayLike, names: Sequence[str]) -> None:
+        """Names beside points, the first ones first; one that finds no free place is left out."""
+        points = self.points(xs, ys)
+        taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
+        for (px, py), name in zip(points, names):
+            wide = text_width(name)
+            for dx, dy, anchor in (
+                (8, 4, "start"), (-8, 4, "end"), (0, -9, "middle"), (0, 17, "middle"),
+                (-5, -9, "start"), (-5, 17, "start"), (5, -9, "end"), (5, 17, "end"),
+            ):  # fmt: skip
+                x, y = px + dx, py + dy
+                start = x - {"start": 0.0, "end": wide, "middle": wide / 2}[anchor]
+                box = (start, y - 12, start + wide, y + 4)
+                inside = start >= self.left and start + wide <= 420 and y >= 10
+                if inside and not any(_overlap(box, other) for other in taken):
+                    taken.append(box)
+                    self.marks.append(Mark("", x=x, y=y, text=name, anchor=anchor))
+                    break
+
+
+def charts(findings: Findings, dataset: str) -> list[Chart]:
+    """All charts of a dataset."""
+    drawn = (against_k, time_against_quality, frequency_against_recall, threshold_curves)
+    return [chart for draw in drawn for chart in draw(findings, dataset)]
+
+
+def against_k(findings: Findings, dataset: str) -> list[Chart]:
+    """Measures against the number of neighbours, where learners differ in nothing else."""
+    results, found = findings.results, []
+    i = results.datasets.index(dataset)
+    groups = neighbour_groups(results.plan["learners"])
+    tables = [findings.tables[m] for m in AGAINST_K if m in findings.tables]
+    for t in tables or findings.headlines[:4]:
+        lines = {}
+        for name, group in groups.items():
+            points = [(k, t.means[i, results.learners.index(learner)]) for k, learner in group]
+            points = [(k, value) for k, value in points if np.isfinite(value)]
+            if len(points) > 1:
+                lines[name] = tuple(zip(*points))
+        if not lines:
+            continue
+        ks, values = (np.concatenate(part) for part in zip(*lines.values()))
+        wide = max(ks) > 20 * min(ks)
+        chart = Chart(
+            f"{capital(t.title)} against k",
+            f"{t.title} on {dataset} against the number of neighbours",
+            (min(ks) / 1.1, max(ks) * 1.1) if wide else padded(ks, 0.03),
+            padded(values),
+            ("number of neighbours", f"{t.title} {t.arrow}"),
+            log_x=wide,
+        )
+        for place, (name, (xs, ys)) in enumerate(lines.items()):
+            chart.line(xs, ys, series(place))
+            titles = [f"{name}, {k:g} neighbours: {v:.4f}" for k, v in zip(xs, ys)]
+            chart.dots(xs, ys, series(place), titles)
+            chart.legend.append((series(place), name))
+        found.append(chart)
+    return found
+
+
+def neighbour_groups(learners: Mapping[str, Any]) -> dict[str, list[tuple[float, str]]]:
+    """Learners that differ in n_neighbors only: title to (k, learner), by k."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for name, about in learners.items():
+        k: list[float] = []
+        rest = _without_k({key: about.get(key) for key in ("class", "parameters")}, k)
+        if len(k) == 1:
+            key = json.dumps(rest, sort_keys=True, default=str)
+            found.setdefault(key, []).append((k[0], name))
+    groups: dict[str, list[tuple[float, str]]] = {}
+    for group in found.values():
+        if len({k for k, _ in group}) > 1:
+            first = min(group)[1]
+            kind = str(learners[first].get("class", "")).rpartition(".")[2] or first
+            groups[kind if kind not in groups else f"{kind}, as {first}"] = sorted(group)
+    return groups
+
+
+def _without_k(about: Any, found: list[float]) -> Any:
+    """Nested parameters without any n_neighbors, which are added to ``found``."""
+    if isinstance(about, list):
+        return [_without_k(value, found) for value in about]
+    if not isinstance(about, dict):
+        return about
+    rest = {}
+    for key, value in about.items():
+        if key.split("__")[-1] == "n_neighbors" and isinstance(value, int | float):
+            found.append(float(value))
+        else:
+            rest[key] = _without_k(value, found)
+    return rest
+
+
+def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
+    """Seconds of training and prediction against a measure; a line joins the best trade-offs."""
+    tables = [findings.tables[m] for m in QUALITY if m in findings.tables] or findings.headlines
+    if not tables:
+        return []
+    t, names = tables[0], findings.results.learners
+    i = findings.results.datasets.index(dataset)
+    seconds, quality = findings.seconds[i], t.means[i]
+    shown = [j for j in findings.order if seconds[j] > 0 and np.isfinite(quality[j])]
+    if not shown:
+        return []
+    low, high = seconds[shown].min(), seconds[shown].max()
+    chart = Chart(
+        "Time against quality",
+        f"{t.title} on {dataset} against time",
+        (low / 1.5, high * (2.5 if high / low > 3 else 1.6)),
+        padded(quality[shown], 0.1),
+        ("seconds to train and predict, one fold", f"{t.title} {t.arrow}"),
+        log_x=True,
+    )
+    losses = -quality if t.greater_is_better else quality
+    front: list[int] = []
+    for j in sorted(shown, key=lambda j: (seconds[j], losses[j])):
+        if not front or losses[j] < losses[front[-1]]:
+            front.append(j)
+    chart.line(seconds[front], quality[front], "front")
+    for j in shown:
+        title = f"{names[j]}: {quality[j]:.4f} in {seconds[j]:.3g} s"
+        chart.dots([seconds[j]], [quality[j]], series(findings.learners.index(names[j])), [title])
+    wanted = front + [j for j in shown if j not in front]
+    chart.names(seconds[wanted], quality[wanted], [shortened(names[j], 24) for j in wanted])
+    chart.caption = f"{names[front[0]]} is both the fastest and the best."
+    if len(front) > 1:
+        joined = listed([names[j] for j in front], 5)
+        chart.caption = f"The line joins the learners that no other beats in both: {joined}."
+    return [chart]
+
+
+def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
+    """Recall of each label against its frequency, with means over labels of like frequency."""
+    counts = findings.results.plan["datasets"][dataset].get("label_counts")
+    learners = [n for n in findings.learners if (dataset, n) in findings.pooled][:RECALL_SERIES]
+    frequency = np.asarray(counts or (), dtype=np.float64)
+    order = np.argsort(frequency, kind="stable")
+    present = order[frequency[order] > 0]
+    if not learners or len(present) < 2:
+        return []
+    drawn = present
+    if len(present) > MOST_POINTS:
+        drawn = present[np.linspace(0, len(present) - 1, MOST_POINTS).astype(int)]
+    chart = Chart(
+        "Label frequency against recall",
+        f"Recall of the labels of {dataset} against their frequency",
+        (frequency[present[0]] / 1.15, frequency[present[-1]] * 1.15),
+        (-0.02, 1.02),
+        ("instances with the label", "recall of the label"),
+        log_x=True,
+    )
+    runs = np.array_split(present, min(8, len(present) // 4)) if len(present) >= 12 else []
+    for learner in learners:
+        pooled = findings.pooled[dataset, learner]
+        with np.errstate(invalid="ignore"):
+            recall = pooled["tp"] / (pooled["tp"] + pooled["fn"])
+        style = series(findings.learners.index(learner))
+        chart.cloud(frequency[drawn], recall[drawn], style)
+        known = [run[np.isfinite(recall[run])] for run in runs]
+        xs = [np.exp(np.log(frequency[run]).mean()) for run in known if len(run)]
+        chart.line(xs, [recall[run].mean() for run in known if len(run)], style)
+        chart.legend.append((style, learner))
+    chart.caption = "Each point is a label"
+    if runs:
+        chart.caption += "; lines are means over labels of about equal frequency"
+    if len(drawn) < len(present):
+        chart.caption += f"; {len(drawn)} of {len(present):,} labels are drawn"
+    chart.caption += "."
+    return [chart]
+
+
+def threshold_curves(findings: Findings, dataset: str) -> list[Chart]:
+    """Measures against the cut, mean over splits; probabilities apart from other scores."""
+    kinds: dict[str, dict[str, dict[str, Array]]] = {"probabilities": {}, "other scores": {}}
+    for name in findings.learners[:SERIES]:
+        if curve := _mean_curve(findings, dataset, name):
+            is_share = np.allclose(curve["cut"][[0, -1]], (0, 1), atol=1e-9)
+            kinds["probabilities" if is_share else "other scores"][name] = curve
+    found = []
+    for kind, curves in kinds.items():
+        for measure in CURVES:
+            drawn = {n: c for n, c in curves.items() if np.isfinite(c.get(measure, np.nan)).any()}
+            if not drawn:
+                continue
+            cuts = np.concatenate([curve["cut"] for curve in drawn.values()])
+            title = get_measure(measure).title
+            chart = Chart(
+                f"{capital(title)} against the cut ({kind})",
+                f"{title} on {dataset} against the cut of {kind}",
+                (cuts.min(), cuts.max()),
+                padded(np.concatenate([curve[measure] for curve in drawn.values()])),
+                ("cut: labels with a higher score are predicted", title),
+            )
+            for name, curve in drawn.items():
+                style = series(findings.learners.index(name))
+                chart.line(curve["cut"], curve[measure], style)
+                chart.legend.append((style, name))
+            found.append(chart)
+    return found
+
+
+def _mean_curve(findings: Findings, dataset: str, learner: str) -> dict[str, Array]:
+    """Mean of the curves of several splits, on one grid of cuts."""
+    curves = [
+        {name: np.array(values, dtype=np.float64) for name, values in curve.items()}
+        for cell in findings.finished.get((dataset, learner), ())
+        if (curve := cell.get("threshold_curve"))
+    ]
+    if not curves:
+        return {}
+    low, high = min(c["cut"][0] for c in curves), max(c["cut"][-1] for c in curves)
+    grid = np.linspace(low, high, len(curves[0]["cut"]))
+    return {"cut": grid} | {
+        measure: np.mean([np.interp(grid, c["cut"], c[measure]) for c in curves], axis=0)
+        for measure in CURVES
+        if all(measure in curve for curve in curves)
+    }
+
+
+def label_scores(findings: Findings, dataset: str) -> dict[str, Any] | None:
+    """F1 of each label and learner, from counts summed over the splits."""
+    about = findings.results.plan["datasets"][dataset]
+    known = [name for name in findings.learners if (dataset, name) in findings.pooled]
+    if not known:
+        return None
+    f1 = np.transpose([label_f1(findings.pooled[dataset, n]) for n in known[:MOST_LEARNERS]])
+    names = about.get("label_names") or [f"label {l}" for l in range(len(f1))]
+    counts = np.asarray(about.get("label_counts") or np.zeros(len(f1)), dtype=np.float64)
+    rows = [(str(names[l]), [counts[l], *f1[l]]) for l in shown_labels(counts)]
+    return {"learners": known[:MOST_LEARNERS], "rows": rows, "known": known, "labels": len(f1)}
+
+
+def label_f1(pooled: Mapping[str, Array]) -> Array:
+    """F1 of each label from counts; NaN where a label is neither present nor predicted."""
+    total = 2 * pooled["tp"] + pooled["fp"] + pooled["fn"]
+    return np.divide(2 * pooled["tp"], total, out=np.full(len(total), np.nan), where=total > 0)
+
+
+def shown_labels(counts: Array, most: int = MOST_LABELS) -> NDArray[np.intp]:
+    """Labels by frequency, the most frequent first; of many, some at even distances."""
+    order = np.argsort(-counts, kind="stable")
+    if len(order) <= most:
+        return order
+    return order[np.linspace(0, len(order) - 1, most).round().astype(int)]
+
+
+_NARROW, _BROAD = set("iljtfrI.,:;'|!()[] "), set("MWmw@%—")
+
+
+def text_width(text: str) -> float:
+    """About the pixels of a text in a drawing, at the largest size that the page gives it.
+
+    Whoever opens the page has another font; this is on the safe side of the usual ones.
+
+    Examples
+    --------
+    >>> round(text_width("iii")), round(text_width("MMM")), round(text_width("海海海"))
+    (14, 36, 42)
+    """
+    widths = (
+        14.0 if display_width(c) == 2 else 4.7 if c in _NARROW else 12.0 if c in _BROAD
+        else 9.8 if c.isupper() else 8.2
+        for c in text
+    )  # fmt: skip
+    return sum(widths)
+
+
+def series(place: int) -> str:
+    """Class of the learner in this place of the order."""
+    return f"s{place}" if place < SERIES else "other"
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[tuple[float, str]]:
+    """Round numbers within an interval, and how to write them.
+
+    Examples
+    --------
+    >>> [text for _, text in ticks(0.13, 0.58)]
+    ['0.2', '0.3', '0.4', '0.5']
+    """
+    rough = (high - low) / about
+    power = 10 ** floor(log10(rough))
+    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * 0.999)
+    digits = max(0, -floor(log10(step) + 1e-9) + (step / power == 2.5))
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [(i * step, f"{i * step:.{digits}f}") for i in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Powers of ten between two exponents, with 2 and 5 where these are few.
+
+    Examples
+    --------
+    >>> [text for _, text in log_ticks(-2, 2)]
+    ['0.01', '0.1', '1', '10', '100']
+    """
+    several = high - low >= 2
+    steps = (1,) if several else (1, 2, 5) if high - low >= 0.6 else (1, 1.5, 2, 3, 4, 5, 6, 8)
+    every = ceil((high - low) / 7) if several else 1
+    exponents = range(floor(low), ceil(high) + 1, every)
+    found = [(e + log10(m), f"{m * 10.0**e:g}") for e in exponents for m in steps]
+    return [(tick, text) for tick, text in found if low - 1e-9 <= tick <= high + 1e-9]
+
+
+def padded(values: ArrayLike, pad: float = 0.06) -> Ends:
+    """Smallest and largest finite value, with some room."""
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    room = pad * (np.ptp(known) or abs(known[0]) or 1.0)
+    return known.min() - room, known.max() + room
+
+
+def _apart(low: float, high: float) -> Ends:
+    return (low, high) if high - low > 1e-12 else (low - 0.5, high + 0.5)
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,1 @@
+"""Tests of whether learners differ, and which ones."""

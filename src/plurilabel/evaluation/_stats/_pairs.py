@@ -1,0 +1,314 @@
+"""Which learners differ: tests of pairs over datasets, and over the folds of one dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from plurilabel.evaluation._stats._friedman import Array, check_values, ranks_and_error
+
+EXACT_UP_TO = 200
+"""Differences up to which Wilcoxon's p-value is exact: a few milliseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Tests of pairs of learners, corrected for their number; ``print`` shows them.
+
+    Attributes
+    ----------
+    test : str
+        What was tested.
+    names : tuple of str
+    pairs : tuple of (int, int)
+        Indices of the learners compared.
+    statistics, pvalues : ndarray of shape (pairs,)
+    better : ndarray of shape (pairs,)
+        Index of the learner of each pair that did better; -1 where neither did.
+    """
+
+    test: str
+    names: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...]
+    statistics: Array
+    pvalues: Array
+    better: NDArray[np.intp]
+
+    @property
+    def adjusted(self) -> Array:
+        """P-values after Holm's correction; those up to alpha are significant at alpha."""
+        return holm_adjusted(self.pvalues)
+
+    def __str__(self) -> str:
+        lines = [self.test, "     p  adjusted"]
+        adjusted = self.adjusted
+        for i in np.argsort(self.pvalues, kind="stable"):
+            a, b = self.pairs[i] if self.better[i] != self.pairs[i][1] else self.pairs[i][::-1]
+            pair = f"{self.names[a]} {'=' if self.better[i] < 0 else '>'} {self.names[b]}"
+            lines.append(f"{self.pvalues[i]:6.4f}    {adjusted[i]:6.4f}  {pair}")
+        return "\n".join(lines)
+
+
+def holm(
+    values: ArrayLike,
+    *,
+    greater_is_better: bool,
+    control: int | str | None = None,
+    names: Sequence[str] | None = None,
+    missing: str = "error",
+) -> Comparisons:
+    """Compare learners by their average ranks, with Holm's correction.
+
+    The statistic ``z = (R_i - R_j) / sqrt(k (k + 1) / (6 N))`` is compared with the normal
+    distribution, two-sided. Comparing with a control takes k - 1 tests instead of all
+    k (k - 1) / 2 pairs, so smaller differences are found.
+
+    Parameters
+    ----------
+    values : array-like of shape (datasets, learners), or data frame
+    greater_is_better : bool
+    control : int or str, optional
+        Index or name of the learner that all others are compared with; all pairs if None. It
+        must be chosen before looking at the results.
+    names : sequence of str, optional
+    missing : {"error", "drop"}, default="error"
+        As for :func:`average_ranks`.
+
+    Returns
+    -------
+    Comparisons
+
+    References
+    ----------
+    S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+    Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import holm
+    >>> auc = [[0.9, 0.8, 0.6], [0.8, 0.7, 0.5], [0.9, 0.6, 0.3], [0.9, 0.8, 0.5]]
+    >>> names = ["forest", "chain", "kNN"]
+    >>> print(holm(auc, greater_is_better=True, control="forest", names=names))
+    average ranks against forest, Holm's correction
+         p  adjusted
+    0.0047    0.0094  forest > kNN
+    0.1573    0.1573  forest > chain
+    """
+    values, names = check_values(values, names, missing=missing)
+    R, error = ranks_and_error(values, greater_is_better)
+    pairs, words = _pairs(names, control)
+    first, second = np.transpose(pairs)
+    z = (R[first] - R[second]) / error
+    p = 2 * stats.norm.sf(np.abs(z))
+    better = np.where(z == 0, -1, np.where(z < 0, first, second))
+    return Comparisons(f"average ranks {words}, Holm's correction", names, pairs, z, p, better)
+
+
+def wilcoxon(
+    values: ArrayLike,
+    *,
+    greater_is_better: bool,
+    control: int | str | None = None,
+    names: Sequence[str] | None = None,
+    missing: str = "error",
+) -> Comparisons:
+    """Compare pairs of learners by Wilcoxon's signed-rank test, with Holm's correction.
+
+    The ranks of zero differences are split evenly between both signs, as Demšar does. The
+    p-value is two-sided. Up to 200 datasets it is exact, which SciPy's is only without ties and
+    zeros: all signs of the nonzero differences are equally likely. Beyond that, it is the normal
+    approximation. Differences that agree to eleven digits of the largest value count as equal.
+
+    Parameters
+    ----------
+    values : array-like of shape (datasets, learners), or data frame
+    greater_is_better : bool
+    control : int or str, optional
+        Index or name of the learner that all others are compared with; all pairs if None.
+    names : sequence of str, optional
+    missing : {"error", "drop"}, default="error"
+        As for :func:`average_ranks`.
+
+    Returns
+    -------
+    Comparisons
+        With the smaller of the two rank sums as statistic.
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import wilcoxon
+    >>> loss = [[0.2, 0.3], [0.1, 0.3], [0.2, 0.5], [0.1, 0.5], [0.1, 0.6], [0.3, 0.2]]
+    >>> found = wilcoxon(loss, greater_is_better=False, names=["forest", "kNN"])
+    >>> print(found)
+    Wilcoxon signed ranks of all pairs, Holm's correction
+         p  adjusted
+    0.0938    0.0938  forest > kNN
+    >>> found.statistics
+    array([1.5])
+    """
+    values, names = check_values(values, names, missing=missing)
+    pairs, words = _pairs(names, control)
+    scale = float(np.abs(values).max()) or 1.0
+    tests = [signed_rank(np.round((values[:, i] - values[:, j]) / scale, 11)) for i, j in pairs]
+    plus, minus, p = np.transpose(tests)
+    ahead = plus - minus if greater_is_better else minus - plus
+    first, second = np.transpose(pairs)
+    better = np.where(ahead == 0, -1, np.where(ahead > 0, first, second))
+    test, low = f"Wilcoxon signed ranks {words}, Holm's correction", np.minimum(plus, minus)
+    return Comparisons(test, names, pairs, low, p, better)
+
+
+def holm_adjusted(pvalues: ArrayLike) -> Array:
+    """P-values corrected for their number by Holm's step-down rule, which SciPy does not have.
+
+    The smallest of m is multiplied by m, the next by m - 1, and so on; none falls below the one
+    before it, and none exceeds 1.
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import holm_adjusted
+    >>> holm_adjusted([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(pvalues, dtype=np.float64)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("pvalues must be a list of numbers from 0 to 1")
+    order = np.argsort(p, kind="stable")
+    steps = np.arange(len(p), 0, -1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * steps), 1)
+    return adjusted
+
+
+def signed_rank(d: Array) -> tuple[float, float, float]:
+    """Sums of the positive and the negative ranks of differences, and the p-value."""
+    ranks = stats.rankdata(np.abs(d))
+    halves = ranks[d == 0].sum() / 2
+    plus, minus = ranks[d > 0].sum(), ranks[d < 0].sum()
+    moving = ranks[d != 0]
+    if len(d) <= EXACT_UP_TO:
+        p = exact_signed_rank(moving, plus)
+    else:
+        spread = np.sqrt(np.sum(moving**2)) / 2
+        p = float(2 * stats.norm.sf(abs(plus - minus) / 2 / spread)) if len(moving) else 1.0
+    return plus + halves, minus + halves, p
+
+
+def exact_signed_rank(ranks: NDArray[Any], statistic: float) -> float:
+    """Two-sided P of a sum of positive ranks as far from its mean as this one.
+
+    Every choice of signs is equally likely; the ranks are those of the nonzero differences, with
+    halves for ties. The distribution is built up rank by rank.
+    """
+    doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
+    total = int(doubled.sum())
+    share = np.zeros(total + 1)
+    share[0] = 1.0
+    for rank in doubled:
+        share = (share + np.concatenate([np.zeros(rank), share[: total + 1 - rank]])) / 2
+    away = np.abs(2 * np.arange(total + 1) - total)
+    return float(min(share[away >= abs(round(4 * statistic) - total)].sum(), 1.0))
+
+
+def _pairs(
+    names: tuple[str, ...], control: int | str | None
+) -> tuple[tuple[tuple[int, int], ...], str]:
+    """The pairs to compare, and what they are called."""
+    k = len(names)
+    if control is None:
+        return tuple(combinations(range(k), 2)), "of all pairs"
+    if isinstance(control, str):
+        if control not in names:
+            raise ValueError(f"control must be one of {', '.join(names)}, got {control!r}")
+        control = names.index(control)
+    elif not 0 <= control < k:
+        raise ValueError(f"control must be an index below {k}, got {control}")
+    return tuple((control, j) for j in range(k) if j != control), f"against {names[control]}"
+
+
+@dataclass(frozen=True)
+class ResampledT:
+    """Result of :func:`corrected_resampled_t`; ``print`` shows a summary.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of first - second.
+    statistic : float
+    df : int
+    pvalue : float
+        Two-sided.
+    """
+
+    difference: float
+    statistic: float
+    df: int
+    pvalue: float
+
+    def __str__(self) -> str:
+        return (
+            f"corrected resampled t-test: mean difference {self.difference:.4g}, "
+            f"t({self.df}) = {self.statistic:.4g}, p = {self.pvalue:.3g}"
+        )
+
+
+def corrected_resampled_t(
+    first: ArrayLike, second: ArrayLike, *, test_to_train: float
+) -> ResampledT:
+    """Nadeau and Bengio's t-test of two learners on the same folds of one dataset.
+
+    The training parts of folds overlap, so the ordinary paired t-test, SciPy's ``ttest_rel``,
+    finds too many differences. Here the variance of the J differences, divided by J in the
+    ordinary test, is multiplied by ``1 / J + test_to_train``.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (J,)
+        A measure of both learners, fold by fold; repeats one after the other.
+    test_to_train : float
+        Number of test instances divided by the number of training instances: 1 / (k - 1) in
+        k-fold cross-validation.
+
+    Returns
+    -------
+    ResampledT
+
+    References
+    ----------
+    C. Nadeau, Y. Bengio. Inference for the generalization error. Machine Learning 52, 2003.
+
+    R. R. Bouckaert, E. Frank. Evaluating the replicability of significance tests for comparing
+    learning algorithms. PAKDD 2004.
+
+    Examples
+    --------
+    >>> from plurilabel.evaluation import corrected_resampled_t
+    >>> print(corrected_resampled_t([0.8, 0.7, 0.9], [0.6, 0.6, 0.6], test_to_train=0.5))
+    corrected resampled t-test: mean difference 0.2, t(2) = 2.191, p = 0.16
+    """
+    a, b = (np.asarray(part, dtype=np.float64) for part in (first, second))
+    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
+        raise ValueError(
+            "first and second must have the same number of folds, at least two, "
+            f"got shapes {a.shape} and {b.shape}"
+        )
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError("first and second must be finite in every fold, got NaN or infinity")
+    if not test_to_train > 0:
+        raise ValueError(f"test_to_train must be positive, got {test_to_train}")
+    d = a - b
+    mean, df = float(d.mean()), len(d) - 1
+    error = float(np.sqrt((1 / len(d) + test_to_train) * d.var(ddof=1)))
+    if error <= 1e-12 * max(float(np.abs(a).max()), float(np.abs(b).max())):
+        # the same difference in every fold: rounding must not decide
+        if np.allclose(d, 0, atol=1e-12):
+            return ResampledT(mean, 0.0, df, 1.0)
+        return ResampledT(mean, float(np.copysign(np.inf, mean)), df, 0.0)
+    t = mean / error
+    return ResampledT(mean, t, df, float(2 * special.stdtr(df, -abs(t))))

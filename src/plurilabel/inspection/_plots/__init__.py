@@ -1,0 +1,1 @@
+"""Displays of labels, scores and errors."""

@@ -1,0 +1,392 @@
+"""Learners written as text, read without running it."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from plurilabel import bags, neighbors, thresholds
+from plurilabel._core.roster import learners as roster
+from plurilabel._core.words import similar
+from plurilabel.learners.transformation import TransformationClassifier
+from plurilabel.metrics import get_scorer
+from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.thresholds import uncertainty
+from plurilabel.wrappers import resampling
+
+SKLEARN = {
+    "decomposition": "PCA TruncatedSVD",
+    "dummy": "DummyClassifier",
+    "ensemble": "ExtraTreesClassifier GradientBoostingClassifier HistGradientBoostingClassifier "
+    "RandomForestClassifier",
+    "feature_extraction.text": "TfidfTransformer",
+    "feature_selection": "SelectKBest SelectPercentile VarianceThreshold",
+    "impute": "KNNImputer SimpleImputer",
+    "linear_model": "LogisticRegression Perceptron RidgeClassifier SGDClassifier",
+    "multiclass": "OneVsRestClassifier",
+    "multioutput": "MultiOutputClassifier",
+    "naive_bayes": "BernoulliNB ComplementNB GaussianNB MultinomialNB",
+    "neighbors": "KNeighborsClassifier",
+    "neural_network": "MLPClassifier",
+    "preprocessing": "Binarizer KBinsDiscretizer MaxAbsScaler MinMaxScaler Normalizer "
+    "PolynomialFeatures PowerTransformer QuantileTransformer RobustScaler StandardScaler",
+    "svm": "SVC LinearSVC",
+    "tree": "DecisionTreeClassifier ExtraTreeClassifier",
+}
+"""What may be named of scikit-learn, by its module."""
+
+# a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
+_NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
+
+
+def learner_names() -> list[str]:
+    """Names of plurilabel's learners, as :func:`make_learner` takes them.
+
+    Examples
+    --------
+    >>> from plurilabel.learners._spec import learner_names
+    >>> "MLkNN" in learner_names() and "RAkEL" in learner_names()
+    True
+    """
+    return sorted([*roster(), "ThresholdClassifier"], key=str.lower)
+
+
+def find_class(name: str) -> type:
+    """The class that a name stands for, or an error that suggests the one that was meant."""
+    known = _packages()
+    if name in known:
+        found: type = getattr(importlib.import_module(known[name]), name)
+        return found
+    folded = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1)
+    if near:
+        hint = f"did you mean {folded[near[0]]}?"
+    else:
+        hint = f"there are {', '.join(learner_names())}, and scikit-learn's usual ones"
+    raise ValueError(f"unknown learner {name!r}; {hint}")
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The package of each name; of two equal names, ours."""
+    table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
+    for package in (neighbors, thresholds, bags, uncertainty, resampling):
+        for name in package.__all__:
+            found = vars(package).get(name)  # some are imported only when asked for
+            usable = isinstance(found, type) and issubclass(found, BaseEstimator)
+            if usable and not inspect.isabstract(found):
+                table[name] = package.__name__
+    return table | {name: f"plurilabel.{one.package}" for name, one in roster().items()}
+
+
+def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
+    """Make a learner from text such as ``"MLkNN(n_neighbors=7)"``.
+
+    The text looks like Python and is not run: it may hold names of learners, values and nothing
+    else.
+
+    - Names are those of plurilabel's learners, threshold strategies and indexes, and of the usual
+      classifiers and transformers of scikit-learn. ``MLkNN`` alone is ``MLkNN()``.
+    - Values are numbers, strings, True, False, None, tuples, dicts, ``range(...)`` and learners.
+    - ``StandardScaler() | MLkNN()`` is a pipeline.
+    - A list holds candidates: ``MLkNN(n_neighbors=[5, 10])`` is a grid search over them, inside
+      whatever it is trained on. Several lists are searched together. A parameter that is a
+      sequence by itself (``MLkNNCV(n_neighbors=[5, 10])``) takes the list as its value.
+    - A transformation without ``estimator``, such as ``RAkEL(k=3)``, gets ``MaxAbsScaler() |
+      LogisticRegression(max_iter=1000)``.
+
+    Parameters
+    ----------
+    text : str
+    measure : str, default="f1"
+        The measure that a grid search goes by.
+    cv : int, default=3
+        Its stratified folds. They are shuffled; :func:`compare` seeds them.
+
+    Returns
+    -------
+    estimator
+        A learner, a Pipeline or a GridSearchCV.
+
+    Examples
+    --------
+    >>> from plurilabel.learners._spec import make_learner
+    >>> make_learner("MLkNN(n_neighbors=7)")
+    MLkNN(n_neighbors=7)
+    >>> search = make_learner("StandardScaler | MLkNN(n_neighbors=[5, 10])")
+    >>> search.param_grid
+    {'mlknn__n_neighbors': [5, 10]}
+    >>> make_learner("MLkNN(k=7)")
+    Traceback (most recent call last):
+    ...
+    ValueError: MLkNN has no parameter 'k'; it has n_neighbors, smoothing, metric, index, ...
+    """
+    return _made(_parsed(text), text, measure, cv)
+
+
+def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, Any]:
+    """Make several learners from text, with commas between them.
+
+    A learner may be given a name: ``"seven=MLkNN(n_neighbors=7), RAkEL"``. The others are called
+    as they are written.
+
+    Parameters
+    ----------
+    text, measure, cv :
+        As in :func:`make_learner`.
+
+    Returns
+    -------
+    dict
+        Learners by name.
+
+    Examples
+    --------
+    >>> from plurilabel.learners._spec import make_learners
+    >>> make_learners("forest=MLRandomForest(n_estimators=50), MLkNN(7)")
+    {'forest': MLRandomForest(n_estimators=50), 'MLkNN(7)': MLkNN(n_neighbors=7)}
+    """
+    table: dict[str, Any] = {}
+    for part in _separated(text):
+        found = _NAMED.fullmatch(part)
+        node = _parsed(found["learner"] if found else part)
+        name = found["name"] if found else ast.unparse(node)
+        if name in table:
+            raise ValueError(f"the learner {name} is named twice")
+        table[name] = _made(node, ast.unparse(node), measure, cv)
+    if not table:
+        raise ValueError("expected at least one learner, got none")
+    return table
+
+
+def _separated(text: str) -> list[str]:
+    """The parts between the commas that are outside brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        depth += 0 if quote else (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    parts = [part.strip() for part in parts]
+    if not parts[-1]:  # nothing follows the last comma
+        parts.pop()
+    return parts
+
+
+def _parsed(text: str) -> ast.expr:
+    depth = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth > 30:
+            raise ValueError("the learner is nested too deeply: more than 30 brackets are open")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise ValueError(
+            f"{text!r} is not a learner: {why}; write it like MLkNN(n_neighbors=7)"
+        ) from None
+
+
+class _Candidates(list[Any]):
+    """Values to choose from; a parameter that holds them is searched."""
+
+
+def _made(node: ast.expr, text: str, measure: str, cv: int) -> Any:
+    learner = _estimator(node)
+    grid = _grid(learner)
+    learner.set_params(**{name: values[0] for name, values in grid.items()})
+    if not is_classifier(learner):
+        if hasattr(learner, "transform"):
+            raise ValueError(f"{text} predicts nothing; end it in a learner: {text} | MLkNN()")
+        raise ValueError(f"{text} is not a learner, only part of one")
+    if not grid:
+        return learner
+    folds = IterativeStratifiedKFold(cv, shuffle=True)
+    return GridSearchCV(learner, grid, scoring=get_scorer(measure), cv=folds)
+
+
+def _grid(value: Any) -> dict[str, list[Any]]:
+    """The candidates inside a learner, by the names that its ``set_params`` takes."""
+    parameters = value.get_params() if hasattr(value, "get_params") else {}
+    return {name: list(v) for name, v in parameters.items() if isinstance(v, _Candidates)}
+
+
+def _estimator(node: ast.expr) -> Any:
+    """What a call, a name or a pipeline stands for."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _pipeline(node)
+    if isinstance(node, ast.Name):
+        return _call(node.id, [], [])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _call(node.func.id, node.args, node.keywords)
+    raise _refused(node)
+
+
+def _pipeline(node: ast.BinOp) -> Pipeline:
+    links: list[ast.expr] = [node]
+    while isinstance(links[0], ast.BinOp) and isinstance(links[0].op, ast.BitOr):
+        links[0:1] = [links[0].left, links[0].right]
+    steps = [_estimator(link) for link in links]
+    for link, step in zip(links[:-1], steps):
+        if not hasattr(step, "transform"):
+            raise ValueError(f"{ast.unparse(link)} is not a transformer: nothing can follow it")
+    return make_pipeline(*steps)
+
+
+def _call(name: str, args: list[ast.expr], words: list[ast.keyword]) -> Any:
+    found = find_class(name)
+    parameters = inspect.signature(found).parameters
+    values: dict[str, Any] = {}
+    for word, node in _bound(found, args, words).items():
+        sequence = isinstance(parameters[word].default, list | tuple | range)
+        values[word] = _value(node)
+        if isinstance(node, ast.List) and not sequence:
+            if not node.elts:
+                raise ValueError(f"{word} of {name} must list one or more candidates, got []")
+            values[word] = _Candidates(values[word])
+    if issubclass(found, TransformationClassifier):
+        base = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
+        values.setdefault("estimator", base)
+    return found(**values)
+
+
+def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[str, ast.expr]:
+    """Arguments by the name of their parameter, or an error that names what there is."""
+    name, signature = found.__name__, inspect.signature(found)
+    parameters = signature.parameters
+    for word in words:
+        if word.arg not in parameters:
+            close = similar(str(word.arg), list(parameters))
+            hint = "" if close is None else f"; did you mean {close}?"
+            there = ", ".join(parameters) or "none"
+            raise ValueError(f"{name} has no parameter {word.arg!r}; it has {there}{hint}")
+    try:
+        bound = signature.bind_partial(*args, **{str(word.arg): word.value for word in words})
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be called like that: {error}") from None
+    needed = [
+        word
+        for word, parameter in parameters.items()
+        if parameter.default is parameter.empty and word not in bound.arguments
+    ]
+    if needed and not issubclass(found, TransformationClassifier):
+        raise ValueError(f"{name} needs {', '.join(needed)}: {name}({needed[0]}=...)")
+    return dict(bound.arguments)
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant) and not isinstance(node.value, bytes | complex):
+        if node.value is not Ellipsis:
+            return node.value
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _value(node.operand)
+        if isinstance(value, int | float):
+            return -value
+    elif isinstance(node, ast.Tuple | ast.List):
+        values = [_plain(entry) for entry in node.elts]
+        return tuple(values) if isinstance(node, ast.Tuple) else values
+    elif isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [_plain(key) for key in node.keys if key is not None]
+        return dict(zip(keys, [_plain(value) for value in node.values]))
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and not node.keywords:
+        bounds = [_plain(entry) for entry in node.args]
+        if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
+            raise ValueError(f"range takes one to three whole numbers, got {bounds}")
+        return range(*bounds)
+    elif isinstance(node, ast.Name | ast.Call | ast.BinOp):
+        return _estimator(node)
+    raise _refused(node)
+
+
+def _plain(node: ast.expr) -> Any:
+    """A value inside a list, tuple or dict, where no search would find candidates."""
+    value = _value(node)
+    if _grid(value):
+        raise ValueError(f"{ast.unparse(node)} must not contain lists of candidates here")
+    return value
+
+
+def _refused(node: ast.expr) -> ValueError:
+    return ValueError(
+        f"{ast.unparse(node)!r} is not allowed here: only names of learners, numbers, strings, "
+        "True, False, None, tuples, lists, dicts, range(...) and learner | learner"
+    )
+
+
+def learner_text(learner: Any) -> str:
+    """A learner as one would write it, in one line.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN, ThresholdClassifier
+    >>> from plurilabel.learners._spec import learner_text
+    >>> learner_text(ThresholdClassifier(MLkNN(7), strategy="scut"))
+    "ThresholdClassifier(estimator=MLkNN(n_neighbors=7), strategy='scut')"
+    """
+    return " ".join(repr(learner).split())
+
+
+def set_seeds(learner: Any, seed: int) -> None:
+    """Set every ``random_state`` that is None, wherever it is inside a learner.
+
+    Those that are set already stay: steps of pipelines, base estimators, candidates of a search
+    and its splitter are all visited.
+
+    Parameters
+    ----------
+    learner : estimator
+        Changed in place.
+    seed : int
+
+    Examples
+    --------
+    >>> from plurilabel import MLRandomForest, RAkEL
+    >>> from plurilabel.learners._spec import set_seeds
+    >>> learner = RAkEL(MLRandomForest(random_state=3))
+    >>> set_seeds(learner, 7)
+    >>> learner.random_state, learner.estimator.random_state
+    (7, 3)
+    """
+    for part in parts_of(learner):
+        if hasattr(part, "get_params"):
+            if part.get_params(deep=False).get("random_state", seed) is None:
+                part.set_params(random_state=seed)
+        elif part.random_state is None:  # a splitter
+            part.random_state = seed
+
+
+def parts_of(value: Any, *, known_only: bool = False) -> list[Any]:
+    """A learner and all that is inside it: steps, base estimators, candidates, splitters.
+
+    With ``known_only``, nothing below a class that is neither ours nor scikit-learn's.
+    """
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return [part for entry in value for part in parts_of(entry, known_only=known_only)]
+    if isinstance(value, type):
+        return []
+    if hasattr(value, "get_params"):
+        origin = type(value).__module__.partition(".")[0]
+        if known_only and origin not in ("plurilabel", "sklearn"):
+            return []
+        return [value, *parts_of(value.get_params(deep=False), known_only=known_only)]
+    return [value] if hasattr(value, "split") and hasattr(value, "random_state") else []

@@ -1,0 +1,225 @@
+"""INSDIF: each instance becomes the bag of its differences from the labels' prototypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import lstsq
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import LabelMatrix, ScoringClassifier
+from plurilabel._core.blocks import dense, row_blocks, squared_norms
+from plurilabel._core.compat import Interval
+from plurilabel._core.explanation.contributions import SCORE, Given, Parts
+from plurilabel._core.fitted import Declared, number, numbers, places
+from plurilabel._core.limits import check_size
+from plurilabel._core.medoids import k_medoids
+
+Floats: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.intp]
+
+CELLS = 1 << 18
+"""Distances that are worked on at a time: few enough to stay in a processor's cache."""
+
+
+class INSDIF(ScoringClassifier):
+    """Instance differentiation: what sets an instance apart from the prototype of each label.
+
+    The prototype v_l of a label is the mean of the instances that have it. An instance x becomes
+    the bag of differences {x - v_1, ..., x - v_q}. The training bags are grouped around medoids
+    under the Hausdorff distance, and the distances of a bag to all medoids are the inputs of one
+    linear layer, fitted by least squares to targets of 1 and -1.
+
+    Parameters
+    ----------
+    n_medoids : float or int, default=0.2
+        Number of medoids: a share of the training instances (a fifth in the paper), or a number.
+    max_iter : int, default=100
+        Most rounds of moving medoids. It usually ends after three to ten.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the first medoids.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (p, d)
+        Mean of the instances with each label. Labels that no instance has get no prototype.
+    medoids_ : ndarray of shape (m,)
+        Row numbers of the training instances whose bags are medoids.
+    medoid_instances_ : array or CSR matrix of shape (m, d)
+        Their features.
+    coef_ : ndarray of shape (q, m)
+        The linear layer.
+    n_iter_ : int
+        Rounds of moving medoids.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    *Distances.* The difference of two members of bags is (x - z) - (v_l - v_m), so that all q x q
+    distances of two bags follow from ||x - z||, the products of x and z with the prototypes, and
+    the distances between prototypes. A pair of bags costs q**2 operations, whatever the number of
+    features; no bag is ever made, and X may be sparse.
+
+    *Labels that all or no training instances have* get the constant score 1 or -1.
+
+    *Accuracy.* On Image (2,000 images, mean of ten shuffled folds): Hamming loss .149, one-error
+    .255, coverage .807, ranking loss .134, average precision .835. For the paper .152, .259, .834,
+    .140 and .830 are recalled; ML-kNN has .172, .316, .969, .175 and .793 on the same folds.
+
+    *Scale.* Multiplying all features by the same number changes nothing; features of different
+    units should be standardised.
+
+    References
+    ----------
+    M.-L. Zhang, Z.-H. Zhou. Multi-label learning by instance differentiation. AAAI 2007.
+
+    Examples
+    --------
+    >>> from plurilabel import INSDIF, datasets, metrics, model_selection
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
+    ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> learner = INSDIF(random_state=0).fit(X_train, Y_train)
+    >>> round(metrics.f1(Y_test, learner.predict(X_test)), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_medoids": [
+            Interval(Real, 0, 1, closed="right"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "scale_": number(),
+        "center_": numbers("n_features_in_", optional=True),
+        "prototypes_": numbers(None, "n_features_in_"),
+        "medoids_": places("m", below=None),
+        "medoid_instances_": numbers("m", "n_features_in_"),
+        "coef_": numbers("n_labels_", "m"),
+        "constant_": numbers("n_labels_"),
+    }
+
+    def __init__(self, n_medoids: float = 0.2, *, max_iter: int = 100, random_state: Any = None):
+        self.n_medoids = n_medoids
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        n = X.shape[0]
+        Y = dense(Y)
+        # distances depend on neither origin nor unit, but their rounding errors do
+        self.scale_, self.center_ = float(abs(X).max()) or 1.0, None
+        if not sparse.issparse(X):
+            self.center_ = self._framed(X).mean(axis=0)
+        given, X = X, self._framed(X)
+        origin = 0.0 if self.center_ is None else self.center_
+        self.prototypes_ = (_prototypes(X, Y) + origin) * self.scale_
+        bags = _Bags.of(X, self._framed(self.prototypes_))
+        integral = isinstance(self.n_medoids, Integral)
+        m = int(self.n_medoids) if integral else max(1, round(self.n_medoids * n))
+        check_size(
+            self,
+            f"{n:,} instances and {m:,} medoids",
+            memory=24.0 * n * m,
+            instead="a smaller n_medoids",
+        )
+        if m > n:
+            raise ValueError(f"n_medoids must be at most n_samples={n}, got {m}")
+        first = check_random_state(self.random_state).choice(n, m, replace=False)
+        self.medoids_, self.n_iter_ = k_medoids(bags.distances, np.sort(first), n, self.max_iter)
+        self.medoid_instances_ = given[self.medoids_]
+        Z = bags.distances(np.arange(n), self.medoids_)
+        share = Y.mean(axis=0)
+        self.constant_ = np.where(share == 1, 1.0, np.where(share == 0, -1.0, 0.0))
+        coef = lstsq(Z, 2.0 * Y - 1.0, check_finite=False)[0]
+        self.coef_ = np.where(self.constant_ == 0, coef, 0.0).T
+
+    def _scores(self, X: Any) -> Floats:
+        medoids = _Bags.of(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
+        queries = _Bags.of(self._framed(X), medoids.prototypes)
+        scores = np.empty((X.shape[0], self.n_labels_))
+        for rows in row_blocks(X.shape[0], len(self.medoids_), CELLS):
+            scores[rows] = hausdorff(queries.part(rows), medoids) @ self.coef_.T
+        return scores + self.constant_
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        del given  # the layer sees distances, not features
+        medoids = _Bags.of(self._framed(self.medoid_instances_), self._framed(self.prototypes_))
+        distances = hausdorff(_Bags.of(self._framed(x), medoids.prototypes), medoids)[0]
+        names = [f"distance to training row {i}" for i in self.medoids_]
+        values = distances[:, np.newaxis] * self.coef_.T
+        return Parts(names, values, self.constant_.copy(), (SCORE,) * self.n_labels_)
+
+    def _framed(self, X: Any) -> Any:
+        """X in the unit and, unless the training set was sparse, around its mean."""
+        # in one memory layout: sums in another order would be rounded differently
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.ascontiguousarray(X)
+        X = X.astype(np.float64) / self.scale_
+        return X if self.center_ is None else dense(X) - self.center_
+
+
+def _prototypes(X: Any, Y: NDArray[Any]) -> Floats:
+    """Mean of the instances with each label that some instance has; one zero row if none has."""
+    count = Y.sum(axis=0)
+    seen = count > 0
+    if not seen.any():
+        return np.zeros((1, X.shape[1]))
+    return dense(X.T @ Y[:, seen].astype(np.float64)).T / count[seen, None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Bags:
+    """Bags of differences, without making them: what their distances depend on."""
+
+    X: Any
+    prototypes: Floats
+    products: Floats  # of the instances with the prototypes
+    apart: Floats  # squared distances between prototypes, the same for all pairs of bags
+
+    @classmethod
+    def of(cls, X: Any, prototypes: Floats) -> _Bags:
+        products = np.asarray(X @ prototypes.T, dtype=np.float64)
+        return cls(X, prototypes, products, pairwise_distances(prototypes, metric="sqeuclidean"))
+
+    def part(self, rows: Any) -> _Bags:
+        """Some of the bags."""
+        return replace(self, X=self.X[rows], products=self.products[rows])
+
+    def distances(self, rows: Rows, columns: Rows) -> Floats:
+        """Hausdorff distances between bags, by their numbers."""
+        others = self.part(columns)
+        result = np.empty((len(rows), len(columns)))
+        for block in row_blocks(len(rows), len(columns), CELLS):
+            result[block] = hausdorff(self.part(rows[block]), others)
+        return result
+
+
+def hausdorff(bags: _Bags, others: _Bags) -> Floats:
+    """Maximal Hausdorff distance of each bag to each other one.
+
+    With a_l = <x - z, v_l>, the squared distance of member l of x to member m of z is
+    ||x - z||^2 + ||v_l - v_m||^2 - 2 a_l + 2 a_m.
+    """
+    apart, q = bags.apart, bags.products.shape[1]
+    norms = squared_norms(bags.X)[:, None] + squared_norms(others.X)
+    square = norms - 2 * dense(bags.X @ others.X.T)
+    a = 2 * (bags.products.T[:, :, None] - others.products.T[:, None, :])  # (q, n, m)
+    most = np.full(square.shape, -np.inf)
+    for l in range(q):
+        there = np.minimum.reduce([apart[l, m] + a[m] for m in range(q)]) - a[l]
+        back = np.minimum.reduce([apart[l, m] - a[m] for m in range(q)]) + a[l]
+        np.maximum(most, np.maximum(there, back), out=most)
+    square += most
+    # what is left of a difference of rounded numbers is 0, and not its root
+    return np.sqrt(
+        np.where(square > 1e-14 * (norms + squared_norms(bags.prototypes).max()), square, 0.0)
+    )

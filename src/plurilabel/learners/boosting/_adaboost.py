@@ -1,0 +1,165 @@
+"""What AdaBoost.MH and AdaBoost.MR share: parameters, and the weak learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel.learners.boosting._base import BoostedClassifier
+from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
+from plurilabel.learners.boosting._search import TIE, best_condition, by_sign, log_ratio
+
+
+class AdaBoost(BoostedClassifier):
+    """A sum of stumps or small trees; the weights of ``_rounds`` make it AdaBoost.MH or .MR."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoostedClassifier._parameter_constraints,
+        "weak": [StrOptions({"stump", "tree"})],
+        "algorithm": [StrOptions({"real", "discrete", "abstain"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    rules_: list[WeakRule]
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        weak: str = "stump",
+        algorithm: str = "real",
+        max_depth: int = 3,
+        rules: str = "auto",
+        max_bins: int | None = None,
+        smoothing: float | None = None,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 10,
+        scoring: str | None = None,
+        calibration_folds: int | None = None,
+        random_state: Any = None,
+    ):
+        self.n_estimators = n_estimators
+        self.weak = weak
+        self.algorithm = algorithm
+        self.max_depth = max_depth
+        self.rules = rules
+        self.max_bins = max_bins
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.calibration_folds = calibration_folds
+        self.random_state = random_state
+
+    def _weak_learner(
+        self,
+        X: Any,
+        columns: Columns,
+        has: NDArray[np.bool_],
+        weights: Floats | None,
+        unknown: NDArray[np.bool_] | None,
+    ) -> WeakLearner:
+        if self.algorithm == "abstain" and self.weak == "tree":
+            raise ValueError("weak must be 'stump' where algorithm is 'abstain', got 'tree'")
+        depth = 1 if self.weak == "stump" else self.max_depth
+        bins = self._bins(X, has.shape[1])
+        smoothing = self._epsilon(has.shape, weights, unknown)
+        return WeakLearner(bins, columns, has, self.algorithm, depth, smoothing)
+
+    def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
+        """The rules in words, one after the other.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            One name per feature, such as the vocabulary of a vectorizer; by default the columns
+            of the data frame given to ``fit``, or else x0, x1, ...
+        max_labels : int, default=5
+            Labels named in each leaf: those with the largest scores, positive or negative.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        names, labels = self._names(feature_names), list(self.label_names_)
+        texts = []
+        for t, rule in enumerate(self.rules_, start=1):
+            indent = "\n" + " " * len(f"{t}. ")
+            texts.append(f"{t}. {rule.text(names, labels, max_labels)}".replace("\n", indent))
+        return "\n".join(texts)
+
+
+@dataclass(frozen=True)
+class WeakLearner:
+    """Finds a rule with a small Z: the best stump, or a tree of greedily chosen conditions."""
+
+    bins: Bins
+    columns: Columns
+    has: NDArray[np.bool_]
+    algorithm: str
+    max_depth: int
+    smoothing: float
+
+    def rule(self, t: int, D: Floats) -> WeakRule:
+        """The rule h_t of a round, for weights D (n, q)."""
+        V = by_sign(D, self.has)
+        if self.algorithm == "abstain" and t == 0:
+            # or else an instance on which every rule abstains would have no score at all
+            return WeakRule((), (), log_ratio(V.sum(axis=0, keepdims=True), self.smoothing), ())
+        return self._best(V)
+
+    def _best(self, V: Floats) -> WeakRule:
+        """Split greedily by Z down to ``max_depth``; then let the leaves predict."""
+        conditions: list[Condition] = []
+        inner: list[int] = []
+        gains: list[float] = []
+        nodes = [np.arange(self.columns.n)]
+        depth, predicts = [0], [True]
+        for node, rows in enumerate(nodes):  # which grows
+            if depth[node] == self.max_depth or len(rows) < 2:
+                continue
+            found = best_condition(self.bins, V, self.algorithm, None if node == 0 else rows)
+            if found is None:
+                continue
+            gain = self._Z_without_split(sum_of_rows(V, rows)) - found.Z
+            if node == 0 or gain > TIE:
+                inner.append(node)
+                conditions.append(found.condition)
+                gains.append(max(gain, 0.0))
+                nodes.extend(found.condition.split(rows, self.columns))
+                depth.extend([depth[node] + 1] * 2)
+                predicts.extend(found.predicts)
+        leaf = np.array(predicts)
+        leaf[inner] = False
+        W = np.array([sum_of_rows(V, rows) for rows in nodes])  # (nodes, 2q)
+        scores = np.where(leaf[:, np.newaxis], self._scores(W, leaf), 0.0)
+        return WeakRule(tuple(conditions), tuple(inner), scores, tuple(gains))
+
+    def _scores(self, W: Floats, leaf: NDArray[np.bool_]) -> Floats:
+        if self.algorithm != "discrete":
+            return log_ratio(W, self.smoothing)
+        plus, minus = np.split(W, 2, axis=1)
+        right = np.maximum(plus, minus)[leaf].sum()
+        wrong = np.minimum(plus, minus)[leaf].sum()
+        alpha = 0.5 * np.log((right + self.smoothing) / (wrong + self.smoothing))
+        # rounding must not decide between equal weights
+        return np.where(plus > minus * (1 + TIE), alpha, -alpha)
+
+    def _Z_without_split(self, W: Floats) -> float:
+        """Z of the rows of a node if the node itself predicts."""
+        if self.algorithm == "abstain":
+            return float(W.sum())
+        plus, minus = np.split(W, 2)
+        if self.algorithm == "real":
+            return float(2 * np.sqrt(plus * minus).sum())
+        wrong = np.minimum(plus, minus).sum()
+        return float(2 * np.sqrt(wrong * (W.sum() - wrong)))

@@ -1,0 +1,162 @@
+"""AdaBoost.MH: boosting the Hamming loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel.learners.boosting._adaboost import AdaBoost
+from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
+from plurilabel.learners.boosting._search import bools_of, exp_losses, first_weights, normalise
+
+
+class AdaBoostMH(AdaBoost):
+    """AdaBoost.MH: boosting the Hamming loss, with rules that score all labels at once.
+
+    Every pair of an instance and a label has a weight, at first 1 / (n q). Each round finds the
+    rule h(x, l) that minimises Z = sum of D(i, l) exp(-Y_i[l] h(x_i, l)), where Y is +1 or -1;
+    then the weights become D(i, l) exp(-Y_i[l] h(x_i, l)) / Z, so that pairs that the rule gets
+    wrong weigh more. The score of a label is the sum of all h, and the label is predicted if it
+    is positive. A rule divides the instances into blocks; in each block a label gets the score
+    ln((W+ + eps) / (W- + eps)) / 2, where W+ and W- are the weights of the instances in the
+    block that have the label and that do not, which leaves Z = 2 sum of sqrt(W+ W-).
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Number of rounds; each adds one rule.
+    weak : {"stump", "tree"}, default="stump"
+        The rule of a round: one condition, or a tree of conditions.
+    algorithm : {"real", "discrete", "abstain"}, default="real"
+        How a rule predicts. "real": a score for each label on both sides of the condition.
+        "discrete": +1 or -1 for each label, times one weight for the rule. "abstain": as "real",
+        but on one side only; a word rule predicts where the word is present.
+    max_depth : int, default=3
+        Depth of the tree, for ``weak="tree"``.
+    rules : {"auto", "threshold", "presence"}, default="auto"
+        What a condition tests. "threshold": is the feature above a value? "presence": is it not
+        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
+    max_bins : int or None, default=None
+        Number of bins for a feature with more distinct values. None finds the best of all cuts;
+        about 256 bins are twice as fast with many labels, and seldom worse.
+    smoothing : float, default=None
+        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper. For
+        ``algorithm="discrete"``, which the paper does not smooth, to the weights of all right and
+        wrong answers of a rule.
+    validation_fraction : float, default=None
+        Fraction of the training set to hold out for early stopping; None: nothing is held out
+        and all rounds are run.
+    n_iter_no_change : int, default=10
+        With ``validation_fraction``: stop after this many rounds without a better held-out
+        measure.
+    scoring : str, default=None
+        With ``validation_fraction``: the held-out measure, by its name in
+        :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
+    calibration_folds : int, default=None
+        Number of folds of a cross-fit that fits the link to scores of instances that the rules
+        were not learned from. It costs as many additional fits.
+    random_state : int, RandomState instance or None, default=None
+        For the held-out part and the folds; the rounds are not random.
+
+    Attributes
+    ----------
+    rules_ : list of WeakRule
+        The rules; ``to_text`` puts them into words.
+    bound_ : ndarray of shape (rounds,)
+        Product of the Z_t after each round: an upper bound of the training Hamming loss.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the decrease of the logarithm of the bound.
+    n_estimators_ : int
+        Number of rules kept: fewer than ``n_estimators`` after early stopping, or where no
+        further rule helps.
+    slope_ : float
+        ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
+    validation_scores_ : ndarray
+        The held-out measure after each round; empty if nothing was held out.
+    label_names_ : ndarray of shape (q,)
+
+    See Also
+    --------
+    AdaBoostMR : Boosts the ranking of the labels instead.
+    ADTBoostMH : Arranges the rules in one tree.
+
+    Notes
+    -----
+    **Features.** Each feature is sorted once. A round sums the weights in bins of the values by
+    one sparse product and searches only those bins that can hold the best cut, so it costs about
+    n d q operations, and for sparse X the non-zeros times q; X is never made dense. The weights
+    take 36 n q bytes (52 for trees), whether Y is sparse or not; a fit that needs more than 4 GB
+    is refused. A missing value (NaN) is on neither side: the
+    rule abstains. For 5,000 x 50 and 100 labels a fit was 11 times faster than 100 scikit-learn
+    AdaBoost models of as many stumps, and 20 times with 256 bins (``docs/benchmarks.md``).
+
+    **Probabilities.** The expected loss is minimal where P(label) = 1 / (1 + exp(-2 f)), hence
+    the link. After many rounds it is overconfident; ``calibration_folds``, or the part held out
+    by ``validation_fraction``, replaces the 2 by the slope that makes held-out labels most
+    likely, and changes neither rankings nor predictions. Log loss per pair with the 2 and with
+    the slope of 3 folds: Yeast, 50 rounds, 0.495 and 0.474; medical, 200 rounds, 0.120 and 0.046.
+
+    **Departures.** Rules whose Z differ by less than 1e-9 are equal; the first feature and the
+    lowest cut win, so the order of the rows does not matter. With ``algorithm="abstain"`` the
+    first rule scores all instances alike: without it, an instance on which all rules abstain
+    would have no scores. The paper abstains on words only; here a threshold rule may abstain on
+    either side. Thresholds and missing values are not in the paper, nor are trees, which are
+    grown by the same Z. Boosting ends before ``n_estimators`` if a round leaves Z at 1.
+
+    **Yeast**, published split, 50 stumps, "real": Hamming loss 0.212, one-error 0.245, coverage
+    6.57, ranking loss 0.184, average precision 0.748. Published for BoosTexter: 0.230, 0.280,
+    6.55, 0.187, 0.736. More in ``docs/boosting_results.md``.
+
+    References
+    ----------
+    R. E. Schapire, Y. Singer. BoosTexter: a boosting-based system for text categorization. Machine
+    Learning 39(2/3), 2000.
+
+    R. E. Schapire, Y. Singer. Improved boosting algorithms using confidence-rated predictions.
+    Machine Learning 37(3), 1999.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from plurilabel import AdaBoostMH
+    >>> texts = ["a late goal", "the goal of the vote", "vote for the bill", "rain and wind",
+    ...          "a goal in the rain", "the vote is late"]
+    >>> Y = [[1, 0], [1, 1], [0, 1], [0, 0], [1, 0], [0, 1]]
+    >>> words = CountVectorizer()
+    >>> X = words.fit_transform(texts)
+    >>> learner = AdaBoostMH(2).fit(X, Y)
+    >>> learner.predict(words.transform(["what a goal", "no vote"]))
+    array([[1, 0],
+           [0, 1]])
+    >>> print(learner.to_text(feature_names=words.get_feature_names_out()))
+    1. word 'goal' present: label0 +0.69, label1 -0.2
+       word 'goal' absent: label0 -0.69, label1 +0.2
+    2. word 'vote' present: label1 +0.8, label0 -0.17
+       word 'vote' absent: label1 -0.8, label0 +0.17
+    """
+
+    def _bytes(self) -> float:
+        return 36.0 if self.weak == "stump" else super()._bytes()
+
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[WeakRule, float]]:
+        """Figure 1 of the paper; yields h_t and Z_1 ... Z_t."""
+        has, unknown = bools_of(Y)  # Y_i[l] = +1
+        m, k = has.shape
+        columns = Columns(X)
+        weak = self._weak_learner(X, columns, has, weights, unknown)
+        f = np.zeros((m, k))  # h_1 + ... + h_t
+        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
+        for t in range(self.n_estimators):
+            h = weak.rule(t, D)  # of smallest Z_t
+            h.add_to(f, columns)
+            # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f,
+            # it has no rounding errors that add up, and the product of the Z is a mean.
+            D = exp_losses(f, has, out=D)
+            Z = normalise(D, D_1)
+            yield h, Z
+            D /= Z if D_1 is not None else Z * (m * k)

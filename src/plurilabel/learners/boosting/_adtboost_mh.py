@@ -1,0 +1,318 @@
+"""ADTBoost.MH: an alternating decision tree for all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel.learners.boosting._base import BoostedClassifier
+from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._rules import (
+    Columns,
+    Condition,
+    DecisionNode,
+    Floats,
+    Rows,
+    scores_text,
+    sum_of_rows,
+)
+from plurilabel.learners.boosting._search import (
+    TIE,
+    Found,
+    best_condition,
+    bools_of,
+    by_sign,
+    exp_losses,
+    first_weights,
+    log_ratio,
+    normalise,
+)
+
+
+class ADTBoostMH(BoostedClassifier):
+    """ADTBoost.MH: an alternating decision tree shared by all labels.
+
+    The tree alternates between prediction nodes, each with a score for every label, and decision
+    nodes, each with a condition and two prediction nodes below it. An instance follows *all*
+    decision nodes below each prediction node that it reaches; the scores of all prediction nodes
+    that it reaches are added, and labels with a positive sum are predicted.
+
+    A round of AdaBoost.MH adds a decision node: of all prediction nodes p (the preconditions) and
+    all conditions c, the pair with the smallest ::
+
+        Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
+
+    and the two new prediction nodes get the scores ln((W+ + eps) / (W- + eps)) / 2.
+
+    Parameters
+    ----------
+    n_estimators : int, default=30
+        Number of decision nodes.
+    rules : {"auto", "threshold", "presence"}, default="auto"
+        What a condition tests. "threshold": is the feature above a value? "presence": is it not
+        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
+    max_bins : int or None, default=16
+        Number of bins for a feature with more distinct values; None tries all cuts. See the
+        notes.
+    smoothing : float, default=None
+        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper.
+    validation_fraction : float, default=None
+        Fraction of the training set to hold out for early stopping; None: nothing is held out
+        and all rounds are run.
+    n_iter_no_change : int, default=10
+        With ``validation_fraction``: stop after this many rounds without a better held-out
+        measure.
+    scoring : str, default=None
+        With ``validation_fraction``: the held-out measure, by its name in
+        :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
+    calibration_folds : int, default=None
+        Number of folds of a cross-fit that fits the link to scores of instances that the rules
+        were not learned from. It costs as many additional fits.
+    random_state : int, RandomState instance or None, default=None
+        For the held-out part and the folds; the rounds are not random.
+
+    Attributes
+    ----------
+    rules_ : list of DecisionNode
+        The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
+    bound_ : ndarray of shape (rounds,)
+        Product of the Z_t after each round: an upper bound of the training Hamming loss.
+    feature_importances_ : ndarray of shape (d,)
+        Share of each feature in the decrease of the logarithm of the bound.
+    n_estimators_ : int
+        Number of decision nodes kept: fewer than ``n_estimators`` after early stopping, or where
+        no further node helps.
+    slope_ : float
+        ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
+    validation_scores_ : ndarray
+        The held-out measure after each round; empty if nothing was held out.
+    label_names_ : ndarray of shape (q,)
+
+    See Also
+    --------
+    AdaBoostMH : Every rule applies to all instances; much faster.
+
+    Notes
+    -----
+    The best condition of a node is kept until the weights of its instances change, and a node is
+    not searched if even its whole weight could not make it the best. Still a fit costs up to
+    ``n_estimators`` squared times a round of :class:`AdaBoostMH`, whose notes on features,
+    probabilities and ties apply; of equal preconditions the oldest is taken. A missing value is on
+    neither side: the instance stays where it is.
+
+    The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets
+    showed no difference. Average precision with 16, 64 and 256 bins: Yeast 0.740, 0.739, 0.741;
+    Emotions 0.738, 0.738, 0.740; Scene 0.808, 0.810, 0.807.
+
+    Yeast, published split, 30 rounds: Hamming loss, one-error, coverage and average precision
+
+    - published (ML-kNN paper, table II) 0.213, 0.245, 6.502, 0.738;
+    - 16 bins 0.210, 0.242, 6.512, 0.746;
+    - all cuts 0.214, 0.265, 6.520, 0.738.
+
+    The one-errors differ by chance: with 917 test instances their standard error is 0.014, and
+    settings that do not differ in cross-validation ranged from 0.240 to 0.269 here.
+
+    References
+    ----------
+    F. De Comité, R. Gilleron, M. Tommasi. Learning multi-label alternating decision trees from
+    texts and data. MLDM 2003.
+
+    Y. Freund, L. Mason. The alternating decision tree learning algorithm. ICML 1999.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel import ADTBoostMH
+    >>> X = pd.DataFrame({"height": [1, 2, 3, 4, 5, 6, 7, 8], "sun": [5, 1, 6, 2, 7, 3, 8, 4]})
+    >>> Y = pd.DataFrame({"tall": [0, 0, 0, 0, 1, 1, 1, 1], "flower": [0, 0, 0, 0, 1, 0, 1, 0]})
+    >>> learner = ADTBoostMH(2).fit(X, Y)
+    >>> print(learner.to_text())
+    always: flower -0.42, tall +0
+    |   (1) height > 4.5: tall +0.83, flower +0.29
+    |       height <= 4.5: tall -0.83, flower -0.67
+    |   (2) sun > 6.5: flower +0.82, tall +0.47
+    |       sun <= 6.5: flower -0.94, tall -0.24
+    """
+
+    _extra_rounds: ClassVar[int] = 1  # the scores at the root
+
+    rules_: list[DecisionNode]
+
+    def __init__(
+        self,
+        n_estimators: int = 30,
+        *,
+        rules: str = "auto",
+        max_bins: int | None = 16,
+        smoothing: float | None = None,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int = 10,
+        scoring: str | None = None,
+        calibration_folds: int | None = None,
+        random_state: Any = None,
+    ):
+        self.n_estimators = n_estimators
+        self.rules = rules
+        self.max_bins = max_bins
+        self.smoothing = smoothing
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
+        self.calibration_folds = calibration_folds
+        self.random_state = random_state
+
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[DecisionNode, float]]:
+        """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
+        has, unknown = bools_of(Y)  # Y_i[l] = +1
+        m, k = has.shape
+        eps = self._epsilon(has.shape, weights, unknown)
+        columns = Columns(X)
+        P: list[Rows] = []  # the preconditions: instances at each prediction node
+        search = _Search(self._bins(X, k), P)
+        f = np.zeros((m, k))
+        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
+        for t in range(1 + self.n_estimators):
+            V = by_sign(D, has)
+            if t == 0:
+                rule = DecisionNode(0, None, log_ratio(V.sum(axis=0), eps), np.zeros(k))
+            else:
+                p, c = search.best(V)  # of smallest Z_t
+                if c is None:
+                    return
+                yes, no = (log_ratio(sum_of_rows(V, rows), eps) for rows in c.split(P[p], columns))
+                rule = DecisionNode(p, c, yes, no)
+            del V  # or else two of them would be held in the next round
+            rule.add_to(f, columns, P)
+            D = exp_losses(f, has, out=D)  # D_1 exp(-Y f), normalised as in AdaBoost.MH
+            Z = normalise(D, D_1)
+            yield rule, Z
+            D /= Z if D_1 is not None else Z * (m * k)
+
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
+        f = np.zeros((columns.n, self.n_labels_))
+        reached: list[Rows] = []
+        for rule in self.rules_:
+            rule.add_to(f, columns, reached)
+            yield f
+
+    def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
+        """The tree in words; the scores of all lines that apply to an instance are added.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            One name per feature; by default the columns of the data frame given to ``fit``, or
+            else x0, x1, ...
+        max_labels : int, default=5
+            Labels named in each line: those with the largest scores, positive or negative.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        names, labels = self._names(feature_names), list(self.label_names_)
+
+        def below(node: int, indent: str) -> Iterator[str]:
+            for t, rule in enumerate(self.rules_):
+                if rule.condition is None or rule.precondition != node:
+                    continue
+                for child, holds, scores in ((2 * t - 1, True, rule.yes), (2 * t, False, rule.no)):
+                    mark = f"({t})" if holds else " " * len(f"({t})")
+                    condition = rule.condition.text(names, holds)
+                    yield f"{indent}{mark} {condition}: {scores_text(scores, labels, max_labels)}"
+                    yield from below(child, indent + "|   ")
+
+        root = scores_text(self.rules_[0].yes, labels, max_labels)
+        return "\n".join([f"always: {root}", *below(0, "|   ")])
+
+    def to_dot(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 3) -> str:
+        """The tree as a graph in the language of Graphviz (``dot -Tsvg``).
+
+        Parameters
+        ----------
+        feature_names, max_labels : as in ``to_text``
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self)
+        names, labels = self._names(feature_names), list(self.label_names_)
+
+        def prediction(node: int, scores: Floats) -> str:
+            text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")
+            return f'  p{node} [shape=ellipse, label="{text}"];'
+
+        lines = ["digraph ADTree {", prediction(0, self.rules_[0].yes)]
+        for t, rule in enumerate(self.rules_):
+            if rule.condition is None:
+                continue
+            lines += [
+                f'  s{t} [shape=box, label="{t}: {_quoted(rule.condition.text(names))}"];',
+                f"  p{rule.precondition} -> s{t} [style=dashed];",
+                prediction(2 * t - 1, rule.yes),
+                prediction(2 * t, rule.no),
+                f'  s{t} -> p{2 * t - 1} [label="yes"];',
+                f'  s{t} -> p{2 * t} [label="no"];',
+            ]
+        return "\n".join([*lines, "}"])
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+class _Search:
+    """Finds the precondition and the condition with the smallest Z, round by round.
+
+    A rule at node p leaves the weight outside p as it is: Z = 1 - W(p) + Z(p, c). So the best
+    condition of a node stays the best until the weights of its instances change, which a rule at
+    p does only to the instances of p; and no rule at p can reduce Z by more than W(p).
+    """
+
+    def __init__(self, bins: Bins, nodes: list[Rows]):
+        self.bins, self.nodes = bins, nodes
+        self.known: dict[int, tuple[float, Found | None]] = {}  # W(p) then, and the best condition
+
+    def best(self, V: Floats) -> tuple[int, Condition | None]:
+        """The precondition and the condition for weights V (n, 2q); None if none reduces Z."""
+        of_row = V.sum(axis=1)
+        W = np.array([of_row[rows].sum() for rows in self.nodes])
+        gains = np.zeros(len(W))
+        for p in np.argsort(-W, kind="stable"):
+            if W[p] < gains.max() - TIE:
+                break
+            gains[p] = self._gain(int(p), W[p], V)
+        if gains.max() <= TIE:
+            return 0, None
+        p = int(np.argmax(gains >= gains.max() - TIE))
+        found = self.known[p][1]
+        assert found is not None
+        self._forget_overlapping(p)
+        return p, found.condition
+
+    def _gain(self, p: int, W: float, V: Floats) -> float:
+        """How much the best rule at node p reduces Z."""
+        if p not in self.known:
+            rows = self.nodes[p]
+            some = None if len(rows) == self.bins.n else rows
+            found = best_condition(self.bins, V, "real", some) if len(rows) > 1 else None
+            self.known[p] = W, found
+        then, found = self.known[p]
+        # since then the weights of all instances of p have been divided by the same numbers
+        return 0.0 if found is None or then == 0 else (then - found.Z) * W / then
+
+    def _forget_overlapping(self, p: int) -> None:
+        changed = np.zeros(self.bins.n, dtype=bool)
+        changed[self.nodes[p]] = True
+        self.known = {
+            node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
+        }

@@ -1,0 +1,265 @@
+"""Features cut into ordered bins, so that one product sums the weights on each side of all cuts.
+
+Every feature is sorted once, when the bins are made. A round of boosting then multiplies the 0/1
+matrix (bins, instances) by the weights (instances, 2q); what lies below each cut is a cumulative
+sum over the bins of a feature. For sparse X the bin of the zeros is not stored: its sum is the
+total minus the other bins, so the cost of a round is proportional to the number of non-zeros.
+
+If every cut is wanted and a feature has many values, its bins hold several of them. The search
+looks into a bin only if a cut inside it could be better than the best so far; see ``_search``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import row_blocks
+from plurilabel.learners.boosting._rules import Floats, Rows
+
+ENTRIES = 2**17
+"""Sums in memory at once: 1 MB, small enough for the cache."""
+
+ROUNDING = 1e-13
+"""A difference of two sums below this share of their size counts as rounding."""
+
+COARSE = 128
+"""Bins of a feature with more values if every cut is wanted."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Features with equally many bins: a 0/1 matrix with a row for each bin, in CSR.
+
+    Where values of the features are missing, each has one more bin for them, its last.
+    """
+
+    features: NDArray[np.intp]  # (g,)
+    n_bins: int
+    counts: NDArray[np.intp]  # (g, n_bins), or one more for the missing values
+    zeros: NDArray[np.intp]  # (g,), the bin of each feature that is not stored, -1 if all are
+    members: NDArray[np.int32]  # instances, bin after bin, by value within a bin
+    values: Floats | None  # theirs, where there are cuts inside the bins
+
+    @cached_property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where the members of each bin begin."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def sizes(self) -> NDArray[np.intp]:
+        """Instances in each bin, (g, n_bins)."""
+        return self.counts[:, : self.n_bins]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weights in the bins of some features.
+
+    Attributes
+    ----------
+    chunk : Chunk
+    H : ndarray of shape (g, b, 2q)
+        Sums of V over the instances in each bin.
+    missing : ndarray of shape (g, 1)
+        Weight of the instances for which the feature is missing.
+    V : ndarray of shape (rows, 2q)
+        Weights of the instances that count.
+    place : ndarray of shape (n,), or None
+        Row of V of each training instance, -1 for those that do not count.
+    """
+
+    chunk: Chunk
+    H: Floats
+    missing: Floats
+    V: Floats
+    place: NDArray[np.int32] | None
+
+    def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
+        """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
+
+        Padded with zero weights and the value NaN. Instances that do not count have zero weight,
+        but keep their value.
+        """
+        chunk = self.chunk
+        assert chunk.values is not None
+        start = chunk.indptr[g * chunk.counts.shape[1] + k]
+        size = chunk.counts[g, k]
+        at = np.arange(size.max())
+        real = at < size[:, np.newaxis]
+        where = np.where(real, start[:, np.newaxis] + at, 0)
+        members = chunk.members[where]
+        if self.place is not None:
+            members = self.place[members]
+        weights = self.V[members]
+        weights[~real | (members < 0)] = 0.0
+        return weights, np.where(real, chunk.values[where], np.nan)
+
+
+class Bins:
+    """The cuts of all features, and the sums of weights in their bins.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        NaN is a missing value: in no bin.
+    presence : bool
+        Two bins for each feature, zero and not zero, instead of thresholds.
+    max_bins : int or None
+        Bins of a feature with more distinct values; None: every cut can be found.
+    width : int
+        Columns of the weights, 2q.
+    """
+
+    def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
+        self.n, self.presence, self.max_bins = X.shape[0], presence, max_bins
+        self._cuts: dict[int, Floats] = {}
+        groups: dict[tuple[int, int, bool, bool], list[Chunk]] = {}
+        for j, stored in enumerate(columns_of(X, presence)):
+            f = self._binned(j, *stored)
+            if f is not None:
+                key = f.n_bins, f.counts.size, f.zeros[0] >= 0, f.values is not None
+                groups.setdefault(key, []).append(f)
+        self._chunks = []
+        for (_, slots, *_), features in groups.items():
+            for some in row_blocks(len(features), slots * width, ENTRIES):
+                self._chunks.append(_joined(features[some]))
+
+    def _binned(self, j: int, values: Floats, rows: NDArray[Any], unstored: int) -> Chunk | None:
+        """The bins of feature j, from its stored values; None if there is nothing to cut."""
+        unknown = np.isnan(values)
+        inner = None
+        if self.presence:
+            cuts, bins, zeros = np.empty(0), 2, 0
+            codes = np.ones(len(values), dtype=np.intp)
+            if unstored == 0 or unknown.all():
+                return None
+            order = np.argsort(unknown, kind="stable")
+        else:
+            distinct, counts = distinct_values(values[~unknown], unstored)
+            cuts = find_cuts(distinct, counts, self.max_bins or COARSE)
+            bins = len(cuts) + 1
+            if bins == 1:
+                return None
+            zeros = int(np.searchsorted(cuts, 0.0)) if unstored else -1
+            codes = np.searchsorted(cuts, values)  # cuts strictly below the value
+            order = np.argsort(values, kind="stable")  # missing values come last
+            if self.max_bins is None and len(distinct) > bins:
+                inner = values[order]
+        self._cuts[j] = cuts
+        codes[unknown] = bins
+        sizes = np.bincount(codes, minlength=bins)[np.newaxis]
+        members = rows[order].astype(np.int32)
+        return Chunk(np.array([j]), bins, sizes, np.array([zeros]), members, inner)
+
+    def threshold(self, feature: int, cut: int) -> float | None:
+        """Value of a cut; None for presence."""
+        return None if self.presence else float(self._cuts[feature][cut])
+
+    def sums(self, V: Floats, rows: Rows | None = None) -> Iterator[Sums]:
+        """Weights in each bin, for some features at a time.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, 2q)
+        rows : ndarray of int, optional
+            Instances that count; None: all.
+        """
+        place = None
+        if rows is not None:
+            place = np.full(self.n, -1, dtype=np.int32)
+            place[rows] = np.arange(len(rows), dtype=np.int32)
+            V = V[rows]
+        total = V.sum(axis=0)
+        for chunk in self._chunks:
+            g, b = len(chunk.features), chunk.n_bins
+            H = (_one_hot(chunk, place, len(V)) @ V).reshape(*chunk.counts.shape, -1)
+            if chunk.zeros[0] >= 0:
+                rest = total - H.sum(axis=1)
+                rest[rest < ROUNDING * total] = 0.0
+                H[np.arange(g), chunk.zeros] = rest
+            missing = H[:, b:].sum(axis=(1, 2))[:, np.newaxis]
+            yield Sums(chunk, H[:, :b], missing, V, place)
+
+
+def _one_hot(chunk: Chunk, place: NDArray[np.int32] | None, n: int) -> sparse.csr_array:
+    """Rows are bins, columns the instances that count."""
+    members, indptr = chunk.members, chunk.indptr
+    if place is not None:
+        members = place[members]
+        kept = members >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+        members = members[kept]
+    ones = np.ones(len(members))
+    return sparse.csr_array((ones, members, indptr), shape=(len(indptr) - 1, n))
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    """Several chunks of the same form as one."""
+    values = [f.values for f in chunks if f.values is not None]
+    return Chunk(
+        features=np.concatenate([f.features for f in chunks]),
+        n_bins=chunks[0].n_bins,
+        counts=np.concatenate([f.counts for f in chunks]),
+        zeros=np.concatenate([f.zeros for f in chunks]),
+        members=np.concatenate([f.members for f in chunks]),
+        values=np.concatenate(values) if values else None,
+    )
+
+
+def columns_of(X: Any, presence: bool = False) -> Iterator[tuple[Floats, NDArray[Any], int]]:
+    """Stored values of each column, their rows, and the number of zeros that are not stored."""
+    n, d = X.shape
+    if presence or sparse.issparse(X):
+        X = sparse.csc_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        for j in range(d):
+            stored = slice(*X.indptr[j : j + 2])
+            rows = X.indices[stored]
+            yield X.data[stored].astype(np.float64), rows, n - len(rows)
+    else:
+        rows = np.arange(n, dtype=np.int32)
+        for j in range(d):
+            yield X[:, j].astype(np.float64), rows, 0
+
+
+def distinct_values(values: Floats, zeros: int) -> tuple[Floats, NDArray[np.intp]]:
+    """Distinct values in order and how often they occur, with the zeros that are not stored."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if zeros and not (distinct == 0).any():
+        place = np.searchsorted(distinct, 0.0)
+        distinct, counts = np.insert(distinct, place, 0.0), np.insert(counts, place, 0)
+    return distinct, counts
+
+
+def between(values: Floats) -> Floats:
+    """Thresholds midway between neighbours, along the last axis."""
+    low, high = values[..., :-1], values[..., 1:]
+    cuts = low / 2 + high / 2
+    # between neighbouring floats the midpoint is one of them; it must be the lower
+    return np.where(cuts < high, cuts, low)
+
+
+def find_cuts(distinct: Floats, counts: NDArray[np.intp], max_bins: int) -> Floats:
+    """Thresholds midway between neighbouring distinct values, for at most ``max_bins`` bins.
+
+    If there are too many, those are kept that leave about equally many values in each bin; zero,
+    if it occurs, has its own bin, so that sparse and dense columns are cut alike.
+    """
+    cuts = between(distinct)
+    if len(distinct) <= max_bins:
+        return cuts
+    is_zero = distinct == 0
+    share = np.cumsum(np.where(is_zero, 0, counts))
+    bins = max_bins - 2 * int(is_zero.any())
+    wanted = share[-1] * np.arange(1, bins) / bins
+    kept = np.searchsorted(share, wanted)
+    at_zero = np.flatnonzero(is_zero)
+    kept = np.unique(np.concatenate([kept, at_zero - 1, at_zero]))
+    return cuts[kept[(kept >= 0) & (kept < len(cuts))]]

@@ -1,0 +1,279 @@
+"""Linear models of many labels at once: a Newton method on blocks of labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import squared_norms
+
+LOSSES = ("logistic", "squared_hinge")
+
+SURE = 30.0
+"""The score of a label that all instances have; minus this for one that none has."""
+
+CELLS = 2**20
+"""Instances times labels that are worked on together: a dozen arrays of this size."""
+
+
+class Trained(NamedTuple):
+    """Weights (d, m) and biases (m,) of linear models, the sums of the second derivatives of the
+    losses (m,), and the most steps that one took.
+    """
+
+    weights: NDArray[np.floating[Any]]
+    biases: NDArray[np.float64]
+    curvatures: NDArray[np.float64]
+    n_iter: int
+
+
+class Prior(NamedTuple):
+    """What is known before training: means and precisions (d + 1, m), the last row of biases."""
+
+    means: NDArray[np.floating[Any]]
+    precisions: NDArray[np.floating[Any]]
+
+
+def prepared(X: Any, *, unit: bool) -> sparse.csr_array:
+    """Instances for the solver: CSR, in rows of length 1 and single precision, or as they are."""
+    X = sparse.csr_array(X, dtype=np.float64)
+    if not unit:
+        return X
+    # by the largest entry first: squares of tiny or huge ones would vanish or overflow
+    for size in (abs(X).max(axis=1).toarray().ravel(), None):
+        length = np.sqrt(squared_norms(X)) if size is None else size
+        scale = np.divide(1.0, length, out=np.ones_like(length), where=length > 1e-300)
+        parts = (X.data * np.repeat(scale, np.diff(X.indptr)), X.indices, X.indptr)
+        X = sparse.csr_array(parts, shape=X.shape)
+    return X.astype(np.float32)
+
+
+def train(
+    X: sparse.csr_array,
+    Y: sparse.csc_array,
+    *,
+    loss: str,
+    C: float,
+    tol: float,
+    max_iter: int,
+    weights: NDArray[np.float64] | None = None,
+    worth: NDArray[np.float64] | None = None,
+    prior: Prior | None = None,
+) -> Trained:
+    """Linear models with L2 penalty, one for each label.
+
+    Minimises ½|w|² + C Σ_i c_i loss(y_i (w x_i + b)) over w and b for each label, where the bias
+    is a weight like others, of a feature that is 1. With a prior the penalty is
+    ½ Σ_j q_j (w_j - m_j)², of means m and precisions q.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n, d)
+    Y : csc_array of 0/1 of shape (n, m)
+    loss : {"logistic", "squared_hinge"}
+    C, tol, max_iter :
+        A label is done where the norm of its gradient is below tol times that at 0, times the
+        share of the rarer class; this is liblinear's rule.
+    weights : ndarray of shape (n,), optional
+        Of the instances.
+    worth : ndarray of shape (m,), optional
+        Weights of the instances with the label, one for each label.
+    prior : Prior, optional
+        For labels that are learned further; all of them then get a model.
+
+    Returns
+    -------
+    Trained
+        In the precision of X.
+    """
+    n, d = X.shape
+    m = Y.shape[1]
+    with_bias, transposed = _with_bias(X)
+    present = np.diff(Y.indptr)
+    found = np.zeros((d + 1, m), dtype=X.dtype)
+    # a label without a choice needs no model
+    found[d] = np.where(present == 0, -SURE, SURE)
+    open_ = np.flatnonzero((present > 0) & (present < n)) if prior is None else np.arange(m)
+    n_iter, curvatures = 1, np.zeros(m)
+    step = max(1, CELLS // max(n, d, 1))
+    for start in range(0, len(open_), step):
+        some = open_[start : start + step]
+        sign = np.where(Y[:, some].toarray() > 0, 1, -1).astype(X.dtype)  # (n, m')
+        cost = np.full(sign.shape, C, dtype=X.dtype)
+        if worth is not None:
+            cost = np.where(sign > 0, cost * worth[some], cost).astype(X.dtype)
+        if weights is not None:
+            cost *= weights[:, None].astype(X.dtype)
+        known = None if prior is None else Prior(*(part[:, some] for part in prior))
+        found[:, some], curvatures[some], steps = _newton(
+            with_bias, transposed, sign, cost, loss, tol, max_iter, known
+        )
+        n_iter = max(n_iter, steps)
+    return Trained(found[:d], found[d].astype(np.float64), curvatures, n_iter)
+
+
+def ridge(X: sparse.csr_array, Z: NDArray[np.floating[Any]], C: float) -> NDArray[np.float64]:
+    """Weights (d + 1, k) of linear models of targets Z (n, k), the last row the intercepts.
+
+    Minimises ½|w|² + ½C Σ_i (w x_i + b - z_i)² for each target, like :func:`train`.
+    """
+    with_bias, transposed = _with_bias(X)
+    W = np.zeros((with_bias.shape[1], Z.shape[1]))
+    curve = np.full((X.shape[0], Z.shape[1]), C, dtype=np.float64)
+    for _ in range(4):  # each takes a digit off the error
+        G = W + transposed @ (curve * (with_bias @ W - Z))
+        size = np.sqrt(_dots(G, G))
+        W += _direction(with_bias, transposed, G, curve, size)[0]
+    return W
+
+
+def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """X with a feature that is 1, and its transpose."""
+    ones = sparse.csr_array(np.ones((X.shape[0], 1), dtype=X.dtype))
+    both = sparse.csr_array(sparse.hstack([X, ones], format="csr"))
+    return both, sparse.csr_array(both.T)
+
+
+def _newton(
+    X: Any,
+    T: Any,
+    sign: Any,
+    cost: Any,
+    loss: str,
+    tol: float,
+    max_iter: int,
+    prior: Prior | None,
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
+    """Truncated Newton method on all columns at once: two sparse products a step of the inner
+    loop. A column that is done leaves. Weights, curvatures, and the steps taken.
+    """
+    n, m = sign.shape
+    # W is what is added to the means of the prior; Z is X times both
+    W = np.zeros((X.shape[1], m), dtype=X.dtype)
+    Z = np.zeros((n, m), dtype=X.dtype) if prior is None else X @ prior.means
+    Q = None if prior is None else prior.precisions
+    done, curved = np.empty_like(W), np.empty(m)
+    at = np.arange(m)
+    rarer = np.minimum((sign > 0).sum(axis=0), (sign < 0).sum(axis=0))
+    tol_of = tol * np.maximum(rarer, 1) / n
+    first: Any = None
+    n_iter = 0
+    while len(at):
+        slope, curve = _derivatives(sign, Z, cost, loss)
+        G = T @ slope
+        G += W if Q is None else Q * W
+        size = np.sqrt(_dots(G, G))
+        first = size if first is None else first
+        going = size > tol_of * first
+        if not going.all():
+            done[:, at[~going]] = W[:, ~going]
+            curved[at[~going]] = curve[:, ~going].sum(axis=0, dtype=np.float64)
+            W, Z, G, curve, sign, cost = (
+                np.ascontiguousarray(part[:, going]) for part in (W, Z, G, curve, sign, cost)
+            )
+            at, tol_of, first, size = at[going], tol_of[going], first[going], size[going]
+            Q = None if Q is None else np.ascontiguousarray(Q[:, going])
+        if not len(at):
+            break
+        if n_iter == max_iter:
+            done[:, at] = W
+            curved[at] = curve.sum(axis=0, dtype=np.float64)
+            break
+        V, XV = _direction(X, T, G, curve, size, Q)
+        step = _step(sign, cost, loss, (W, Z), (V, XV), _dots(G, V), Q)
+        W += step * V
+        Z += step * XV
+        n_iter += 1
+    return done if prior is None else done + prior.means, curved, n_iter
+
+
+def _derivatives(sign: Any, Z: Any, cost: Any, loss: str) -> tuple[Any, Any]:
+    """First and second derivatives of the losses by the scores, each (n, m)."""
+    margin = sign * Z
+    if loss == "squared_hinge":
+        short = np.maximum(1 - margin, 0)
+        curve = 2 * cost * (short > 0)
+        short *= curve
+        short *= -sign
+        return short, curve
+    with np.errstate(over="ignore"):  # then p is 0
+        p = 1 / (1 + np.exp(margin))
+    slope = cost * p
+    curve = slope * (1 - p)
+    slope *= -sign
+    return slope, curve
+
+
+def _direction(X: Any, T: Any, G: Any, curve: Any, size: Any, Q: Any = None) -> tuple[Any, Any]:
+    """The Newton direction and its product with X, by conjugate gradients.
+
+    Solves (Q + XᵀDX) V = -G, where Q is diagonal and 1 by default, until the residual is a tenth
+    of G in each column. A column that is there stays as it is: but for rounding, the result does
+    not depend on the others. Such columns leave, once they are many.
+    """
+    V, XV = np.zeros_like(G), np.zeros((X.shape[0], G.shape[1]), dtype=G.dtype)
+    live = np.arange(G.shape[1])
+    R = -G
+    P = R.copy()
+    rr = size.astype(G.dtype) ** 2
+    enough = 0.01 * rr
+    going = size > 0
+    for _ in range(30):
+        if not going.any():
+            break
+        XP = X @ P
+        HP = T @ (curve * XP)
+        HP += P if Q is None else Q * P
+        alpha = np.divide(rr, _dots(P, HP), out=np.zeros_like(rr), where=going)
+        there: Any = slice(None) if len(live) == V.shape[1] else live  # a slice is not copied
+        V[:, there] += alpha * P
+        XP *= alpha
+        XV[:, there] += XP
+        HP *= alpha
+        R -= HP
+        new = _dots(R, R)
+        going &= new > enough
+        beta = np.divide(new, rr, out=np.zeros_like(rr), where=going)
+        rr = new
+        if 0 < going.mean() < 0.7:
+            R, P, curve = (np.ascontiguousarray(part[:, going]) for part in (R, P, curve))
+            Q = None if Q is None else np.ascontiguousarray(Q[:, going])
+            live, beta, rr, enough = live[going], beta[going], rr[going], enough[going]
+            going = going[going]
+        P *= beta
+        P += R
+    return V, XV
+
+
+def _step(sign: Any, cost: Any, loss: str, now: Any, along: Any, slope: Any, Q: Any = None) -> Any:
+    """How far to go in each column: half the way, until the objective falls as it should."""
+    (W, Z), (V, XV) = now, along
+    pull = V if Q is None else Q * V
+    wv, vv = _dots(W, pull), _dots(V, pull)
+    before = _losses(sign, Z, cost, loss)
+    step = np.ones(len(slope), dtype=Z.dtype)
+    for _ in range(10):
+        change = _losses(sign, Z + step * XV, cost, loss) - before
+        change += step * wv + 0.5 * step**2 * vv
+        poor = change > 0.01 * step * slope + 1e-6 * before  # rounding counts as no change
+        if not poor.any():
+            break
+        step = np.where(poor, step / 2, step).astype(Z.dtype)
+    return step
+
+
+def _losses(sign: Any, Z: Any, cost: Any, loss: str) -> Any:
+    """The sum of the losses of each column."""
+    margin = sign * Z
+    if loss == "squared_hinge":
+        short = np.maximum(1 - margin, 0)
+        return _dots(cost * short, short)
+    # log(1 + exp(-margin)); the functions that add 1 themselves are ten times slower
+    return _dots(cost, np.log(1 + np.exp(-abs(margin))) + np.maximum(-margin, 0))
+
+
+def _dots(A: Any, B: Any) -> Any:
+    return np.einsum("ij,ij->j", A, B)

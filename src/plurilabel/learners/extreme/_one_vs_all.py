@@ -1,0 +1,189 @@
+"""OneVsAllLinear: a sparse linear model for each of very many labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from scipy.special import expit
+
+from plurilabel._core.base import LabelMatrix, WeightedFit
+from plurilabel._core.blocks import csr_of_rows, row_blocks
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
+from plurilabel._core.fitted import Declared, count, numbers, parameter
+from plurilabel._core.limits import check_size
+from plurilabel.learners.extreme._base import SparseAnswers, score_method, worth_of_labels
+from plurilabel.learners.extreme._linear import CELLS, LOSSES, prepared, train
+
+
+class OneVsAllLinear(WeightedFit, SparseAnswers):
+    """One linear model for each label, with small weights dropped: the accuracy reference.
+
+    Blocks of labels are trained together, in parallel, and weights up to ``prune`` are dropped
+    as soon as a block is done, so that the weights of all labels are never in memory at once.
+    Training and predictions take time in proportion to the number of labels;
+    :class:`LabelTree` does with its logarithm.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "logistic"}, default="squared_hinge"
+        Scores are decision values with the squared hinge loss, probabilities with the logistic.
+    C : float, default=1.0
+        Weight of the losses against the penalty ½|w|², as in scikit-learn.
+    prune : float, default=0.01
+        Weights up to this size are dropped.
+    propensity : bool, default=False
+        Whether instances count 2 / p - 1 times for a label that they have, where p is the
+        propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
+        higher.
+    normalize : bool, default=True
+        Whether instances are scaled to length 1, in single precision.
+    tol : float, default=0.01
+        A model is trained until its gradient has become this small, relative to the first one and
+        to the share of the rarer class.
+    max_iter : int, default=20
+        The most Newton steps for a model.
+    n_jobs : int, default=None
+        Threads, over labels in ``fit`` and rows in predictions. The results do not depend on it.
+
+    Attributes
+    ----------
+    coef_ : csr_array of shape (d, q)
+        Weights.
+    intercept_ : ndarray of shape (q,)
+    n_iter_ : int
+        The most Newton steps that a model took.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    The objective is that of scikit-learn's ``LinearSVC`` and ``LogisticRegression`` with
+    ``solver="liblinear"``: the intercept is a weight of a feature that is 1, and is penalised.
+    A label that all or none of the instances have gets no model, but a score of ±30.
+
+    References
+    ----------
+    R. Babbar, B. Schölkopf. DiSMEC: distributed sparse machines for extreme multi-label
+    classification. WSDM 2017.
+
+    M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
+    missing labels. WWW 2021. (``propensity``)
+
+    Examples
+    --------
+    >>> from plurilabel import datasets, metrics
+    >>> from plurilabel import OneVsAllLinear
+    >>> data = datasets.make_sparse_multilabel(1000, 500, 200, random_state=0)
+    >>> learner = OneVsAllLinear().fit(data.X[:800], data.Y[:800])
+    >>> top = learner.predict_top(data.X[800:], k=5)
+    >>> round(metrics.precision_at_k(data.Y[800:], top, 1), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(LOSSES))],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "prune": [Interval(Real, 0, None, closed="left")],
+        "propensity": ["boolean"],
+        "normalize": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
+    }
+    _fitted: ClassVar[Declared] = {
+        "loss_": parameter(),
+        "normalize_": parameter(),
+        "n_iter_": count(),
+        "coef_": numbers("n_features_in_", "n_labels_"),
+        "intercept_": numbers("n_labels_"),
+    }
+
+    def __init__(
+        self,
+        *,
+        loss: str = "squared_hinge",
+        C: float = 1.0,
+        prune: float = 0.01,
+        propensity: bool = False,
+        normalize: bool = True,
+        tol: float = 0.01,
+        max_iter: int = 20,
+        n_jobs: int | None = None,
+    ):
+        self.loss = loss
+        self.C = C
+        self.prune = prune
+        self.propensity = propensity
+        self.normalize = normalize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
+        self.loss_, self.normalize_ = self.loss, self.normalize
+        n, q = Y.shape
+        check_size(self, f"{q:,} labels", models=q, instead="LabelTree")
+        Y = sparse.csc_array(Y)
+        X = prepared(X, unit=self.normalize)
+        worth = worth_of_labels(Y, self.propensity)
+        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._train_block)(
+                X, Y[:, some], weights, worth if worth is None else worth[some]
+            )
+            for some in row_blocks(q, max(n, X.shape[1]), CELLS)
+        )
+        self.coef_ = sparse.csr_array(sparse.hstack([coef for coef, _, _ in found], format="csr"))
+        self.intercept_ = np.concatenate([intercept for _, intercept, _ in found])
+        self.n_iter_ = max(n_iter for *_, n_iter in found)
+
+    def _train_block(self, X: Any, Y: Any, weights: Any, worth: Any) -> tuple[Any, Any, int]:
+        trained = train(
+            X,
+            Y,
+            loss=self.loss,
+            C=self.C,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            weights=weights,
+            worth=worth,
+        )
+        W = trained.weights
+        return (
+            sparse.csc_array(np.where(abs(W) > self.prune, W, 0)),
+            trained.biases,
+            trained.n_iter,
+        )
+
+    def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
+        X = prepared(X, unit=self.normalize_)
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(self._score_block)(X[rows], then)
+            for rows in row_blocks(X.shape[0], self.n_labels_, CELLS)
+        )
+
+    def _score_block(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> Any:
+        n, q = X.shape[0], self.n_labels_
+        scores = (X @ self.coef_).toarray() + self.intercept_
+        if self.loss_ == "logistic":
+            scores = expit(scores)
+        columns = np.tile(np.arange(q, dtype=np.int32), n)
+        return then(csr_of_rows(scores.ravel(), columns, np.full(n, q), q))
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """The products of weights and features, exact unless there is a reference."""
+        if given.reference is not None:
+            return super()._parts(x, given)
+        x = prepared(x, unit=self.normalize_)
+        at = x.indices
+        names = [given.names[j] for j in at]
+        scale = LOG_ODDS if self.loss_ == "logistic" else SCORE
+        coef = self.coef_[at].toarray().T
+        return linear_parts(x.data[None, :], coef, self.intercept_, names, scale)
+
+    def _score_method(self) -> str:
+        return score_method(self)

@@ -1,0 +1,129 @@
+"""BRkNN: binary relevance over one neighbour search."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel.learners.lazy._base import LazyClassifier
+from plurilabel.learners.lazy._counts import CountingClassifier, label_frequencies
+
+
+class BRkNN(CountingClassifier):
+    """k nearest neighbours vote on each label.
+
+    The score of a label is the smoothed share of the k neighbours that have it,
+    ``(s + votes) / (2 s + k)``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that vote.
+    variant : {None, "a", "b"}, default=None
+        What is predicted. None: the labels that more than half of the neighbours have. "a": the
+        same, or the label with the highest score if there are none. "b": the labels with the
+        highest scores, as many as the neighbours have on average (halves are rounded up). Between
+        equal scores the label that is more frequent in training comes first.
+    smoothing : float, default=0.5
+        Votes for and against that are added to each label (s); 0 gives the plain share. It
+        does not change predictions.
+    metric, index, n_jobs, device :
+        As in :class:`MLkNN`.
+
+    Attributes
+    ----------
+    table_ : ndarray of shape (q, k + 1)
+        The score of label l if j neighbours have it.
+
+    Notes
+    -----
+    Labels may be missing: the k nearest neighbours that know a label vote on it,
+    as in :class:`MLkNN`.
+
+    References
+    ----------
+    E. Spyromitros, G. Tsoumakas, I. Vlahavas. An empirical study of lazy multilabel
+    classification algorithms. SETN 2008.
+
+    Examples
+    --------
+    >>> from plurilabel import BRkNN
+    >>> X = [[0.0], [0.1], [1.0], [1.1]]
+    >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1]]
+    >>> BRkNN(n_neighbors=2).fit(X, Y).predict([[0.0], [1.2]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LazyClassifier._parameter_constraints,
+        "variant": [None, StrOptions({"a", "b"})],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        variant: str | None = None,
+        smoothing: float = 0.5,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ):
+        self.n_neighbors = n_neighbors
+        self.variant = variant
+        self.smoothing = smoothing
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        super()._fit(X, Y)
+        k, s = self.n_neighbors, self.smoothing
+        share = (s + np.arange(k + 1)) / (2 * s + k)
+        self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets, by the rule of ``variant``.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        check_is_fitted(self)
+        variant = self.fitted_params_["variant"]
+        if variant is None or self.single_output_:
+            return super().predict(X)
+        distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
+        votes = sparse.csr_array(self._events(distances, neighbors))
+        n, k = len(neighbors), self.n_neighbors_
+        stored = np.diff(votes.indptr)
+        row = np.repeat(np.arange(n), stored)
+        if variant == "b":
+            total = np.asarray(votes.sum(axis=1), dtype=np.intp)
+            size = (2 * total + k) // (2 * k)  # the mean, rounded half up
+        else:
+            size = np.maximum(np.bincount(row[votes.data > k / 2], minlength=n), 1)
+        usual = np.argsort(-label_frequencies(self.Y_), kind="stable")
+        rank = np.argsort(usual)
+        order = np.lexsort((rank[votes.indices], -votes.data.astype(np.intp), row))
+        first = np.arange(len(row)) - votes.indptr[row] < size[row]
+        # Labels without votes are predicted only by "a", where no neighbour has any label: the
+        # mean size of "b" is at most the number of labels that have votes.
+        silent = np.flatnonzero(stored < size)
+        row = np.concatenate([row[first], silent])
+        label = np.concatenate([votes.indices[order][first], np.full(len(silent), usual[0])])
+        chosen = sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, label)), votes.shape)
+        return chosen if self.sparse_output_ else chosen.toarray()

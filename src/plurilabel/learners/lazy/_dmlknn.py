@@ -1,0 +1,162 @@
+"""DML-kNN: ML-kNN that also looks at the neighbours' other labels."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, labels, numbers, places
+from plurilabel.learners.lazy._base import CELLS, Floats, LazyClassifier, Rows
+from plurilabel.learners.lazy._counts import known_counts, label_counts, label_frequencies
+
+
+class DMLkNN(LazyClassifier):
+    """Dependent ML-kNN.
+
+    The event of label l is not only that exactly j of the k neighbours have l, but also that the
+    counts of every other label are within ``width`` of those seen: the likelihoods come from the
+    training instances whose whole vector of counts is similar. With ``width >= n_neighbors`` the
+    other labels are ignored and the scores are those of :class:`MLkNN`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that are counted (k).
+    width : int, default=2
+        How far the counts of other labels may be from those of the instance (delta).
+    smoothing : float, default=1.0
+        Strength of the uniform prior (s).
+    metric, index, n_jobs, device :
+        As in :class:`MLkNN`.
+
+    Attributes
+    ----------
+    prior_ : ndarray of shape (q,)
+        P(H1) of each label.
+    counts_ : ndarray of shape (n, q)
+        Counts of each training instance's neighbours.
+    counted_ : ndarray of bool of shape (n, q), or None for all
+        Which training instances count for which label: those that know it, as one of their
+        neighbours does.
+
+    Notes
+    -----
+    The likelihoods are smoothed as those of ML-kNN, ``(s + v) / (s (k + 1) + c)``: k + 1 is how
+    many values the count of a label can have, and only so is ML-kNN the special case of a large
+    width. Mulan's implementation has ``s q`` for q labels in place of ``s (k + 1)``, which makes
+    the estimates depend on how many other labels there are. It matters little: with k = 10 and
+    width 2 no predicted label changes on Emotions, Scene and Yeast, and average precision is .6964
+    instead of .6959, .8527 in both, and .7357 instead of .7353.
+
+    Labels may be missing: counts are those of :class:`MLkNN`, and only training instances that
+    know a label count for it, in the prior too, if one of their neighbours knows it.
+
+    A prediction compares its counts with those of every training instance: n times m times q
+    steps. The counts (m, q) are dense, also for sparse labels.
+
+    References
+    ----------
+    Z. Younes, F. Abdallah, T. Denoeux, H. Snoussi. A dependent multilabel classification method
+    derived from the k-nearest neighbor rule. EURASIP Journal on Advances in Signal Processing,
+    2011.
+
+    Examples
+    --------
+    >>> from plurilabel import DMLkNN
+    >>> X = [[0.0], [0.1], [0.2], [0.3], [1.0], [1.1], [1.2], [1.3]]
+    >>> Y = [[1, 0]] * 4 + [[0, 1]] * 4
+    >>> DMLkNN(n_neighbors=2, width=1).fit(X, Y).predict([[0.0], [1.4]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LazyClassifier._parameter_constraints,
+        "width": [Interval(Integral, 0, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "prior_": numbers("n_labels_"),
+        "counts_": places("n", "n_labels_", below="n_neighbors_+1"),
+        "counted_": labels("n", "n_labels_", optional=True),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        width: int = 2,
+        smoothing: float = 1.0,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ):
+        self.n_neighbors = n_neighbors
+        self.width = width
+        self.smoothing = smoothing
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _dense_bytes(self) -> float:
+        return 4.0  # counts_
+
+    def _learn(self, distances: Floats, neighbors: Rows) -> None:
+        del distances
+        s = self.fitted_params_["smoothing"]
+        self.counted_ = None
+        if self.unknown_ is None:
+            self.counts_ = dense(label_counts(neighbors, self.Y_))
+        else:
+            counts, silent = map(
+                dense, known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)
+            )
+            self.counts_ = counts
+            self.counted_ = ~(silent | dense(self.unknown_))
+        have, known = self._frequencies()
+        self.prior_ = (s + have) / (2 * s + known)
+
+    def _frequencies(self) -> tuple[Any, Any]:
+        """How many training instances have each label, and how many count for it."""
+        if self.counted_ is None:
+            return label_frequencies(self.Y_), self.Y_.shape[0]
+        return (dense(self.Y_) * self.counted_).sum(axis=0), self.counted_.sum(axis=0)
+
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
+        del X, distances
+        k, s, width = (self.fitted_params_[name] for name in ("n_neighbors", "smoothing", "width"))
+        m, Y, (have, known) = self.Y_.shape[0], dense(self.Y_), self._frequencies()
+        # A count and whether the instance has the label, in one small number: less to go through.
+        small = np.min_scalar_type(2 * k + 2)
+        code = 2 * self.counts_.astype(small) + Y.astype(small)
+        if self.counted_ is None:
+            C = dense(label_counts(neighbors, self.Y_))  # (n, q)
+        else:
+            C = dense(known_counts(neighbors, self.Y_, self.unknown_, k)[0])
+            code[~self.counted_] = 2 * k + 2  # like none that is asked
+        asked = 2 * C.astype(small)
+        scores = np.empty(C.shape)
+        for rows in row_blocks(len(C), m, CELLS):
+            # Equal counts of l are within any width, so one comparison serves all labels.
+            similar = cdist(C[rows], self.counts_, "chebyshev") <= width  # (rows, m)
+            for t, near in zip(range(rows.start, rows.stop), similar):
+                found = code.take(np.flatnonzero(near), axis=0)
+                v1, v0 = _in_columns(found == asked[t] + 1), _in_columns(found == asked[t])
+                yes = self.prior_ * (s + v1) / (s * (k + 1) + have)
+                no = (1 - self.prior_) * (s + v0) / (s * (k + 1) + known - have)
+                scores[t] = yes / (yes + no)
+        return scores
+
+
+def _in_columns(true: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """How many are true in each column; adding them as bytes is faster."""
+    return np.add.reduce(true.view(np.uint8), axis=0, dtype=np.int32)

@@ -1,0 +1,263 @@
+"""Mr.KNN: neighbours vote with a soft relevance of each of their labels."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks, stack_rows
+from plurilabel._core.compat import Interval
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel.learners.lazy._base import Floats, LazyClassifier, Rows
+from plurilabel.learners.lazy._counts import (
+    known_shares,
+    label_frequencies,
+    label_shares,
+    nearness,
+    ratio,
+    relative_weights,
+)
+
+CELLS = 1 << 18
+"""Features of pairs of an instance and a label that are worked on at a time."""
+
+
+class MrkNN(LazyClassifier):
+    """k nearest neighbours vote with the soft relevance of each of their labels.
+
+    Not all labels of an instance say the same about it. A step like fuzzy c-means, in which each
+    label has a center and an instance may only belong to the labels that it has, gives every
+    training instance a relevance of each of its labels. The score of a label is the mean of the
+    neighbours' relevances, weighted by ``1 / distance ** power``.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=20
+        Neighbours that vote.
+    fuzziness : float, default=4.0
+        m of fuzzy c-means, above 1. Near 1 an instance belongs to the label with the nearest
+        center only; as it grows, all its labels become equally relevant.
+    power : float, default=2.0
+        Of the distance, in the weights of the neighbours; 0 for equal weights.
+    max_iter : int, default=100
+        Most steps of the relevances.
+    tol : float, default=1e-4
+        They stop when no membership changes by more.
+    metric, index, n_jobs, device :
+        As in :class:`MLkNN`. The metric is that of the neighbours; centers are means, and the
+        distances from them are Euclidean.
+
+    Attributes
+    ----------
+    relevance_ : matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse
+        Relevance of each label of each training instance: 1 for the strongest of an instance, less
+        for its others, 0 for labels that it does not have. A label that all instances have says
+        nothing about any: its relevance is 1.
+    centers_ : array or CSR matrix of shape (q, d)
+        Centers of the labels.
+    n_iter_ : int
+        Steps of the relevances.
+
+    Notes
+    -----
+    The step minimises the sum of ``u_il ** m * ||x_i - c_l|| ** 2`` over memberships u and centers
+    c, where the memberships of an instance sum to 1 over its labels. Those that sum to 1 cannot
+    all be above one half, so that the labels of an instance could never be predicted together;
+    the relevance of a label is therefore its membership divided by the largest of the instance.
+    Labels may be missing. An instance then belongs to the labels that it is known to have, and the
+    k nearest neighbours that know a label vote on it. For that more than k are searched.
+
+    The paper is known here from its abstract and from what others say of it; this scaling is a
+    reading of ours.
+
+    On the hold-outs of Emotions, Yeast and Scene, standardised, average precision is .793, .760
+    and .829, that of :class:`MLkNN` .784, .759 and .853. With ``fuzziness=2``, the usual value of
+    fuzzy c-means, it is .788, .760 and .829; with equal relevances (``fuzziness=1e6``) .801, .762
+    and .830: on these data soft relevances do not help, distance weights do.
+
+    References
+    ----------
+    X. Lin, X. Chen. Mr.KNN: soft relevance for multi-label classification. CIKM 2010.
+
+    Examples
+    --------
+    >>> from plurilabel import MrkNN
+    >>> X = [[0.0], [0.1], [0.4], [1.0], [1.1]]
+    >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]
+    >>> learner = MrkNN(n_neighbors=2).fit(X, Y)
+    >>> learner.relevance_[2].round(2)  # nearer to the instances with the first label
+    array([1.  , 0.64])
+    >>> learner.predict([[0.0], [1.2]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LazyClassifier._parameter_constraints,
+        "fuzziness": [Interval(Real, 1, None, closed="neither")],
+        "power": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "relevance_": numbers("n", "n_labels_"),
+        "centers_": numbers("n_labels_", "n_features_in_"),
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 20,
+        *,
+        fuzziness: float = 4.0,
+        power: float = 2.0,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ):
+        self.n_neighbors = n_neighbors
+        self.fuzziness = fuzziness
+        self.power = power
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        super()._fit(X, Y)
+        self._check_features("fit")  # centers are means of features
+        self._soften()
+
+    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
+        """Add instances; the result is exactly that of ``fit`` on all instances so far.
+
+        Parameters
+        ----------
+        X, y, classes : as in :meth:`MLkNN.partial_fit`
+
+        Returns
+        -------
+        self
+        """
+        fitted = hasattr(self, "index_")
+        super().partial_fit(X, y, classes)
+        if fitted:
+            self._soften()
+        return self
+
+    def forget(self, indices: ArrayLike) -> Self:
+        """Remove training instances; the result is exactly that of ``fit`` on those that remain.
+
+        Parameters
+        ----------
+        indices : array of int
+            As in :meth:`MLkNN.forget`.
+
+        Returns
+        -------
+        self
+        """
+        super().forget(indices)
+        self._soften()
+        return self
+
+    def _soften(self) -> None:
+        m, max_iter, tol = (self.fitted_params_[k] for k in ("fuzziness", "max_iter", "tol"))
+        relevance, self.centers_, self.n_iter_ = soft_relevance(
+            self.X_, self.Y_, m, max_iter=max_iter, tol=tol, unknown=self.unknown_
+        )
+        self.relevance_ = relevance if self.sparse_output_ else relevance.toarray()
+
+    def _shares(self, distances: Floats, neighbors: Rows) -> Any:
+        """Scores (n, q), CSR for sparse labels."""
+        if self.unknown_ is not None:
+            parts = [
+                self._known_shares(distances[rows], neighbors[rows])
+                for rows in row_blocks(len(neighbors), self.n_labels_, CELLS)
+            ]
+            return stack_rows(parts)
+        weights = nearness(distances, self.fitted_params_["power"])
+        return label_shares(weights, neighbors, self.relevance_)
+
+    def _known_shares(self, distances: Floats, neighbors: Rows) -> Any:
+        """The same from the nearest neighbours that know a label; its mean where none does."""
+        unknown = self.unknown_
+        weights = relative_weights(distances, self.fitted_params_["power"])
+        share, silent = known_shares(
+            weights, neighbors, self.relevance_, unknown, self.n_neighbors_
+        )
+        total = np.asarray(self.relevance_.sum(axis=0)).ravel()
+        usual = ratio(total, self.relevance_.shape[0] - label_frequencies(unknown))
+        share = np.where(silent, usual, share)
+        return sparse.csr_array(share) if self.sparse_output_ else share
+
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
+        del X
+        return np.minimum(dense(self._shares(distances, neighbors)), 1.0)
+
+    def _predict(self, X: Any) -> Any:
+        return self._shares(*self._neighbors(X)) > self._cut  # labels without a vote are below it
+
+
+def soft_relevance(
+    X: Any, Y: LabelMatrix, m: float, *, max_iter: int, tol: float, unknown: Any = None
+) -> tuple[sparse.csr_array, Any, int]:
+    """Relevance of each label to each instance that has it, centers, and number of steps."""
+    Y = sparse.csr_array(Y).astype(np.float64)
+    known = Y.shape[0] - (0 if unknown is None else label_frequencies(unknown))
+    usual = np.asarray(Y.sum(axis=0)).ravel() == known
+    always, Y = (sparse.csr_array(Y.multiply(which)) for which in (usual, ~usual))
+    for labels in (always, Y):
+        labels.eliminate_zeros()
+        labels.sort_indices()
+    some = np.flatnonzero(np.diff(Y.indptr))  # instances with a label
+    starts, sizes = Y.indptr[some], np.diff(Y.indptr)[some]
+    X = (sparse.csr_array(X) if sparse.issparse(X) else X).astype(np.float64)
+    # memberships do not depend on the unit of the features, but squares may vanish or overflow
+    scale = float(abs(X).max()) or 1.0
+    X = X / scale
+    u = np.repeat(1 / sizes, sizes)
+    steps, change = 0, np.inf
+    while True:
+        centers = _centers(X, always + sparse.csr_array((u**m, Y.indices, Y.indptr), Y.shape))
+        if steps == max_iter or change <= tol or len(u) == 0:
+            break
+        square = _squared_distances(X, centers, Y)
+        least = np.repeat(np.minimum.reduceat(square, starts), sizes)
+        ratio = np.where(least > 0, least / np.where(square > 0, square, 1.0), square == 0)
+        weight = ratio ** (1 / (m - 1))
+        before, u = u, weight / np.repeat(np.add.reduceat(weight, starts), sizes)
+        steps, change = steps + 1, float(np.abs(u - before).max())
+    if len(u):
+        u = u / np.repeat(np.maximum.reduceat(u, starts), sizes)
+    relevance = always + sparse.csr_array((u, Y.indices, Y.indptr), Y.shape)
+    return relevance, centers * scale, steps
+
+
+def _centers(X: Any, weights: sparse.csr_array) -> Any:
+    """Weighted means of the instances with each label, (q, d); zeros for a label without any."""
+    total = np.asarray(weights.sum(axis=0)).ravel()
+    scaled = weights.T.multiply(1 / np.where(total > 0, total, 1.0)[:, None])
+    sums = sparse.csr_array(scaled) @ X
+    return sparse.csr_array(sums) if sparse.issparse(sums) else sums
+
+
+def _squared_distances(X: Any, centers: Any, Y: sparse.csr_array) -> Floats:
+    """Of each instance to the center of each label that it has, in the order of Y's entries."""
+    square = np.empty(Y.nnz)
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    for part in row_blocks(Y.nnz, X.shape[1], CELLS):
+        away = X[rows[part]] - centers[Y.indices[part]]
+        squares = away.multiply(away) if sparse.issparse(away) else away * away
+        square[part] = np.asarray(squares.sum(axis=1)).ravel()
+    return square

@@ -1,0 +1,44 @@
+"""Neural networks for several labels: BP-MLL, and its loss for your own networks.
+
+The package imports without torch and without Keras; what needs one of them says so when it is
+used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from plurilabel._core.roster import publish
+from plurilabel.learners.neural._bpmll._bpmll import BPMLL
+from plurilabel.learners.neural._keras import bp_mll_loss
+
+if TYPE_CHECKING:
+    from plurilabel.learners.neural._losses import (
+        BPMLLLoss,
+        asymmetric_loss,
+        pairwise_exponential_loss,
+    )
+
+__all__ = [
+    "BPMLL",
+    "BPMLLLoss",
+    "asymmetric_loss",
+    "bp_mll_loss",
+    "pairwise_exponential_loss",
+]
+
+
+publish(globals())
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"):
+        from plurilabel.learners.neural._bpmll._training import import_torch
+
+        import_torch(f"plurilabel.learners.neural.{name}")
+        from plurilabel.learners.neural import _losses
+
+        return getattr(_losses, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

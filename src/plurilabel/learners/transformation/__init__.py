@@ -1,0 +1,35 @@
+"""Problem transformations: learners around a base estimator that knows one label at a time."""
+
+from plurilabel._core.roster import publish
+from plurilabel.learners.transformation._base import TransformationClassifier
+from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
+from plurilabel.learners.transformation._chain import ClassifierChain
+from plurilabel.learners.transformation._ensemble_of_chains import EnsembleOfChains
+from plurilabel.learners.transformation._ensemble_of_pruned_sets import EnsembleOfPrunedSets
+from plurilabel.learners.transformation._homer import HOMER
+from plurilabel.learners.transformation._label_powerset import LabelPowerset
+from plurilabel.learners.transformation._label_ranking import CalibratedLabelRanking
+from plurilabel.learners.transformation._output_codes import OutputCodes
+from plurilabel.learners.transformation._partition import partition_labels
+from plurilabel.learners.transformation._pruned_sets import PrunedSets
+from plurilabel.learners.transformation._rakel import RAkEL
+from plurilabel.learners.transformation._stacked_relevance import StackedRelevance
+
+__all__ = [
+    "HOMER",
+    "BinaryRelevance",
+    "CalibratedLabelRanking",
+    "ClassifierChain",
+    "EnsembleOfChains",
+    "EnsembleOfPrunedSets",
+    "LabelPowerset",
+    "OutputCodes",
+    "PrunedSets",
+    "RAkEL",
+    "StackedRelevance",
+    "TransformationClassifier",
+    "partition_labels",
+]
+
+
+publish(globals())

@@ -1,0 +1,113 @@
+"""What ensembles of transformations share: samples, members, votes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.explanation.contributions import Given, Parts, added, common_scale, scattered
+from plurilabel._core.fitted import Declared, parameter, values
+from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.learners.transformation._models import draw_seeds, in_parallel
+
+MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
+"""What is explained where the score is not the mean of what the parts of each model add up to."""
+
+ENSEMBLE: dict[str, list[Any]] = {
+    **MANY_MODELS,
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "max_samples": [Interval(Real, 0, 1, closed="right")],
+    "bootstrap": ["boolean"],
+    "voting": [StrOptions({"soft", "hard"})],
+    "random_state": ["random_state"],
+}
+"""Parameters of all ensembles."""
+
+
+class VotingClassifier(TransformationClassifier):
+    """A learner whose members vote with their label sets ("hard") or their scores ("soft")."""
+
+    _fitted: ClassVar[Declared] = {"voting_": parameter()}
+
+    voting: str
+    n_jobs: int | None
+    estimators_: list[TransformationClassifier]
+
+    def _score_method(self) -> str:
+        voting = getattr(self, "voting_", self.voting)
+        return "predict_proba" if voting == "hard" else super()._score_method()
+
+    def _votes(self, X: Any) -> list[NDArray[Any]]:
+        def vote(member: TransformationClassifier) -> NDArray[Any]:
+            return member._predict(X) if self.voting_ == "hard" else member._scores(X)
+
+        return in_parallel(vote, ((member,) for member in self.estimators_), n_jobs=self.n_jobs)
+
+    def _mean_parts(self, x: Any, given: Given, labelsets: list[NDArray[np.intp]]) -> Parts:
+        """For each label the mean over the members that know it of what each says."""
+        q = self.n_labels_
+        members = [member._parts(x, given) for member in self.estimators_]
+        votes = np.bincount(np.concatenate(labelsets), minlength=q)
+        placed = [
+            scattered(part, labels, 1.0 / votes[labels], q)
+            for part, labels in zip(members, labelsets)
+        ]
+        soft = self.voting == "soft"
+        scales = tuple(
+            common_scale([part.scales[l] for part in placed], MEAN_OF_MEMBERS)
+            if soft
+            else MEAN_OF_MEMBERS
+            for l in range(q)
+        )
+        return added(placed, scales)
+
+
+class EnsembleClassifier(VotingClassifier):
+    """The mean over learners that are each trained on a sample of the instances.
+
+    Hook: ``_member(seed)`` gives a learner that has not been fitted.
+    """
+
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_models"),
+    }
+
+    n_estimators: int
+    max_samples: float
+    bootstrap: bool
+    random_state: Any
+    verbose: int
+
+    @abstractmethod
+    def _member(self, seed: int) -> TransformationClassifier: ...
+
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.voting_ = self.voting
+        n, size = X.shape[0], max(1, round(self.max_samples * X.shape[0]))
+
+        def fit(seed: int) -> TransformationClassifier:
+            rng = np.random.RandomState(seed)
+            rows = rng.randint(n, size=size) if self.bootstrap else rng.permutation(n)[:size]
+            rows.sort()  # so that a full sample is the training set itself
+            (inner,) = draw_seeds(rng, 1)
+            part = rows_of_params(X, params, rows)
+            return self._member(inner)._fit_inside(X[rows], Y[rows], self, **part)
+
+        seeds = draw_seeds(check_random_state(self.random_state), self.n_estimators)
+        self.estimators_ = in_parallel(
+            fit, ((seed,) for seed in seeds), n_jobs=self.n_jobs, verbose=self.verbose
+        )
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        every = np.arange(self.n_labels_)
+        return self._mean_parts(x, given, [every] * len(self.estimators_))
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        return np.mean(self._votes(X), axis=0, dtype=np.float64)

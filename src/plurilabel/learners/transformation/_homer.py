@@ -1,0 +1,240 @@
+"""HOMER: a hierarchy of multi-label models over clusters of labels."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import LabelMatrix, MultiLabelClassifier
+from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
+from plurilabel._core.explanation.models import learner_parts
+from plurilabel._core.fitted import Declared, count, lists_of_places, values
+from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
+from plurilabel.learners.transformation._models import (
+    Params,
+    constant_score,
+    counted_instances,
+    in_parallel,
+)
+from plurilabel.learners.transformation._partition import partition_labels
+from plurilabel.metrics import label_scores
+
+
+class HOMER(TransformationClassifier):
+    """A tree of labels: each node learns which of its few children have labels to predict.
+
+    The root holds all labels. A node's labels are divided into ``n_children`` parts of even
+    size, of labels that occur together; the children are these parts, down to single labels.
+    A node learns which of its children have a label of the instance: the root from all instances,
+    those without labels included, and the others from the instances that have one of their
+    labels. An instance goes down to the predicted children, and the labels that it reaches are
+    its labels. Each model is small and balanced, and few are asked.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A learner of this library, trained at each node; or any other classifier, which is then
+        wrapped in :class:`BinaryRelevance`.
+    n_children : int, default=3
+        At least 2.
+    clustering : {"co-occurrence", "random"}, default="co-occurrence"
+        How labels are divided: by :func:`partition_labels`, or at random.
+    random_state : int, RandomState instance or None, default=None
+        For the clustering.
+    n_jobs : int, default=None
+        Nodes that are learned at the same time, in threads. The result does not depend on it.
+    verbose : int, default=0
+        Progress, as joblib reports it.
+
+    Attributes
+    ----------
+    node_labels_ : list of ndarray
+        The labels of each node; node 0 is the root.
+    node_children_ : list of list of int
+        The numbers of each node's children; a node without children is a single label.
+    estimators_ : list of fitted learners
+        Of each node with children, to predict which of them have labels. None for the other
+        nodes, and where no training instance has a label of the node.
+    n_samples_fit_ : int
+        Number of training instances.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    The paper predicts label sets and gives no scores. Here the score of a label is the lowest
+    score on its path, which is above the cut exactly where every node on it scores the next one
+    above the cut: the paper's prediction. It is only a bound on the label's probability.
+
+    ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
+    instance about ``c * n_children * log(q)`` models instead of q. Scores need all nodes.
+
+    References
+    ----------
+    G. Tsoumakas, I. Katakis, I. Vlahavas. Effective and efficient multilabel classification in
+    domains with large number of labels. ECML PKDD 2008 workshop on mining multidimensional data.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import datasets, model_selection
+    >>> from plurilabel import HOMER
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
+    ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> learner = HOMER(LogisticRegression(max_iter=500), random_state=0).fit(X_train, Y_train)
+    >>> [learner.node_labels_[child].tolist() for child in learner.node_children_[0]]
+    [[0, 6], [1, 4], [2, 3, 5]]
+    >>> round(learner.score(X_test, Y_test), 1)
+    0.8
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MANY_MODELS,
+        "n_children": [Interval(Integral, 2, None, closed="left")],
+        "clustering": [StrOptions({"co-occurrence", "random"})],
+        "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "node_labels_": lists_of_places("n_nodes", below="n_labels_"),
+        "node_children_": values("n_nodes"),
+        "estimators_": values("n_nodes"),
+        "n_samples_fit_": count(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_children: int = 3,
+        clustering: str = "co-occurrence",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.n_children = n_children
+        self.clustering = clustering
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        self.n_samples_fit_ = counted_instances(X, params)
+        self.node_labels_: list[NDArray[np.intp]] = []
+        self.node_children_: list[list[int]] = []
+        rng = check_random_state(self.random_state)
+        self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
+        self.estimators_ = in_parallel(
+            self._fit_node,
+            ((node, X, Y, params) for node in range(len(self.node_labels_))),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _grow(
+        self, labels: NDArray[np.intp], Y: LabelMatrix, rng: np.random.RandomState, weights: Any
+    ) -> int:
+        """Add a node with these labels, and those below it down to single labels; its number."""
+        node = len(self.node_labels_)
+        self.node_labels_.append(labels)
+        self.node_children_.append([])
+        if len(labels) > 1 or node == 0:
+            parts = self._divide(Y[:, labels], rng, weights)
+            self.node_children_[node] = [
+                self._grow(labels[part], Y, rng, weights) for part in parts
+            ]
+        return node
+
+    def _divide(
+        self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
+    ) -> list[NDArray[np.intp]]:
+        q = Y.shape[1]
+        if q <= self.n_children:
+            return [np.array([l]) for l in range(q)]
+        if self.clustering == "random":
+            shuffled = np.array_split(rng.permutation(q), self.n_children)
+            return [np.sort(part) for part in shuffled]
+        return partition_labels(Y, self.n_children, random_state=rng, sample_weight=weights)
+
+    def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
+        children = self.node_children_[node]
+        if not children:
+            return None
+        meta = np.column_stack([_has_any(Y, self.node_labels_[child]) for child in children])
+        if node > 0:
+            rows = np.flatnonzero(meta.any(axis=1))
+            if len(rows) == 0:
+                return None
+            X, meta, params = X[rows], meta[rows], rows_of_params(X, params, rows)
+        ours = isinstance(self.estimator, MultiLabelClassifier)
+        learner = clone(self.estimator) if ours else BinaryRelevance(self.estimator)
+        if isinstance(learner, TransformationClassifier):  # whose X is as checked as ours
+            return learner._fit_inside(X, meta.astype(np.int8), **params)
+        return learner.fit(X, meta, **params)
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        return self._descend(X, stop_at=-np.inf)
+
+    def _predict(self, X: Any) -> NDArray[np.bool_]:
+        return self._descend(X, stop_at=self._cut) > self._cut
+
+    def _descend(self, X: Any, stop_at: float) -> NDArray[np.float64]:
+        """The lowest score on the path to each label; minus infinity below a stop."""
+        n = X.shape[0]
+        scores = np.full((n, self.n_labels_), -np.inf)
+        waiting = [(0, np.arange(n), np.full(n, np.inf))]  # node, rows at it, lowest so far
+        while waiting:
+            node, rows, lowest = waiting.pop()
+            found = self._node_scores(node, X if len(rows) == n else X[rows])
+            for child, score in zip(self.node_children_[node], found.T):
+                path = np.minimum(score, lowest)
+                on = path > stop_at
+                if not self.node_children_[child]:
+                    scores[rows, self.node_labels_[child][0]] = path
+                elif on.any():
+                    waiting.append((child, rows[on], path[on]))
+        return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        """Of the node that decides about each label: the one with the lowest score on its path."""
+        found: list[Any] = [None] * self.n_labels_
+        waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
+        while waiting:
+            node, lowest, deciding = waiting.pop()
+            children, learner = self.node_children_[node], self.estimators_[node]
+            scores = self._node_scores(node, x)[0]
+            if learner is None:
+                parts = constant_parts(scores)
+            else:
+                ask = partial(self._node_scores, node)
+                parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
+            for at, child in enumerate(children):
+                here = min(lowest, scores[at]), deciding
+                if scores[at] < lowest:
+                    here = scores[at], parts.columns([at])
+                if self.node_children_[child]:
+                    waiting.append((child, *here))
+                else:
+                    found[self.node_labels_[child][0]] = here[1]
+        return side_by_side(found)
+
+    def _node_scores(self, node: int, X: Any) -> NDArray[np.floating]:
+        children, learner = self.node_children_[node], self.estimators_[node]
+        if learner is None:
+            absent = constant_score(False, self.n_samples_fit_, self._score_method())
+            return np.full((X.shape[0], len(children)), absent)
+        if isinstance(learner, TransformationClassifier):
+            return learner._scores(X)
+        return label_scores(learner, X, n_labels=len(children))
+
+
+def _has_any(Y: LabelMatrix, labels: NDArray[np.intp]) -> NDArray[np.bool_]:
+    return np.asarray(Y[:, labels].sum(axis=1, dtype=np.int64)).ravel() > 0

@@ -1,0 +1,257 @@
+"""Error-correcting codes over labels: more bits than labels, and the nearest code word."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import CUTS, LabelMatrix, check_labels
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.explanation.contributions import SCORE, Given, Parts
+from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
+from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.learners.transformation._label_powerset import (
+    best_set_parts,
+    distinct_sets,
+    set_margins,
+)
+from plurilabel.learners.transformation._models import (
+    counted_instances,
+    draw_seeds,
+    explain_each,
+    fit_binary,
+    in_parallel,
+    score_each,
+    seeded,
+)
+
+ENTRIES = 2**24
+"""Scores of bits, and of label sets, in memory at once: 128 megabytes."""
+
+MOST_LABELS = 15
+"""With more labels the search through all 2^q label sets is refused."""
+
+
+OF_BITS = "what the models of the bits weigh, added up by the code"
+"""What is explained where bits are cut or bounded before they are decoded."""
+
+
+class OutputCodes(TransformationClassifier):
+    """Learn a redundant code of the label set, and correct the errors in its bits.
+
+    A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
+    binary model learns each bit. The predicted label set is the one whose code word fits the
+    models' answers best.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``.
+    code : {"random", "repetition"} or 0/1 array of shape (q, m), default="random"
+        "random": the labels themselves, then bits that are each the parity of ``weight`` random
+        labels. "repetition": each label several times. Or the matrix G.
+    n_bits : int, default=None
+        Bits m, None for 3 q; at least q. For "repetition" rounded up to a multiple of q.
+    weight : int, default=3
+        Labels in a parity bit of the random code; all labels if there are fewer.
+    sets : {"seen", "all"}, default="seen"
+        Which label sets are candidates: those of the training set; or all, for up to 15 labels,
+        or for any number if no bit combines labels.
+    decoding : {"soft", "hard"}, default="soft"
+        "soft": a bit counts by its log-odds or decision value. "hard": by its sign, so that the
+        nearest code word by Hamming distance wins.
+    random_state : int, RandomState instance or None, default=None
+        For the code, the samples, and every ``random_state`` of the base estimator.
+    n_jobs : int, default=None
+        Bits that are learned at the same time, in threads. The result does not depend on it.
+    verbose : int, default=0
+        Progress, as joblib reports it.
+
+    Attributes
+    ----------
+    code_ : ndarray of shape (q, m)
+        The matrix G.
+    estimators_ : list of m fitted models
+    n_samples_fit_ : int
+        Number of training instances, or what they weigh together.
+    sets_ : csr_array of shape (c, q), or None
+        The candidates; None if each label is decoded by itself.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    The fit of a set is the sum over bits of the model's score, positive for 1, times +1 or -1 for
+    the bit of the code word. ``decision_function`` is, for each label, the best fit of a set with
+    it less the best fit of a set without it: positive for the labels of the best set. Where sets
+    fit equally well, only labels that they all have are predicted.
+
+    Memory holds the models, 3 q of them by default, the code in q m bytes, and blocks: neither the
+    code words of all candidates nor the fits of all instances are kept.
+
+    A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
+    data a base estimator would give the same answer again. Log-odds are bounded by
+    log(2 n + 1), so that no single bit decides alone.
+
+    References
+    ----------
+    C.-S. Ferng, H.-T. Lin. Multi-label classification with error-correcting codes. ACML 2011.
+    Their repetition code learned by k-labelsets is :class:`RAkEL`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import datasets, model_selection
+    >>> from plurilabel import OutputCodes
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
+    ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> learner = OutputCodes(LogisticRegression(max_iter=500), random_state=0)
+    >>> learner.fit(X_train, Y_train).code_.shape
+    (7, 21)
+    >>> round(learner.score(X_test, Y_test), 1)
+    0.9
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MANY_MODELS,
+        "code": [StrOptions({"random", "repetition"}), "array-like"],
+        "n_bits": [None, Interval(Integral, 1, None, closed="left")],
+        "weight": [Interval(Integral, 2, None, closed="left")],
+        "sets": [StrOptions({"seen", "all"})],
+        "decoding": [StrOptions({"soft", "hard"})],
+        "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "code_": numbers("n_labels_", "n_models"),
+        "estimators_": values("n_models"),
+        "sets_": labels(None, "n_labels_", optional=True),
+        "n_samples_fit_": count(),
+        "decoding_": parameter(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        code: Any = "random",
+        n_bits: int | None = None,
+        weight: int = 3,
+        sets: str = "seen",
+        decoding: str = "soft",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.code = code
+        self.n_bits = n_bits
+        self.weight = weight
+        self.sets = sets
+        self.decoding = decoding
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        n, q = Y.shape
+        rng = check_random_state(self.random_state)
+        self.code_ = self._make_code(q, rng)
+        self.sets_ = self._candidates(Y)
+        self.n_samples_fit_, self.decoding_ = counted_instances(X, params), self.decoding
+        # where each bit occurs first
+        first = set(np.unique(self.code_, axis=1, return_index=True)[1].tolist())
+
+        def fit(bit: int, seed: int) -> Any:
+            # int8 may overflow, but keeps the parity
+            y = (np.asarray(Y @ self.code_[:, bit]).ravel() % 2).astype(np.int64)
+            model = seeded(self.estimator, seed)
+            if bit in first:
+                return fit_binary(model, X, y, params)
+            rows = np.sort(np.random.RandomState(seed).randint(n, size=n))
+            return fit_binary(model, X[rows], y[rows], rows_of_params(X, params, rows))
+
+        jobs = enumerate(draw_seeds(rng, self.code_.shape[1]))
+        self.estimators_ = in_parallel(fit, jobs, n_jobs=self.n_jobs, verbose=self.verbose)
+
+    def _make_code(self, q: int, rng: np.random.RandomState) -> NDArray[np.int8]:
+        if not isinstance(self.code, str):
+            return _check_code(self.code, q)
+        m = 3 * q if self.n_bits is None else self.n_bits
+        if m < q:
+            raise ValueError(f"n_bits must be at least the number of labels, {q}, got {m}")
+        if self.code == "repetition":
+            return np.tile(np.eye(q, dtype=np.int8), -(-m // q))
+        parities = np.zeros((q, m - q), dtype=np.int8)
+        for bit in range(m - q):
+            parities[rng.permutation(q)[: self.weight], bit] = 1
+        return np.hstack([np.eye(q, dtype=np.int8), parities])
+
+    def _candidates(self, Y: LabelMatrix) -> sparse.csr_array | None:
+        q = Y.shape[1]
+        if self.sets == "seen":
+            return distinct_sets(Y)[0]
+        if (self.code_.sum(axis=0) == 1).all():
+            return None
+        if q > MOST_LABELS:
+            raise ValueError(
+                f"sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} labels "
+                f"if bits combine labels, got {q}"
+            )
+        return sparse.csr_array((np.arange(2**q)[:, None] >> np.arange(q) & 1).astype(np.int8))
+
+    def _score_method(self) -> str:
+        return "decision_function"
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        if self.sets_ is None:
+            return 2 * self._bit_scores(X) @ self.code_.T
+        c, m = self.sets_.shape[0], self.code_.shape[1]
+        scores = np.empty((X.shape[0], self.n_labels_))
+        for rows in row_blocks(X.shape[0], c + m, ENTRIES):
+            bits = self._bit_scores(X[rows])  # (n, m), positive for 1
+            fit = np.empty((len(bits), c))
+            for some in row_blocks(c, m, ENTRIES):
+                words = np.asarray(self.sets_[some] @ self.code_) % 2
+                fit[:, some] = bits @ (2.0 * words.T - 1.0)
+            scores[rows] = set_margins(fit, self.sets_, self.n_samples_fit_)
+        return scores
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        found = explain_each(self.estimators_, x, self._base_method(), given)  # of the bits
+        bits, scores = self._bit_scores(x)[0], self._scores(x)[0]
+        # hard or bounded bits are not what the parts of their models add up to
+        exact = np.allclose(found.base + found.values.sum(axis=0), bits)
+        scale = SCORE if exact else OF_BITS
+        if self.sets_ is None:
+            return found.mapped(2.0 * self.code_.T, scale)
+        words = np.asarray(self.sets_ @ self.code_) % 2
+        signs = 2.0 * words.T - 1.0  # (m, c)
+        sets = self.sets_.toarray()
+        return best_set_parts(found.mapped(signs, SCORE), bits @ signs, sets, scores, scale)
+
+    def _bit_scores(self, X: Any) -> NDArray[np.floating]:
+        method = self._base_method()
+        scores = score_each(self.estimators_, X, method, n_jobs=self.n_jobs)
+        if self.decoding_ == "hard":
+            return np.where(scores > CUTS[method], 1.0, -1.0)
+        if method == "decision_function":
+            return scores
+        least = 1 / (2 * self.n_samples_fit_ + 2)
+        p = np.clip(scores, least, 1 - least)
+        return np.log(p / (1 - p))
+
+
+def _check_code(code: Any, q: int) -> NDArray[np.int8]:
+    G = check_labels(code, name="code")
+    if G.shape[0] != q:
+        raise ValueError(f"code must have a row for each of the {q} labels, got shape {G.shape}")
+    if not G.any(axis=1).all():
+        unused = int(np.flatnonzero(~G.any(axis=1))[0])
+        raise ValueError(f"code must have each label in at least one bit, but {unused} is in none")
+    return dense(G)

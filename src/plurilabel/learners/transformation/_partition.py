@@ -1,0 +1,108 @@
+"""Partitions of the labels: labels that occur together are put together."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from plurilabel._core.base import check_labels
+from plurilabel._core.compat import check_sample_weight
+
+
+def partition_labels(
+    Y: ArrayLike,
+    n_clusters: int,
+    *,
+    max_iter: int = 10,
+    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> list[NDArray[np.intp]]:
+    """Divide the labels into parts of even size in which labels occur together.
+
+    Balanced k-means on the columns of Y: a label goes to the nearest centre whose part has room.
+    A part has at most q / n_clusters labels, rounded up; if a further label is nearer to the
+    centre of a full part than one of its labels, that one has to go elsewhere.
+
+    Parameters
+    ----------
+    Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    n_clusters : int
+        At most as many as there are labels. Some may stay empty and are left out of the answer.
+    max_iter : int, default=10
+        Rounds of assigning labels and moving centres, at most.
+    random_state : int, RandomState instance or None, default=None
+        For the first centres, which are random labels.
+    sample_weight : array-like of shape (n,), default=None
+        How often each instance counts.
+
+    Returns
+    -------
+    list of ndarray
+        The labels of each part, in ascending order; the parts by their first labels.
+
+    Notes
+    -----
+    All distances come from co-occurrence counts, so a round costs two products of Y with a
+    matrix of n_clusters columns; Y stays sparse.
+
+    References
+    ----------
+    G. Tsoumakas, I. Katakis, I. Vlahavas. Effective and efficient multilabel classification in
+    domains with large number of labels. ECML PKDD 2008 workshop on mining multidimensional data,
+    figure 2.
+
+    Examples
+    --------
+    >>> from plurilabel.learners import partition_labels
+    >>> Y = [[1, 0, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 1]]
+    >>> [part.tolist() for part in partition_labels(Y, 2, random_state=0)]
+    [[0, 2], [1, 3]]
+    """
+    W: Any = check_labels(Y).astype(np.float64)
+    q = W.shape[1]
+    if not 1 <= n_clusters <= q:
+        raise ValueError(f"n_clusters must be between 1 and the {q} labels, got {n_clusters}")
+    if sample_weight is None:
+        squares = np.asarray(W.sum(axis=0)).ravel()  # |w_l|^2 of a 0/1 column
+    else:  # an instance that counts w times adds w to every product of two columns
+        weights = np.maximum(check_sample_weight(sample_weight, W, non_negative=False), 0.0)
+        squares = np.asarray(weights @ W).ravel()
+        W = sparse.diags_array(np.sqrt(weights)) @ W
+    members = np.zeros((q, n_clusters))
+    first = check_random_state(random_state).permutation(q)[:n_clusters]
+    members[first, np.arange(n_clusters)] = 1
+    part = np.full(q, -1)
+    for _ in range(max_iter):
+        centres = (W @ members) / np.maximum(members.sum(axis=0), 1)  # (n, k)
+        # |w - c|^2 = |w|^2 - 2 <w, c> + |c|^2, and <w, c> is a mean of co-occurrence counts
+        distances = squares[:, None] - 2 * (W.T @ centres) + (centres**2).sum(axis=0)
+        before, part = part, _assign(distances.round(9), -(-q // n_clusters))
+        if np.array_equal(part, before):
+            break
+        members = (part[:, None] == np.arange(n_clusters)).astype(np.float64)
+    found = [np.flatnonzero(part == c) for c in np.unique(part)]
+    return sorted(found, key=lambda labels: int(labels[0]))
+
+
+def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:
+    """Each label to its nearest centre that keeps it; a full part drops its farthest label."""
+    q, k = distances.shape
+    wishes = np.argsort(distances, axis=1, kind="stable")
+    part, asked = np.full(q, -1), np.zeros(q, dtype=int)
+    kept: list[list[tuple[float, int]]] = [[] for _ in range(k)]  # heaps, the farthest on top
+    looking = list(range(q - 1, -1, -1))
+    while looking:
+        l = looking.pop()
+        c = int(wishes[l, asked[l]])
+        asked[l] += 1
+        part[l] = c
+        heapq.heappush(kept[c], (-float(distances[l, c]), -l))
+        if len(kept[c]) > room:
+            dropped = -heapq.heappop(kept[c])[1]
+            looking.append(dropped)
+    return part

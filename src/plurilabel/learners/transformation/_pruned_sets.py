@@ -1,0 +1,163 @@
+"""Pruned sets: a label powerset without the rare label sets."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel.learners.transformation._label_powerset import LabelPowerset, distinct_sets
+from plurilabel.learners.transformation._models import counted_instances
+
+PRUNING: dict[str, list[Any]] = {
+    "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
+    "reintroduce": [StrOptions({"a", "b"}), None],
+    "limit": [Interval(Integral, 0, None, closed="left")],
+}
+"""Parameters of the pruning, here and in the ensemble."""
+
+
+class PrunedSets(LabelPowerset):
+    """A label powerset that leaves rare label sets out, and keeps what is frequent in them.
+
+    Label sets seen ``pruning_threshold`` times or less are pruned. An instance with such a set
+    is not lost: it comes back with subsets of its labels that are frequent as sets.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Multi-class, with ``predict_proba`` or ``decision_function``.
+    pruning_threshold : int, default=1
+        A label set must be seen more often than this to be a class (p); 0 is the label powerset.
+    reintroduce : {"a", "b", None}, default="a"
+        Which frequent, non-empty subsets come back. "a": the ``limit`` best, ranked by their
+        number of labels, then by their frequency. "b": all with more than ``limit`` labels. None:
+        none, the instances are lost.
+    limit : int, default=2
+        The b of the paper's strategies A_b and B_b.
+    decide : {"joint", "marginal"}, default="joint"
+        As in :class:`LabelPowerset`.
+
+    Attributes
+    ----------
+    sets_ : csr_array of shape (c, q)
+        The label sets that are classes.
+    estimator_ : fitted clone of ``estimator``
+        Of the classes 0 to c - 1; None if there is only one.
+    n_samples_fit_ : int
+        Number of training instances, or what they weigh together.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    An instance that comes back with several subsets is in the training set several times, with
+    the same sample weight each.
+
+    With ``sample_weight``, a label set is seen as often as its instances weigh together, so that a
+    weight of 2 counts as two instances and one of 0 as none. ``pruning_threshold`` is on that
+    scale: weights that are normalised to a small sum prune everything, which is an error.
+
+    References
+    ----------
+    J. Read, B. Pfahringer, G. Holmes. Multi-label classification using ensembles of pruned sets.
+    ICDM 2008.
+
+    Examples
+    --------
+    The set of both labels is seen only once: its instance is learned as one of each.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import PrunedSets
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    >>> Y = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]
+    >>> learner = PrunedSets(LogisticRegression(C=10)).fit(X, Y)
+    >>> learner.sets_.toarray().tolist()
+    [[0, 1], [1, 0]]
+    >>> learner.predict_proba([[2.0]]).round(2)
+    array([[0.5, 0.5]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelPowerset._parameter_constraints,
+        **PRUNING,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        pruning_threshold: int = 1,
+        reintroduce: str | None = "a",
+        limit: int = 2,
+        decide: str = "joint",
+    ):
+        super().__init__(estimator, decide=decide)
+        self.pruning_threshold = pruning_threshold
+        self.reintroduce = reintroduce
+        self.limit = limit
+
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        n, self.n_samples_fit_ = X.shape[0], counted_instances(X, params)
+        sets, classes = distinct_sets(Y)
+        rows, sets, classes = prune(
+            sets,
+            classes,
+            self.pruning_threshold,
+            self.reintroduce,
+            self.limit,
+            weights=params.get("sample_weight"),
+        )
+        if not np.array_equal(rows, np.arange(n)):
+            X, params = X[rows], rows_of_params(X, params, rows)
+        self._fit_classes(X, sets, classes, params)
+
+
+def prune(
+    sets: sparse.csr_array,
+    classes: NDArray[np.intp],
+    threshold: int,
+    reintroduce: str | None,
+    limit: int,
+    weights: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.intp], sparse.csr_array, NDArray[np.intp]]:
+    """Rows, sets and classes of a training set without the sets seen ``threshold`` times or less.
+
+    An instance of a rare set comes back once for each frequent subset of its set: with strategy
+    "a" for the ``limit`` best ones, largest first, then most frequent; with "b" for all that have
+    more than ``limit`` labels. With weights, a set is seen as often as its instances weigh.
+    """
+    counts = np.bincount(classes, weights, minlength=sets.shape[0])
+    frequent = np.flatnonzero(counts > threshold)
+    if len(frequent) == len(counts):
+        return np.arange(len(classes)), sets, classes
+    if len(frequent) == 0:
+        raise ValueError(
+            f"pruning_threshold must leave some label sets, but none of the {sets.shape[0]} is "
+            f"seen more than {threshold} times in n_samples={len(classes)}"
+            + ("" if weights is None else f", whose sample_weight adds up to {weights.sum():g}")
+        )
+    size = np.diff(sets.indptr)
+    new = np.full(sets.shape[0], -1)
+    new[frequent] = np.arange(len(frequent))
+    rows = np.flatnonzero(new[classes] >= 0)
+    pieces = [(rows, new[classes[rows]])]
+    if reintroduce is not None:
+        rare = np.flatnonzero(counts <= threshold)
+        whole = sets.astype(np.int64)
+        shared = (whole[rare] @ whole[frequent].T).toarray()  # labels in common (rare, frequent)
+        for r, common in zip(rare, shared):
+            subsets = frequent[(common == size[frequent]) & (size[frequent] > 0)]
+            if reintroduce == "a":
+                subsets = subsets[np.lexsort((-counts[subsets], -size[subsets]))][:limit]
+            else:
+                subsets = subsets[size[subsets] > limit]
+            again = np.flatnonzero(classes == r)
+            pieces.append((np.repeat(again, len(subsets)), np.tile(new[subsets], len(again))))
+    rows, classes = (np.concatenate(parts) for parts in zip(*pieces))
+    order = np.argsort(rows, kind="stable")  # the order of the data, so that no base is misled
+    return rows[order], sets[frequent], classes[order]

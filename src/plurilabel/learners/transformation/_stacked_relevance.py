@@ -1,0 +1,241 @@
+"""Stacked relevance: a second layer that sees the first one's output for all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.model_selection import check_cv
+
+from plurilabel._core.base import CUTS, LabelMatrix
+from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel._core.explanation.contributions import Given, Parts
+from plurilabel._core.fitted import Declared, one_of, parameter, values
+from plurilabel._core.limits import check_size
+from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
+from plurilabel.learners.transformation._models import (
+    LINEAR,
+    columns,
+    explain_each,
+    fit_binary,
+    fit_each,
+    in_parallel,
+    out_of_fold,
+    score_each,
+    with_columns,
+)
+from plurilabel.metrics import score_method
+from plurilabel.model_selection import IterativeStratifiedKFold
+
+
+class StackedRelevance(TransformationClassifier):
+    """Two layers of binary relevance: the second sees the first one's scores for all labels.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Of the first layer; with ``predict_proba`` or ``decision_function``.
+    final_estimator : classifier, default=None
+        Of the second layer; None for ``estimator``.
+    passthrough : bool, default=True
+        Whether the second layer sees X in addition to the output of the first.
+    stack_method : {"auto", "predict"}, default="auto"
+        What the second layer sees of the first: its scores, or the labels that it predicts.
+    drop_negatives : {"band", "confusion"} or None, default=None
+        Which negative instances of a label the second layer does not learn from. "band" (the
+        paper's BandSVM): those whose score in the first layer is within ``drop_threshold`` of the
+        cut. "confusion" (ConfMat): those with a label that the first layer confuses with it, that
+        is, where it predicts the label for more than a share ``drop_threshold`` of the instances
+        that have the other label and not this one.
+    drop_threshold : float, default=0.25
+        For ``drop_negatives``: a distance in units of the first layer's scores, or a share.
+    cv : int, cross-validation splitter, iterable or None, default=5
+        How the second layer's training inputs are made: by models trained on the other folds. An
+        int is a number of folds with even label proportions. None: by the first layer itself, on
+        its own training data, as in the paper.
+    n_jobs : int, default=None
+        Labels that are learned at the same time, in threads. The result does not depend on it.
+    verbose : int, default=0
+        Progress, as joblib reports it.
+
+    Attributes
+    ----------
+    estimators_, final_estimators_ : lists of q fitted models
+        The first and the second layer.
+    stack_method_, passthrough_ : str, bool
+        The parameters of ``fit``.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    The second layer sees the first one's scores, a dense (n, q): with their copy beside X, 24 n q
+    bytes, and linear models have 8 q (2 d + q) more. A fit that needs more than 4 GB is refused
+    (see :doc:`/guides/large-label-spaces`). With ``stack_method="predict"``, folds and a sparse X
+    it sees sparse labels instead, and the scores are there for one fold at a time.
+
+    The scores are those of the second layer: probabilities if its estimator gives them.
+
+    Leaving out negatives makes room for labels that overlap: recall rises, precision falls. A
+    label that would lose all its negatives keeps them. The paper takes the confusions from a quick
+    classifier on held-out data; here they are those of the first layer, on folds that it has not
+    seen unless ``cv`` is None.
+
+    The paper's second layer is trained on the output of the first for its own training data, on
+    which it is more confident than on new data; hence the default of 5 folds, at 5 times the cost
+    of the first layer. On the hold-outs of emotions, scene, yeast and medical with logistic
+    regression the Hamming loss is 0.2046, 0.1189, 0.2123 and 0.0139 with folds, 0.2087, 0.1268,
+    0.2115 and 0.0143 without, and 0.2211, 0.1299, 0.2109 and 0.0146 for one layer. Subset accuracy
+    is mixed: 0.248, 0.478, 0.137 and 0.515 with folds, 0.233, 0.483, 0.167 and 0.501 without.
+
+    References
+    ----------
+    S. Godbole, S. Sarawagi. Discriminative methods for multi-labeled classification.
+    PAKDD 2004.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import datasets, model_selection
+    >>> from plurilabel import StackedRelevance
+    >>> data = datasets.load("digits")
+    >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
+    ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
+    >>> learner = StackedRelevance(LogisticRegression(max_iter=500)).fit(X_train, Y_train)
+    >>> round(learner.score(X_test, Y_test), 1)
+    0.8
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MANY_MODELS,
+        "final_estimator": [None, *MANY_MODELS["estimator"]],
+        "passthrough": ["boolean"],
+        "stack_method": [StrOptions({"auto", "predict"})],
+        "drop_negatives": [None, StrOptions({"band", "confusion"})],
+        "drop_threshold": [Interval(Real, 0, None, closed="left")],
+        "cv": ["cv_object", None],
+    }
+    _fitted: ClassVar[Declared] = {
+        "estimators_": values("n_labels_"),
+        "final_estimators_": values("n_labels_"),
+        "final_method_": one_of(*CUTS),
+        "stack_method_": parameter(),
+        "passthrough_": parameter(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        final_estimator: Any = None,
+        passthrough: bool = True,
+        stack_method: str = "auto",
+        drop_negatives: str | None = None,
+        drop_threshold: float = 0.25,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.final_estimator = final_estimator
+        self.passthrough = passthrough
+        self.stack_method = stack_method
+        self.drop_negatives = drop_negatives
+        self.drop_threshold = drop_threshold
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
+        (n, q), d = Y.shape, X.shape[1]
+        # Labels instead of scores stay sparse beside a sparse X; scores are then made in parts.
+        few = sparse.issparse(X) and self.passthrough and self.stack_method == "predict"
+        few = few and self.drop_negatives is None
+        parts = (
+            1 if not few or self.cv is None else max(1, self.cv) if isinstance(self.cv, int) else 2
+        )
+        linear = 8.0 * q * (2 * d + q) if isinstance(self.estimator, LINEAR) else 0.0
+        check_size(
+            self,
+            f"{n:,} instances and {q:,} labels",
+            memory=24.0 * n * q / parts + linear,
+            models=2 * q,
+            instead="stack_method='predict' with folds and a sparse X, or ClassifierChain",
+        )
+        jobs, verbose = self.n_jobs, self.verbose
+        method = self._base_method()
+        cut = CUTS[method] if few else None
+        self.final_method_ = score_method(self._final())
+        self.stack_method_, self.passthrough_ = self.stack_method, self.passthrough
+        self.estimators_ = fit_each(self.estimator, X, Y, params, n_jobs=jobs, verbose=verbose)
+        if self.cv is None:
+            first = score_each(self.estimators_, X, method, n_jobs=jobs)
+        else:
+            first = out_of_fold(
+                self.estimator, X, Y, self._splits(X, Y), method, params, jobs, cut=cut
+            )
+        inputs, final = self._inputs(X, first), self._final()
+        if self.drop_negatives is None:
+            models = fit_each(final, inputs, Y, params, n_jobs=jobs, verbose=verbose)
+        else:
+            work = self._without_some_negatives(final, inputs, Y, first, params)
+            models = in_parallel(fit_binary, work, n_jobs=jobs, verbose=verbose)
+        self.final_estimators_ = models
+
+    def _without_some_negatives(
+        self, final: Any, inputs: Any, Y: LabelMatrix, first: NDArray[np.floating], params: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """What each label of the second layer learns from."""
+        away = first - CUTS[self._base_method()]
+        for l, y in enumerate(columns(Y)):
+            if self.drop_negatives == "band":
+                close = np.abs(away[:, l]) <= self.drop_threshold
+            else:
+                # of the instances with label j and not l: the share where l is predicted
+                wrong, negative = (away[:, l] > 0) & (y == 0), y == 0
+                with_j = np.asarray(Y.T @ np.column_stack([wrong, negative]).astype(np.int64))
+                confused = with_j[:, 0] > self.drop_threshold * with_j[:, 1]
+                close = np.asarray(Y @ confused.astype(np.int64)).ravel() > 0
+            rows = np.flatnonzero((y == 1) | ~close)
+            if len(rows) == len(y) or not (y[rows] == 0).any():
+                yield final, inputs, y, params
+            else:
+                yield final, inputs[rows], y[rows], rows_of_params(inputs, params, rows)
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        jobs = self.n_jobs
+        first = score_each(self.estimators_, X, self._base_method(), n_jobs=jobs)
+        inputs = self._inputs(X, first)
+        return score_each(self.final_estimators_, inputs, self._score_method(), n_jobs=jobs)
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        first = score_each(self.estimators_, x, self._base_method())
+        names = [f"first layer: {name}" for name in self.label_names_]
+        seen = (
+            Given([*given.names, *names], given.reference) if self.passthrough_ else Given(names)
+        )
+        inputs = self._inputs(x, first)
+        return explain_each(self.final_estimators_, inputs, self._score_method(), seen)
+
+    def _inputs(self, X: Any, first: Any) -> Any:
+        """What the second layer sees, given the first layer's scores (n, q), or its labels."""
+        if self.stack_method_ == "predict" and not sparse.issparse(first):
+            first = (first > CUTS[self._base_method()]).astype(np.float64)
+        return with_columns(X, first) if self.passthrough_ else first
+
+    def _final(self) -> Any:
+        return self.estimator if self.final_estimator is None else self.final_estimator
+
+    def _score_method(self) -> str:
+        fitted = getattr(self, "final_method_", None)
+        return score_method(self._final()) if fitted is None else fitted
+
+    def _splits(self, X: Any, Y: LabelMatrix) -> list[Any]:
+        n = Y.shape[0]
+        if n < 2:
+            raise ValueError(f"cross-validation needs at least two instances, got n_samples={n}")
+        cv = IterativeStratifiedKFold(min(self.cv, n)) if isinstance(self.cv, int) else self.cv
+        return list(check_cv(cv).split(X, Y))

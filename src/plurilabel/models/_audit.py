@@ -1,0 +1,292 @@
+"""What is looked at before a model file is built, since it may come from anywhere.
+
+The types that it names, the memory that it would take, and whether its parts are what they seem.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from plurilabel._core.roster import estimators
+
+# types ----------------------------------------------------------------------------------------
+
+# Beside those that skops trusts by itself, the plain ones of Python, numpy, scipy and
+# scikit-learn: what the usual classifiers keep. Classes only: no function may be named in a file.
+_OTHERS = (
+    "builtins.range",
+    "numpy.dtype",
+    "plurilabel.DateEncoder",
+    "plurilabel.datasets.Hierarchy",
+    "plurilabel.datasets.PartialLabels",
+    "scipy.sparse._csc.csc_array",
+    "scipy.sparse._csc.csc_matrix",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss.link.LogitLink",
+    "sklearn._loss.link.MultinomialLogit",
+    "sklearn._loss.loss.HalfBinomialLoss",
+    "sklearn._loss.loss.HalfMultinomialLoss",
+    "sklearn.compose._column_transformer._RemainderColsList",  # before scikit-learn 1.7
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+)
+
+
+@cache
+def trusted_types() -> frozenset[str]:
+    """Names of all types that may stand in a model file: ours are those with public names."""
+    packages = {*estimators().values(), "model_selection", "metrics"} - {"_core.base", "io"}
+    ours = (
+        f"{value.__module__}.{name}"
+        for module in (import_module(f"plurilabel.{package}") for package in packages)
+        for name, value in vars(module).items()
+        if name in module.__all__ and isinstance(value, type)
+    )
+    return frozenset([*ours, *_OTHERS])
+
+
+# size -----------------------------------------------------------------------------------------
+
+
+def stored(content: bytes) -> bytes:
+    """The content of a model file, with nothing compressed in it.
+
+    skops stores arrays as they are, but each sparse matrix as a small archive of its own that is
+    compressed. Of a file without those it is known how much memory it takes.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as packed, zipfile.ZipFile(buffer, "w") as plain:
+        for name in packed.namelist():
+            member = packed.read(name)
+            plain.writestr(name, stored(member) if member.startswith(b"PK") else member)
+    return buffer.getvalue()
+
+
+MOST_PACKED = 20
+"""How many times its size a compressed file may unpack to."""
+
+LITTLE = 2**26
+"""Bytes that any file may unpack to."""
+
+
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether a file unpacks to far more than its size."""
+    return unpacked > max(LITTLE, MOST_PACKED * packed)
+
+
+def is_packed(stream: BinaryIO) -> bool:
+    """Whether anything in an archive is compressed."""
+    with zipfile.ZipFile(stream) as archive:
+        return any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist())
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content of a model file without compression; the same if there is none.
+
+    Sizes are looked at before anything is unpacked, and no member gives more than it promises.
+    """
+    if not is_packed(io.BytesIO(content)):
+        return content
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        if is_bomb(len(content), sum(entry.file_size for entry in entries)):
+            raise ValueError(f"it unpacks to more than {MOST_PACKED} times its size")
+        with zipfile.ZipFile(buffer, "w") as plain:
+            for entry in entries:
+                with archive.open(entry) as member:
+                    plain.writestr(entry.filename, member.read(entry.file_size))
+    return buffer.getvalue()
+
+
+def refused(stream: BinaryIO) -> str | None:
+    """Why a model file must not be read, None if it may.
+
+    skops reads a member anew for each object that names it. Where each is named once, the file,
+    its members and the arrays made of them are in memory together: three times the file.
+    """
+    size = stream.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(stream) as archive:
+        entries = archive.infolist()
+        if _holds_more(archive, size):
+            return "nothing in it may be compressed"
+        if len({entry.filename for entry in entries}) < len(entries):
+            return "it has two members of the same name"
+        shapes = {}
+        for entry in entries:
+            with archive.open(entry) as member:
+                if _holds_packed(member, entry.file_size):
+                    return "it holds sparse matrices that are compressed"
+                shapes[entry.filename] = _shape(member)
+        if "schema.json" not in archive.namelist():
+            return None
+        schema = json.loads(archive.read("schema.json"))
+        sizes = {entry.filename: entry.file_size for entry in entries}
+    if _has_scalar_array(schema, shapes):
+        return "it has trees, and an array without dimensions, of which trees read the length"
+    nodes = list(_nodes(schema))
+    if not all(_tree_is_whole(node, shapes) for node in nodes):
+        return "a tree in it has arrays of another shape"
+    named = {(node.get("__id__") or id(node), node["file"]) for node in nodes if "file" in node}
+    read = sum(sizes.get(name, 0) for _, name in named)
+    if read > size:
+        return f"it names the same arrays again and again, {read / 1e9:,.1f} GB of them"
+    return None
+
+
+def _holds_more(archive: zipfile.ZipFile, size: int) -> bool:
+    """Whether an archive in so many bytes holds more than these."""
+    entries = archive.infolist()
+    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+    return packed or sum(entry.file_size for entry in entries) > size
+
+
+def _holds_packed(stream: Any, size: int) -> bool:
+    """Whether a member is a sparse matrix, which is an archive itself, that is compressed."""
+    start = stream.read(6)
+    stream.seek(0)
+    if start == b"\x93NUMPY":
+        _check_array(stream, size)
+    if not start.startswith(b"PK"):
+        return False
+    with zipfile.ZipFile(stream) as inner:
+        if _holds_more(inner, size):
+            return True
+        for entry in inner.infolist():
+            with inner.open(entry) as part:
+                _check_array(part, entry.file_size)
+    return False
+
+
+def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
+    """Whether a file with trees has an array without dimensions, in whatever place.
+
+    scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
+    way, but are not arrays once they are loaded.
+    """
+    nodes = list(written(schema))
+    if not any(node.get("__loader__") == "TreeNode" for node in nodes):
+        return False
+    for node in nodes:
+        if node.get("__loader__") == "MaskedArrayNode":
+            node = node["content"]["data"]
+            if node["__class__"] != "ndarray":
+                return True
+        is_array = node.get("__class__") == "ndarray" and isinstance(node.get("file"), str)
+        if is_array and shapes[node["file"]] == ():
+            return True
+    return False
+
+
+def written(schema: Any) -> Iterator[dict[str, Any]]:
+    """All descriptions of objects, those that occur again as well."""
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            yield node
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node
+
+
+def _check_array(stream: Any, size: int) -> None:
+    """Raise if the header of an array promises more, or less, than there is."""
+    shape, _, dtype = header_of(stream)
+    # values of no size would be promised in any number
+    if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
+        raise ValueError(f"an array of {dtype}")
+    if math.prod(shape) * dtype.itemsize != size - stream.tell():
+        raise ValueError(f"an array of {shape} {dtype} in {size} bytes")
+
+
+def header_of(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of an array, as its header has them."""
+    version = np.lib.format.read_magic(stream)
+    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+        version, np.lib.format.read_array_header_2_0
+    )
+    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = read(stream)
+    return header
+
+
+def _shape(stream: Any) -> tuple[int, ...] | None:
+    """Shape of a member that is an array, None of any other."""
+    stream.seek(0)
+    if stream.read(6) != b"\x93NUMPY":
+        return None
+    stream.seek(0)
+    return header_of(stream)[0]
+
+
+def _tree_is_whole(node: dict[str, Any], shapes: dict[str, Any]) -> bool:
+    """Whether the arrays of a tree of scikit-learn have the dimensions that it takes for granted.
+
+    It reads the length of its nodes, and the numbers of classes, before it looks at what they are.
+    """
+    if node.get("__loader__") != "TreeNode":
+        return True
+    _, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
+    state = node["content"]["content"]
+    n_nodes, n_values = (shapes[state[name]["file"]] for name in ("nodes", "values"))
+    return (
+        shapes[n_classes["file"]] == (json.loads(n_outputs["content"]),)
+        and len(n_nodes) == 1
+        and len(n_values) == 3
+    )
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """All objects that the schema describes, each once.
+
+    An object that occurs again is written out again, under its number. skops does not look at what
+    is written then; if it differed, a short file could name itself more often than memory allows.
+    """
+    seen: dict[Any, Any] = {}
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            todo += node
+        elif isinstance(node, dict):
+            number = node.get("__id__")
+            if not isinstance(number, int | str | None):
+                raise ValueError(f"an object is numbered {number!r}")
+            if number is not None and number in seen:
+                if not _are_alike(seen[number], node):
+                    raise ValueError(f"two objects are numbered {number}")
+                continue
+            seen[number] = node
+            yield node
+            todo += node.values()
+
+
+def _are_alike(first: Any, second: Any) -> bool:
+    """Whether two descriptions differ in no more than numbers of objects."""
+    todo = [(first, second)]
+    while todo:
+        a, b = todo.pop()
+        if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+            todo += [(a[key], b[key]) for key in a if key not in ("__id__", "file")]
+        elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+            todo += zip(a, b)
+        elif a != b:
+            return False
+    return True

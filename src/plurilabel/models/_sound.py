@@ -1,0 +1,307 @@
+"""What is looked at after a model file is built: numbers that compiled code follows unchecked.
+
+scikit-learn's trees, for instance, are arrays of nodes that name other nodes, features and rows by
+number. Where they were fitted these numbers are right; in a file that was made to do harm they
+could point anywhere in memory. The same holds for sparse matrices and support vectors. What the
+library's own learners hold is declared by their classes, in ``_fitted``. An estimator whose
+compiled code cannot be checked here is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.preprocessing import OneHotEncoder
+
+from plurilabel._core.compat import validate_parameter_constraints
+from plurilabel._core.fitted import check_fitted, check_sparse
+
+MOST_JOBS = 1024  # threads that one estimator may ask for
+
+# by module, or by module and class: run by compiled code that trusts what it gets
+_REFUSED = (
+    "sklearn.cluster.",
+    "sklearn.decomposition._dict_learning.",
+    "sklearn.decomposition._lda.",
+    "sklearn.decomposition._nmf.",
+    "sklearn.ensemble._iforest.",
+    "sklearn.manifold.",
+    "sklearn.neighbors._kde.",
+    "sklearn.semi_supervised._label_propagation.",
+)
+_NODES = "sklearn.tree._tree.Tree"
+
+
+def check_sound(estimator: Any) -> None:
+    """Raise a ValueError if anything in an estimator leads out of its arrays."""
+    for part in parts_of(estimator):
+        name = _name(part)
+        if name.startswith(_REFUSED):
+            raise ValueError(
+                f"a {name} cannot be in a model file: it is run by compiled code that trusts "
+                "its numbers, and nothing here can check them"
+            )
+        held = getattr(part, "__dict__", {})
+        _check_jobs(name, held.get("n_jobs"))
+        if sparse.issparse(part):
+            _checked(check_sparse, part)
+        elif name.startswith("plurilabel."):
+            check_fitted(part)
+            if constraints := getattr(part, "_parameter_constraints", None):
+                validate_parameter_constraints(
+                    constraints, part.get_params(deep=False), type(part).__name__
+                )
+        elif not _is_sound(part, name):
+            raise ValueError(f"a {type(part).__name__} in it leads out of its arrays")
+
+
+def parts_of(root: Any) -> Iterator[Any]:
+    """Every object that can be reached, once."""
+    todo, seen = [root], set()
+    while todo:
+        part = todo.pop()
+        if part is None or isinstance(part, str | bytes | int | float) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, dict):
+            todo += part.values()
+        elif isinstance(part, list | tuple | set):
+            todo += part
+        elif isinstance(part, np.ndarray):
+            todo += part.ravel().tolist() if part.dtype == object else []
+        elif not isinstance(part, type):
+            todo += getattr(part, "__dict__", {}).values()
+
+
+def _name(part: Any) -> str:
+    return f"{type(part).__module__}.{type(part).__name__}"
+
+
+def _checked(check: Callable[[Any], None], part: Any) -> None:
+    try:
+        check(part)
+    except ValueError as error:
+        raise ValueError(f"a {type(part).__name__} in it must be {error}") from None
+
+
+def _check_jobs(name: str, n_jobs: Any) -> None:
+    if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= MOST_JOBS):
+        raise ValueError(f"n_jobs of a {name} must be a number up to {MOST_JOBS}, got {n_jobs!r}")
+
+
+def _is_sound(part: Any, name: str) -> bool:
+    """Whether a part of scikit-learn is; those that numpy runs alone always are."""
+    if isinstance(part, CountVectorizer):
+        words = getattr(part, "vocabulary_", {})
+        return set(words.values()) == set(range(len(words)))
+    if isinstance(part, OneHotEncoder):
+        return not hasattr(part, "categories_") or _one_hot_is_sound(part)
+    for start, check in _CHECKS.items():
+        if name.startswith(start):
+            return check(part)
+    return True
+
+
+# arrays ---------------------------------------------------------------------------------------
+
+
+def _is_array(value: Any, shape: tuple[int | None, ...], kinds: str) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind in kinds
+        and value.ndim == len(shape)
+        and all(n is None or n == m for n, m in zip(shape, value.shape))
+    )
+
+
+def _are_below(values: Any, limit: int) -> bool:
+    return bool(((values >= 0) & (values < limit)).all())
+
+
+# encoders -------------------------------------------------------------------------------------
+
+
+def _one_hot_is_sound(encoder: Any) -> bool:
+    """Whether each category has its place among the columns that the encoder makes."""
+    drops = encoder._drop_idx_after_grouping
+    for j, (values, width) in enumerate(zip(encoder.categories_, encoder._n_features_outs)):
+        codes = np.arange(len(values))
+        if encoder._infrequent_enabled and encoder._default_to_infrequent_mappings[j] is not None:
+            codes = encoder._default_to_infrequent_mappings[j]
+        if drops is not None and drops[j] is not None:
+            codes = codes[codes != drops[j]]
+            codes = codes - (codes > drops[j])
+        if not _are_below(codes, width):
+            return False
+        # those of numbers are found by bisection
+        if values.dtype != object and (values[1:] <= values[:-1]).any():
+            return False
+    return True
+
+
+# trees ----------------------------------------------------------------------------------------
+
+
+def _lead_on(left: Any, right: Any, inner: Any) -> bool:
+    """Whether each inner node has its children among the nodes that come after it."""
+    at = np.flatnonzero(inner)
+    return all(
+        bool(((child[at] > at) & (child[at] < len(child))).all())
+        for child in (left.astype(np.int64), right.astype(np.int64))
+    )
+
+
+def _nodes_are_sound(tree: Any) -> bool:
+    if not 1 <= tree.node_count <= tree.capacity:
+        return False
+    inner = tree.children_left != -1
+    known = _are_below(tree.feature[inner], tree.n_features)
+    return known and _lead_on(tree.children_left, tree.children_right, inner)
+
+
+def _tree_is_sound(part: Any) -> bool:
+    return "tree_" not in vars(part) or _takes(part, part)
+
+
+def _takes(tree: Any, owner: Any) -> bool:
+    """Whether a tree looks at as many features as its owner lets through."""
+    nodes = vars(tree).get("tree_")
+    return _name(nodes) == _NODES and nodes.n_features == vars(owner).get("n_features_in_")
+
+
+def _forest_is_sound(forest: Any) -> bool:
+    trees = np.ravel(np.array(vars(forest).get("estimators_", []), dtype=object))
+    return all(_takes(tree, forest) for tree in trees)
+
+
+def _boosted_is_sound(part: Any) -> bool:
+    held = vars(part)
+    if "estimators_" not in held:
+        return True
+    # each column of trees adds to a column of the scores, in place: there must be as many
+    _, n_columns = np.shape(held["estimators_"])
+    first = held.get("init_")
+    prior: Any = getattr(first, "class_prior_", None)
+    is_prior = isinstance(first, DummyClassifier) and first.strategy == "prior"
+    fits = n_columns == 1 or (
+        _name(held.get("_loss")).endswith(".HalfMultinomialLoss")
+        and (first == "zero" or (is_prior and np.shape(prior) == (n_columns,)))
+    )
+    return fits and held.get("n_trees_per_iteration_") == n_columns and _forest_is_sound(part)
+
+
+def _predictor_is_sound(part: Any) -> bool:
+    inner = part.nodes["is_leaf"] == 0
+    return len(part.nodes) > 0 and _lead_on(part.nodes["left"], part.nodes["right"], inner)
+
+
+def _histogram_is_sound(part: Any) -> bool:
+    for predictor in (tree for trees in vars(part).get("_predictors", []) for tree in trees):
+        nodes = predictor.nodes[predictor.nodes["is_leaf"] == 0]
+        if not _are_below(nodes["feature_idx"], part.n_features_in_):
+            return False
+        if nodes["is_categorical"].any():  # these need a function, which no model file may hold
+            return False
+    return True
+
+
+# neighbours -----------------------------------------------------------------------------------
+
+
+def _search_tree_is_sound(part: Any) -> bool:
+    data, rows, nodes, bounds, _, _, n_nodes, *_, metric, weights = part.__getstate__()
+    n, d = data.shape
+    n_bounds = 2 if type(part).__name__.startswith("KD") else 1
+    if metric is None or not (_is_array(rows, (n,), "i") and _are_below(rows, n)):
+        return False
+    if n_nodes < 1 or nodes.shape != (n_nodes,) or bounds.shape != (n_bounds, n_nodes, d):
+        return False
+    if weights is not None and np.shape(weights) != (n,):
+        return False
+    start, end = nodes["idx_start"], nodes["idx_end"]
+    inner = np.flatnonzero(nodes["is_leaf"] == 0)
+    return bool(((start >= 0) & (start <= end) & (end <= n)).all()) and bool(
+        (2 * inner + 2 < n_nodes).all()
+    )
+
+
+def _neighbours_are_sound(part: Any) -> bool:
+    held = vars(part)
+    if "_fit_X" not in held:
+        return True
+    X, y, classes = held["_fit_X"], held.get("_y"), held.get("classes_")
+    is_matrix = sparse.issparse(X) or _is_array(X, (None, None), "biuf")
+    if not is_matrix or X.shape != (held.get("n_samples_fit_"), held.get("n_features_in_")):
+        return False
+    if classes is None:  # no classifier
+        return y is None or _is_array(y, (X.shape[0], *np.shape(y)[1:]), "iuf")
+    columns = classes if isinstance(classes, list) else [classes]
+    codes = np.reshape(y, (len(y), -1))
+    return (
+        _is_array(y, (X.shape[0], *np.shape(y)[1:]), "i")
+        and codes.shape[1] == len(columns)
+        and all(_are_below(codes[:, j], len(known)) for j, known in enumerate(columns))
+    )
+
+
+# support vectors ------------------------------------------------------------------------------
+
+
+def _support_vectors_are_sound(part: Any) -> bool:
+    """Whether libsvm's arrays have the sizes that it takes for granted."""
+    held = vars(part)
+    if "support_vectors_" not in held:
+        return True
+    vectors, coef, support, per_class, shape = (
+        held.get(name)
+        for name in ("support_vectors_", "_dual_coef_", "support_", "_n_support", "shape_fit_")
+    )
+    if not (_is_array(support, (None,), "i") and _is_array(per_class, (None,), "i")):
+        return False
+    n_vectors, n_classes = len(support), len(per_class)  # of a regression there are two
+    if n_classes < 2 or len(shape) != 2 or shape[1] != held.get("n_features_in_"):
+        return False
+    if type(part).__name__.endswith("SVC") and (
+        per_class.min() < 0 or per_class.sum(dtype=np.int64) != n_vectors
+    ):
+        return False
+    sizes, n_pairs = (n_classes - 1, n_vectors), n_classes * (n_classes - 1) // 2
+    if held.get("_sparse"):  # the stored numbers are taken as they stand: none may be left out
+        fits = sparse.issparse(coef) and coef.shape == sizes and coef.nnz == sizes[0] * sizes[1]
+        fits = fits and sparse.issparse(vectors) and vectors.shape == (n_vectors, shape[1])
+        fits = fits and held.get("kernel") != "precomputed"
+    elif held.get("kernel") == "precomputed":  # rows are named by their numbers alone
+        fits = _is_array(vectors, (None, None), "f") and _is_array(coef, sizes, "f")
+    else:
+        fits = _is_array(vectors, (n_vectors, shape[1]), "f") and _is_array(coef, sizes, "f")
+    return (
+        fits
+        and "_impl" not in held
+        and _are_below(support, shape[0])
+        and _is_array(held.get("_intercept_"), (n_pairs,), "f")
+        and all(
+            _is_array(held.get(name), (None,), "f") and len(held[name]) in (0, n_pairs)
+            for name in ("_probA", "_probB")
+        )
+    )
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    _NODES: _nodes_are_sound,
+    "sklearn.tree._classes.": _tree_is_sound,
+    "sklearn.ensemble._forest.": _forest_is_sound,
+    "sklearn.ensemble._gb.": _boosted_is_sound,
+    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.": _histogram_is_sound,
+    "sklearn.ensemble._hist_gradient_boosting.predictor.": _predictor_is_sound,
+    "sklearn.neighbors._kd_tree.": _search_tree_is_sound,
+    "sklearn.neighbors._ball_tree.": _search_tree_is_sound,
+    "sklearn.neighbors.": _neighbours_are_sound,
+    "sklearn.svm._classes.": _support_vectors_are_sound,
+}
+"""By the start of a class's full name; the first that fits."""

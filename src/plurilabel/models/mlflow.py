@@ -1,0 +1,246 @@
+"""Models in MLflow: skops files with a signature, loaded by this library's own loader.
+
+Needs MLflow: ``pip install 'plurilabel[mlflow]'``. The whole of it and ``mlflow-skinny`` will do.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from plurilabel import io, models
+from plurilabel._core.base import default_feature_names
+from plurilabel._core.compat import versions
+from plurilabel.metrics import score_method
+from plurilabel.models._model import Model
+
+__all__ = ["load_model", "log_model", "save_model"]
+
+FILE = "model.skops"
+TEXT = "text"  # the column of a model that takes texts
+OUTPUTS = ("labels", "scores")
+TYPES = {"numbers": "double", "categories": "string", "text": "string", "dates": "datetime"}
+
+
+def save_model(model: Model | Any, path: str | os.PathLike[str], **options: Any) -> None:
+    """Save a model in a folder, in the format of MLflow.
+
+    Parameters
+    ----------
+    model : Model, or fitted estimator, pipeline or search
+    path : str or path
+        A folder, which must not be there yet or be empty.
+    **options : dict
+        For ``mlflow.pyfunc.save_model``: ``metadata``, ``pip_requirements`` and so on. By
+        default the signature and an example of the input come from the model, and the
+        requirements are the versions with which it was saved.
+
+    See Also
+    --------
+    log_model : The same as an artifact of a run.
+    load_model : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import plurilabel.models.mlflow
+    >>> frame = pd.DataFrame({"size": [1.0, 2.0, 8.0]})
+    >>> tree = plurilabel.MLDecisionTree().fit(frame, [["small"], ["small", "red"], ["red"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plurilabel.models.mlflow.save_model(tree, folder)
+    ...     model = plurilabel.models.mlflow.load_model(folder)
+    >>> model.predict([{"size": 2.5}])
+    [('red', 'small')]
+    """
+    pyfunc = _mlflow("mlflow.pyfunc")
+    with tempfile.TemporaryDirectory() as folder:
+        pyfunc.save_model(path=os.fspath(path), **_parts(model, folder), **_given(model, options))
+
+
+def log_model(model: Model | Any, name: str, **options: Any) -> Any:
+    """Log a model as an artifact of the current run; MLflow begins one if there is none.
+
+    Parameters
+    ----------
+    model : Model, or fitted estimator, pipeline or search
+    name : str
+        Name of the logged model.
+    **options : dict
+        For ``mlflow.pyfunc.log_model``: ``registered_model_name``, ``tags`` and so on; see
+        :func:`save_model`.
+
+    Returns
+    -------
+    mlflow.models.model.ModelInfo
+        Its ``model_uri`` is what :func:`load_model` and ``mlflow models serve`` take.
+
+    Notes
+    -----
+    ``mlflow.pyfunc.load_model(uri).predict(rows)`` gives a data frame of 0 and 1 with a column for
+    each label. With ``params={"output": "scores"}`` it gives scores.
+
+    MLflow does not turn integers of 64 bits into floating point numbers by itself: give it columns
+    of floats.
+    """
+    pyfunc = _mlflow("mlflow.pyfunc")
+    with tempfile.TemporaryDirectory() as folder:
+        return pyfunc.log_model(name=name, **_parts(model, folder), **_given(model, options))
+
+
+def load_model(uri: str | os.PathLike[str]) -> Model:
+    """Load a model that ``save_model`` or ``log_model`` of this module has stored.
+
+    The file is checked by :func:`plurilabel.models.load_model` before anything in it is
+    built, and nothing else of what is stored is imported or run.
+
+    Parameters
+    ----------
+    uri : str or path
+        A folder, or what MLflow calls a model URI: ``runs:/...``, ``models:/...``.
+
+    Returns
+    -------
+    Model
+    """
+    folder = Path(uri)
+    if not folder.is_dir():
+        download = _mlflow("mlflow.artifacts").download_artifacts
+        folder = Path(download(artifact_uri=os.fspath(uri)))
+    file = folder / "data" / FILE  # where MLflow puts it
+    if not file.is_file():
+        raise models.ModelFileError(
+            f"{os.fspath(uri)} is not a model of plurilabel: it lacks data/{FILE}, which "
+            "plurilabel.models.mlflow.save_model writes"
+        )
+    return models.load_model(file)
+
+
+class _Served:
+    """What ``mlflow.pyfunc`` asks."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def predict(self, data: Any, params: Mapping[str, Any] | None = None) -> Any:
+        """Labels or scores of rows, as a data frame."""
+        import pandas as pd
+
+        output = (params or {}).get("output", "labels")
+        if output not in OUTPUTS:
+            raise ValueError(f"output must be {' or '.join(map(repr, OUTPUTS))}, got {output!r}")
+        index = getattr(data, "index", None)
+        if not len(self.model.feature_names):
+            data = data.iloc[:, 0] if hasattr(data, "iloc") and data.ndim == 2 else data
+        elif _by_position(self.model):
+            data = np.asarray(data)
+        names = self.model.label_names
+        if output == "scores":
+            scores = getattr(self.model, score_method(self.model.estimator))(data)
+            return scores if index is None else scores.set_axis(index)
+        sets = [set(labels) for labels in self.model.predict(data)]
+        rows = [[int(name in labels) for name in names] for labels in sets]
+        return pd.DataFrame(rows, columns=list(names), index=index, dtype=np.int64)
+
+    def get_raw_model(self) -> Model:
+        return self.model
+
+
+def _load_pyfunc(path: str) -> _Served:
+    """The hook that MLflow calls with the path of the data."""
+    return _Served(models.load_model(path))
+
+
+def _parts(model: Model | Any, folder: str) -> dict[str, Any]:
+    """The file of a model, and who loads it."""
+    data = os.path.join(folder, FILE)
+    models.save_model(data, model)
+    return {"loader_module": __name__, "data_path": data}
+
+
+def _given(model: Model | Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Options for MLflow, and what is said of the model unless they say it."""
+    model = model if isinstance(model, Model) else Model.of(model)
+    pins = {name: version for name, version in versions("skops").items() if name != "python"}
+    defaults = {
+        "signature": _signature(model),
+        "input_example": _example(model),
+        "pip_requirements": [
+            f"{'plurilabel[cli]' if name == 'plurilabel' else name}=={version}"
+            for name, version in pins.items()
+        ],
+    }
+    return {**defaults, **options}
+
+
+def _by_position(model: Model) -> bool:
+    """Whether the features are known by their places only."""
+    return tuple(model.feature_names) == default_feature_names(len(model.feature_names))
+
+
+def _kinds(model: Model) -> dict[str, str]:
+    """Kinds of the columns that a model takes, by their names."""
+    if not len(model.feature_names):
+        return {TEXT: "text"}
+    if model.encoder is not None:
+        return io.column_kinds(model.encoder)
+    return dict.fromkeys(model.feature_names, "numbers")
+
+
+def _signature(model: Model) -> Any:
+    models, types = _mlflow("mlflow.models"), _mlflow("mlflow.types")
+    if len(model.feature_names) and _by_position(model):
+        d = len(model.feature_names)
+        inputs = types.Schema([types.TensorSpec(np.dtype(np.float64), (-1, d))])
+    else:
+        columns = [types.ColSpec(TYPES[kind], name) for name, kind in _kinds(model).items()]
+        inputs = types.Schema(columns)
+    outputs = types.Schema([types.ColSpec("long", name) for name in model.label_names])
+    choice = types.ParamSchema([types.ParamSpec("output", "string", "labels")])
+    return models.ModelSignature(inputs=inputs, outputs=outputs, params=choice)
+
+
+def _example(model: Model) -> Any:
+    """A row that the model takes; the numbers are not those of any training row."""
+    import pandas as pd
+
+    if len(model.feature_names) and _by_position(model):
+        return np.zeros((1, len(model.feature_names)))
+    blank = {"numbers": 0.0, "dates": pd.Timestamp("2000-01-01")}
+    row = {name: blank.get(kind, "") for name, kind in _kinds(model).items()}
+    return pd.DataFrame([{**row, **_known_values(model)}])
+
+
+def _known_values(model: Model) -> dict[str, str]:
+    """By column: a category that the model has seen, or words."""
+    if not len(model.feature_names):
+        first = model.estimator[0] if isinstance(model.estimator, Pipeline) else None
+        return {TEXT: _words(first)}
+    known = {}
+    for _, part, columns in () if model.encoder is None else model.encoder.transformers_:
+        last = part[-1] if isinstance(part, Pipeline) else part
+        if isinstance(columns, str):
+            known[columns] = _words(last)
+        elif hasattr(last, "categories_"):
+            known |= {name: values[0] for name, values in zip(columns, last.categories_)}
+    return known
+
+
+def _words(vectorizer: Any) -> str:
+    return " ".join(list(getattr(vectorizer, "vocabulary_", ()))[:3])
+
+
+def _mlflow(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            "MLflow is missing: install it with `pip install 'plurilabel[mlflow]'`"
+        ) from None

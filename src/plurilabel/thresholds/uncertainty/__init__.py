@@ -1,0 +1,1 @@
+"""Scores to probabilities, and label sets with a guarantee."""

@@ -1,0 +1,143 @@
+"""CalibratedClassifier: probabilities from the scores of any classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._core.explanation.contributions import Contributions
+from plurilabel.thresholds import ScoreCalibrator
+from plurilabel.thresholds.shared import Scores
+from plurilabel.wrappers._wrapper import ScoreWrapper
+
+
+class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
+    """Calibrated probabilities from the scores of any classifier.
+
+    The classifier is trained on all data. How its scores become probabilities is learned from
+    out-of-fold scores: clones of the classifier, each trained on a part of the data, score the
+    rest (:class:`ScoreCalibrator`).
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``: a learner of this library, or one of
+        scikit-learn that accepts label matrices.
+    method : {"sigmoid", "beta", "temperature", "isotonic", "auto"}, default="sigmoid"
+        The kind of map; see :class:`ScoreCalibrator`. "auto" chooses by log loss.
+    min_count : int, default=10
+        Labels with fewer positive or fewer negative instances than this share one map.
+    cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
+        How the out-of-fold scores are computed. An int is a number of stratified folds
+        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5.
+        With ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only
+        learns the maps, and should get data that the classifier has not seen.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Where the scores come from; ``"auto"`` prefers ``predict_proba``.
+    n_jobs : int, default=None
+        Number of folds processed in parallel.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, fitted on all data.
+    calibrator_ : ScoreCalibrator
+        The maps of its scores.
+    classes_, label_names_, n_labels_
+        As for all learners.
+    n_features_in_, feature_names_in_
+        Only if ``estimator_`` has them.
+
+    See Also
+    --------
+    plurilabel.metrics.expected_calibration_error : How far probabilities are from frequencies.
+    sklearn.calibration.CalibratedClassifierCV : The same for a single label.
+
+    References
+    ----------
+    See :class:`ScoreCalibrator`.
+
+    Examples
+    --------
+    The vote of three neighbours is not a probability:
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from plurilabel import CalibratedClassifier, datasets, model_selection
+    >>> from plurilabel.metrics import expected_calibration_error, label_scores
+    >>> data = datasets.make_multilabel(600, 10, 5, noise=0.1, random_state=0)
+    >>> X, X_test, Y, Y_test = model_selection.stratified_split(
+    ...     data.X, data.Y, sizes=(0.6, 0.4), random_state=0)
+    >>> votes = label_scores(KNeighborsClassifier(3).fit(X, Y), X_test)
+    >>> model = CalibratedClassifier(KNeighborsClassifier(3)).fit(X, Y)
+    >>> round(expected_calibration_error(Y_test, votes), 2)
+    0.13
+    >>> round(expected_calibration_error(Y_test, model.predict_proba(X_test)), 2)
+    0.04
+    """
+
+    method: str
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ScoreWrapper._parameter_constraints,
+        **ScoreCalibrator._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        method: str = "sigmoid",
+        *,
+        min_count: int = 10,
+        cv: Any = 5,
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+    ):
+        self.estimator = estimator
+        self.method = method
+        self.min_count = min_count
+        self.cv = cv
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+
+    def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
+        calibrator = ScoreCalibrator(self.method, min_count=self.min_count)
+        scores, Y = held_out()
+        # decision values are not probabilities even where all lie between 0 and 1
+        calibrator._fit(scores, Y, probabilities=self.response_method_ == "predict_proba")
+        self.calibrator_ = calibrator
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Contributions]:
+        """What speaks for and against each label, from the wrapped classifier.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
+
+        Returns
+        -------
+        list of Contributions, one for each row of X
+            The scores are calibrated; base and parts are those of the wrapped classifier, whose
+            score decides the calibrated one.
+        """
+        found = super().explain(X, feature_names=feature_names, reference=reference)
+        names = tuple(map(str, self.label_names_))
+        scales = ("what the classifier says before calibration",) * len(names)
+        return [
+            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
+            for one, scores in zip(found, self._validated_scores(X))
+        ]
+
+    def _score_method(self) -> str:
+        return "predict_proba"
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return self.calibrator_.transform(self._estimator_scores(X))

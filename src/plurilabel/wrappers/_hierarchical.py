@@ -1,0 +1,287 @@
+"""HierarchicalClassifier: the answers of any classifier, made consistent with a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from plurilabel._core.base import LabelMatrix, MultiLabelClassifier, column_names
+from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.data.hierarchy import METHODS, Hierarchy
+from plurilabel._core.explanation.explain import explain
+from plurilabel._core.fitted import Declared, places
+from plurilabel.metrics import label_scores, score_method
+from plurilabel.wrappers._threshold import ThresholdClassifier
+
+
+def _has(method: str) -> Any:
+    """Decorator: the method exists only if the scores of the wrapped classifier come from it."""
+
+    def check(self: HierarchicalClassifier) -> bool:
+        kind = score_method(getattr(self, "estimator_", self.estimator))
+        if kind != method:
+            raise AttributeError(f"the scores of the wrapped classifier come from {kind}")
+        return True
+
+    return available_if(check)
+
+
+class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
+    """Make the answers of any classifier consistent with a hierarchy of labels.
+
+    In training, label sets are completed: an instance that has a label has all labels above it.
+    In prediction, scores are changed as little as possible such that no label scores above its
+    parents, so that with every label predicted those above it are, too.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``, for label matrices.
+    parents : mapping, pairs or data frame, default=None
+        The parent of each label, or a list of several, by name or number; see
+        :class:`Hierarchy`. None: the names of the labels say it, ``sports/football`` is below
+        ``sports``.
+    sep : str, default="/"
+        What separates the parts of a name, if ``parents`` is None.
+    method : {"isotonic", "max", "min"}, default="isotonic"
+        "isotonic": the nearest consistent scores, in squares: child and parent meet halfway.
+        "max": a parent has at least the highest score below it, no label loses. "min": a child
+        has at most the lowest score above it, no label gains.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier.
+    edges_ : ndarray of shape (m, 2)
+        The numbers of child and parent.
+    n_completed_ : int
+        Training instances whose label sets were completed.
+    label_names_ : ndarray of shape (q,)
+
+    Notes
+    -----
+    Label names come from the columns of a data frame y. Around a :class:`ThresholdClassifier` the
+    label sets that it predicts are completed upwards, whatever its cuts.
+
+    Products of conditional probabilities, P(child) = P(child | parent) P(parent), are another
+    way. They need models that are trained on the instances of the parent only, and multiply the
+    errors of all levels; here any classifier can be wrapped.
+
+    The default is "isotonic", which has no side: on 20 Newsgroups with the groups' first words as
+    parents, subset accuracy is 0.523 and the log loss 0.0971; with "max" 0.519 and 0.0999, with
+    "min" 0.513 and 0.0992, and 0.498 and 0.0997 for the classifier alone
+    (:doc:`/guides/hierarchies`).
+
+    References
+    ----------
+    G. Obozinski, G. Lanckriet, C. Grant, M. I. Jordan, W. S. Noble. Consistent probabilistic
+    outputs for protein function prediction. Genome Biology 9, 2008. R. L. Dykstra. An algorithm
+    for restricted least squares regression. JASA 78, 1983.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import BinaryRelevance
+    >>> from plurilabel import HierarchicalClassifier
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]]
+    >>> Y = pd.DataFrame({"animal": [0, 0, 1, 1, 1, 0], "animal/cat": [0, 0, 0, 0, 1, 1]})
+    >>> plain = BinaryRelevance(LogisticRegression()).fit(X, Y)
+    >>> plain.predict_proba([[5.0]]).round(2)
+    array([[0.67, 0.82]])
+    >>> learner = HierarchicalClassifier(BinaryRelevance(LogisticRegression())).fit(X, Y)
+    >>> learner.n_completed_  # the last cat is an animal, too
+    1
+    >>> bool((learner.predict_proba(X)[:, 1] <= learner.predict_proba(X)[:, 0]).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+        ],
+        "parents": [Mapping, "array-like", None],
+        "sep": [str],
+        "method": [StrOptions(set(METHODS))],
+    }
+    _fitted: ClassVar[Declared] = {
+        "edges_": places("m", 2, below="n_labels_"),
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        parents: Any = None,
+        *,
+        sep: str = "/",
+        method: str = "isotonic",
+    ):
+        self.estimator = estimator
+        self.parents = parents
+        self.sep = sep
+        self.method = method
+
+    def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
+        """Complete the label sets, and fit the classifier to them.
+
+        Parameters
+        ----------
+        X : n rows of whatever ``estimator`` accepts
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+            A data frame gives the labels their names.
+        **params : dict
+            ``sample_weight`` for the classifier's ``fit``; under metadata routing whatever it
+            requests.
+
+        Returns
+        -------
+        self
+        """
+        X, Y = self._validate_fit(X, y)
+        if get_config()["enable_metadata_routing"]:
+            routed = dict(process_routing(self, "fit", **params).estimator.fit)
+        else:
+            routed = {name: value for name, value in params.items() if value is not None}
+            for name in routed:
+                if name != "sample_weight" or not takes_weights(self.estimator):
+                    raise ValueError(
+                        f"{name} was passed, but fit of {type(self.estimator).__name__} does not "
+                        "accept it"
+                    )
+        self._fit(X, Y, y, routed)
+        return self
+
+    def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
+        if self.single_output_:
+            raise ValueError(
+                "y must be a label matrix: of the classes of a 1-D y an instance has one only, "
+                "and not those above it, too"
+            )
+        hierarchy = Hierarchy(list(self.label_names_), self.parents, sep=self.sep)
+        self.edges_, self.method_ = hierarchy.edges, self.method
+        closed = hierarchy.close(Y)
+        self.n_completed_ = int(((closed - Y).sum(axis=1) > 0).sum())
+        target: Any = closed
+        if column_names(y) is not None:
+            import pandas as pd
+
+            names = list(self.label_names_)
+            if sparse.issparse(closed):
+                target = pd.DataFrame.sparse.from_spmatrix(closed, columns=names)
+            else:
+                target = pd.DataFrame(closed, columns=names)
+        self.estimator_ = clone(self.estimator).fit(X, target, **(routed or {}))
+
+    @property
+    def hierarchy_(self) -> Hierarchy:
+        """The labels and what is above them."""
+        check_is_fitted(self)
+        names = [str(name) for name in self.label_names_]
+        return Hierarchy(names, [(names[child], names[parent]) for child, parent in self.edges_])
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        return indexable(X)[0] if reset else X
+
+    def _score_method(self) -> str:
+        return score_method(getattr(self, "estimator_", self.estimator))
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        scores = label_scores(self.estimator_, X, n_labels=self.n_labels_)
+        return self.hierarchy_.consistent(scores, self.method_)
+
+    def _predict(self, X: Any) -> Any:
+        if _cuts(self.estimator_):
+            sets = self.hierarchy_.close(self.estimator_.predict(X))
+            return sets.toarray() if sparse.issparse(sets) else sets
+        return super()._predict(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each label, of none above that of its parents.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+        """
+        return np.asarray(self._validated_scores(X))
+
+    @_has("decision_function")
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score of each label, of none above that of its parents.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+        """
+        return np.asarray(self._validated_scores(X))
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """What speaks for and against each label, before scores are made consistent.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+        """
+        check_is_fitted(self)
+        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
+        return [replace(one, label_names=tuple(self.label_names_)) for one in found]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where ``fit`` sends metadata: to ``estimator.fit``."""
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by the classifier."""
+        return self.estimator_.n_features_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.target_tags.single_output = False
+        return tags
+
+
+def takes_weights(estimator: Any) -> bool:
+    """Whether ``fit`` takes sample weights, itself or for an estimator inside."""
+    if isinstance(estimator, MetaEstimatorMixin) and hasattr(estimator, "estimator"):
+        return takes_weights(estimator.estimator)
+    return bool(has_fit_parameter(estimator, "sample_weight"))
+
+
+def _cuts(estimator: Any) -> bool:
+    """Whether label sets come from a cut: at the end of a pipeline, or inside wrappers."""
+    while estimator is not None:
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif isinstance(estimator, ThresholdClassifier):
+            return True
+        else:
+            estimator = getattr(estimator, "estimator_", None)
+    return False

@@ -1,0 +1,145 @@
+"""PositiveUnlabeled: recorded labels are right, the others may have been overlooked."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel.metrics import label_scores
+from plurilabel.metrics import propensities as jain_propensities
+from plurilabel.model_selection import IterativeStratifiedKFold
+
+LEAST = 0.01
+"""Propensities are at least this: below, a few instances would decide everything."""
+
+
+class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
+    r"""Probabilities of labels that are only recorded with some probability.
+
+    A 1 in y is right; a 0 means that nobody recorded the label, whether it holds or not. If label
+    l is recorded with probability :math:`p_l` where it holds, its propensity, whatever x is, then
+
+    .. math:: P(y_l = 1 | x) = P(s_l = 1 | x) / p_l,
+
+    where s is what is recorded. The estimator learns s; its probabilities are divided by the
+    propensities, and are 1 where the quotient is larger. Within a label the order of the
+    instances stays; the order of the labels of an instance does not.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+        Its probabilities should be calibrated, as those of logistic regression are.
+    propensities : {"elkan-noto", "jain"} or array-like of shape (q,), default="elkan-noto"
+        "elkan-noto": the mean out-of-fold probability of the instances that have the label
+        recorded, their estimator e1; it assumes that somewhere a label is certain, and is
+        too small where it never is. "jain": a formula of the label frequencies for large
+        collections of tags, :func:`plurilabel.metrics.propensities`. Or numbers from 0 to 1.
+    cv : int, default=5
+        Folds for "elkan-noto".
+
+    Attributes
+    ----------
+    estimator_ : fitted classifier
+    propensities_ : ndarray of shape (q,)
+        At least 0.01. 1 for labels that are never recorded, or in fewer instances than folds, and
+        for the classes of a 1-D y, of which every instance has one.
+    label_names_ : ndarray of shape (q,)
+
+    See Also
+    --------
+    plurilabel.metrics.psp_at_k, plurilabel.metrics.ps_ndcg_at_k : Measures for such labels.
+
+    References
+    ----------
+    C. Elkan, K. Noto. Learning classifiers from only positive and unlabeled data. KDD 2008.
+    H. Jain, Y. Prabhu, M. Varma. Extreme multi-label loss functions for recommendation, tagging,
+    ranking and other missing label applications. KDD 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from plurilabel import BinaryRelevance
+    >>> from plurilabel import PositiveUnlabeled
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> truth = (X > 0).astype(int)
+    >>> recorded = truth * (rng.random(truth.shape) < [0.6, 0.3])
+    >>> base = BinaryRelevance(LogisticRegression())
+    >>> learner = PositiveUnlabeled(base).fit(X, recorded)
+    >>> learner.propensities_.round(1)
+    array([0.5, 0.2])
+    >>> [round(float((m.predict(X) == truth).mean()), 2) for m in (base.fit(X, recorded), learner)]
+    [0.64, 0.94]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict_proba"])],
+        "propensities": [StrOptions({"elkan-noto", "jain"}), "array-like"],
+        "cv": [int],
+    }
+    _fitted: ClassVar[Declared] = {"propensities_": numbers("n_labels_")}
+
+    def __init__(self, estimator: Any, propensities: Any = "elkan-noto", *, cv: int = 5):
+        self.estimator = estimator
+        self.propensities = propensities
+        self.cv = cv
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        if self.cv < 2:
+            raise ValueError(f"cv must be at least 2, got {self.cv}")
+        if self.single_output_:  # every instance has its class: none was overlooked
+            self.estimator_ = clone(self.estimator).fit(X, self.classes_[dense(Y).argmax(axis=1)])
+            self.propensities_ = np.ones(self.n_labels_)
+            return
+        self.estimator_ = clone(self.estimator).fit(X, Y)
+        if isinstance(self.propensities, str):
+            by = self._out_of_fold if self.propensities == "elkan-noto" else _of_frequencies
+            p = by(X, Y)
+        else:
+            p = np.asarray(self.propensities, dtype=np.float64)
+            if p.shape != (self.n_labels_,) or not ((p > 0) & (p <= 1)).all():
+                raise ValueError(
+                    f"propensities must be {self.n_labels_} numbers above 0 and up to 1, got {p}"
+                )
+        self.propensities_ = np.clip(p, LEAST, 1.0)
+
+    def _out_of_fold(self, X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
+        """Mean probability of the instances that have a label, by models that did not see them."""
+        n, q = Y.shape
+        recorded = np.asarray(Y.sum(axis=0)).ravel()
+        enough = recorded >= self.cv
+        if n < self.cv or not enough.any():
+            return np.ones(q)
+        total = np.zeros(q)
+        for train, test in IterativeStratifiedKFold(self.cv).split(X, Y):
+            model = clone(self.estimator).fit(X[train], Y[train])
+            s = dense(label_scores(model, X[test], n_labels=q))
+            total += (s * dense(Y[test])).sum(axis=0)
+        return np.where(enough, total / np.maximum(recorded, 1), 1.0)
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        if self.single_output_:
+            return np.asarray(self.estimator_.predict_proba(X))
+        s = dense(label_scores(self.estimator_, X, n_labels=self.n_labels_))
+        return np.minimum(s / self.propensities_, 1.0)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+def _of_frequencies(X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
+    del X
+    return np.asarray(jain_propensities(Y), dtype=np.float64)

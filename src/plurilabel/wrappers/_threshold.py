@@ -1,0 +1,195 @@
+"""ThresholdClassifier: the scores of any classifier, cut by any strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.fitted import Declared, parameter
+from plurilabel.thresholds import get_strategy, never_empty
+from plurilabel.thresholds.shared import STRATEGIES, Scores, scores_of
+from plurilabel.wrappers._wrapper import ScoreWrapper
+
+
+def _scores_by(method: str) -> Any:
+    """Decorator: the method exists only if the wrapped classifier has it."""
+
+    def check(self: ThresholdClassifier) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class ThresholdClassifier(ScoreWrapper):
+    """Turn the scores of any classifier into label sets by a strategy that is learned from data.
+
+    The classifier is trained on all data. The strategy is learned from out-of-fold scores: clones
+    of the classifier, each trained on a part of the data, score the rest.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba`` or ``decision_function``: a learner of this library, or one of
+        scikit-learn that accepts label matrices.
+    strategy : str or object with ``fit(scores, Y)`` and ``predict(scores)``, default="cardinality"
+        ``"constant"``, ``"cardinality"``, ``"linear"``, ``"scut"``, ``"global"``, ``"rcut"``,
+        ``"pcut"``, ``"mcut"``, ``"expected_f"``, ``"metalabeler"``, ``"seen_sets"``, or an
+        instance of one of the classes with these names (:func:`get_strategy`) and other
+        parameters.
+    cv : int, cross-validation splitter, iterable of splits, or "prefit", default=5
+        How the out-of-fold scores are computed. An int is a number of stratified folds
+        (:class:`~plurilabel.model_selection.IterativeStratifiedKFold`); None stands for 5.
+        With ``"prefit"``, ``estimator`` is already fitted and remains unchanged; ``fit`` only
+        learns the strategy, and should get data that the classifier has not seen.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Where the scores come from; ``"auto"`` prefers ``predict_proba``.
+    nonempty : bool, default=False
+        Whether an empty prediction is replaced by the label with the highest score (the
+        T-criterion).
+    n_jobs : int, default=None
+        Number of folds processed in parallel.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, fitted on all data.
+    strategy_ : strategy
+        The fitted strategy, with the learned cuts.
+    classes_, label_names_, n_labels_
+        As for all learners.
+    n_features_in_, feature_names_in_
+        Only if ``estimator_`` has them.
+
+    Notes
+    -----
+    For a 1-D y, scores are cut class by class; ``predict`` returns the class with the highest
+    score among those above their cut, or among all classes if there is none.
+
+    No folds are needed for strategies that do not learn from scores: ``"constant"``, ``"rcut"``,
+    ``"pcut"``, ``"mcut"``, ``"expected_f"`` and ``"seen_sets"``.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : The same for a single label.
+
+    Examples
+    --------
+    Eight labels, some of them rare. The neighbours of an instance seldom agree on a rare label;
+    with a separate cut for each label, many more are found:
+
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from plurilabel.metrics import macro_f1
+    >>> from plurilabel import SCut, ThresholdClassifier
+    >>> X, Y = make_multilabel_classification(
+    ...     n_samples=600, n_classes=8, n_labels=2, random_state=0)
+    >>> X_train, X_test, Y_train, Y_test = train_test_split(X, Y, random_state=0)
+    >>> knn = KNeighborsClassifier(10, algorithm="kd_tree")
+    >>> tuned = ThresholdClassifier(knn, SCut("f1")).fit(X_train, Y_train)
+    >>> round(macro_f1(Y_test, knn.fit(X_train, Y_train).predict(X_test)), 2)
+    0.35
+    >>> round(macro_f1(Y_test, tuned.predict(X_test)), 2)
+    0.55
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ScoreWrapper._parameter_constraints,
+        "strategy": [StrOptions(set(STRATEGIES)), HasMethods(["fit", "predict"])],
+        "nonempty": ["boolean"],
+    }
+    _fitted: ClassVar[Declared] = {"nonempty_": parameter()}
+
+    def __init__(
+        self,
+        estimator: Any,
+        strategy: Any = "cardinality",
+        *,
+        cv: Any = 5,
+        response_method: str = "auto",
+        nonempty: bool = False,
+        n_jobs: int | None = None,
+    ):
+        self.estimator = estimator
+        self.strategy = strategy
+        self.cv = cv
+        self.response_method = response_method
+        self.nonempty = nonempty
+        self.n_jobs = n_jobs
+
+    @property
+    def accepts_missing_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: where classifier and strategy do."""
+        able = isinstance(self.strategy, str) or getattr(
+            self.strategy, "_learns_from_known", False
+        )
+        return bool(able) and super().accepts_missing_labels
+
+    def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
+        self.nonempty_ = self.nonempty
+        strategy = self._unfitted_strategy()
+        learns = getattr(strategy, "learns_from_scores", lambda: True)()
+        self.strategy_ = strategy.fit(*(held_out() if learns else (None, Y)))
+
+    def _unfitted_strategy(self) -> Any:
+        if isinstance(self.strategy, str):
+            probabilities = self.response_method_ == "predict_proba"
+            return get_strategy(self.strategy, probabilities=probabilities)
+        return clone(self.strategy)
+
+    def _score_method(self) -> str:
+        return self.response_method_
+
+    def _scores(self, X: Any) -> Scores:
+        return self._estimator_scores(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets by the strategy.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        scores = self._validated_scores(X)
+        labels = self.strategy_.predict(scores)
+        if self.single_output_:
+            chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)
+            return self.classes_[chosen.argmax(axis=1)]
+        return never_empty(labels, scores) if self.nonempty_ else labels
+
+    @_scores_by("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> Scores:
+        """Probabilities of the labels, from the wrapped classifier.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Column l is P(label l | x), even if the classifier returns a list of arrays.
+        """
+        check_is_fitted(self)
+        return scores_of(self.estimator_, X, "predict_proba", **self._targets())
+
+    @_scores_by("decision_function")
+    def decision_function(self, X: ArrayLike) -> Scores:
+        """Scores of the labels, from the wrapped classifier.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            For a 1-D y, what the classifier returns: shape (n,) if there are two classes.
+        """
+        check_is_fitted(self)
+        if self.single_output_:
+            return self.estimator_.decision_function(X)
+        return scores_of(self.estimator_, X, "decision_function", **self._targets())

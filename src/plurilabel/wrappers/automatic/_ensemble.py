@@ -1,0 +1,274 @@
+"""Weights of the learners, by greedy selection on their out-of-fold scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.unknown import known_part
+from plurilabel.metrics import Measure
+from plurilabel.thresholds import ScoreCalibrator
+from plurilabel.wrappers.automatic._cuts import Cut, cuts_for
+
+Array = NDArray[Any]
+
+FORMS = ("scores", "calibrated", "sets")
+SURE = 0.95  # what a label set says of its labels, as a probability
+FIRST = 4  # learners that the greedy selection begins with
+STEPS = 25  # the most that it takes, with those
+PATIENCE = 4  # steps without a gain after which it ends
+MOST_FORMS = 14  # the best by themselves, from which is selected
+MOST_ENTRIES = 300_000  # scores that one look at a measure may take
+FEWEST_ENTRIES = 20_000  # the same, where time is short
+LOOKS = 200  # that one selection takes, roughly
+GAIN = 1e-9
+
+
+@dataclass
+class HeldOut:
+    """What a learner says of instances that it was not trained on.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, q)
+    probabilities : bool
+        Whether the scores are.
+    sets : ndarray of shape (n, q) or None
+        Label sets, of a learner that decides on these as a whole.
+    """
+
+    scores: Array
+    probabilities: bool
+    sets: Array | None = None
+
+    def __getitem__(self, rows: Any) -> HeldOut:
+        sets = None if self.sets is None else self.sets[rows]
+        return HeldOut(self.scores[rows], self.probabilities, sets)
+
+
+@dataclass
+class Choice:
+    """Which learners, with which weights, and the cut.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (m, 3)
+        Of each learner: of its scores as they are, calibrated, and of its label sets. They sum
+        to 1.
+    calibrators : list of ScoreCalibrator
+        One for each learner.
+    cut : Cut
+    alone : list of float
+        The measure of each learner by itself, in its best form.
+    """
+
+    weights: Array
+    calibrators: list[ScoreCalibrator]
+    cut: Cut
+    alone: list[float]
+
+    def of(self, used: Array) -> Choice:
+        """The same for these learners alone: the others have no weight."""
+        calibrators = [self.calibrators[j] for j in used]
+        return Choice(self.weights[used], calibrators, self.cut, self.alone)
+
+    def scores(self, members: Sequence[HeldOut | None]) -> Array:
+        """The weighted mean; members without weight need not be there."""
+        return mean_scores(self.weights, self.calibrators, members)
+
+
+def mean_scores(
+    weights: Array,
+    calibrators: Sequence[ScoreCalibrator],
+    members: Sequence[HeldOut | None],
+) -> Array:
+    """The mean of what the members say, with these weights (m, 3)."""
+    total: Any = 0.0
+    for row, calibrator, member in zip(weights, calibrators, members):
+        for form, weight in zip(FORMS, row):
+            if weight > 0 and member is not None:
+                total = total + weight * in_form(member, form, calibrator)
+    return np.clip(total, 0.0, 1.0)
+
+
+def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
+    """What a member says, as probabilities."""
+    if form == "scores":
+        return np.clip(member.scores, 0.0, 1.0)
+    if form == "sets" and member.sets is not None:
+        return np.where(member.sets > 0, SURE, 1 - SURE)
+    return calibrator.transform(member.scores)
+
+
+def choose(
+    members: Sequence[HeldOut],
+    Y: Any,
+    measure: Measure,
+    folds: Array,
+    *,
+    max_models: int | None = None,
+    random_state: int = 0,
+    cut: Cut | None = None,
+    entries: int = MOST_ENTRIES,
+) -> Choice:
+    """Weights by greedy selection with replacement (Caruana et al.), then the best cut.
+
+    Parameters
+    ----------
+    members : sequence of HeldOut
+    Y : ndarray of shape (n, q), or PartialLabels
+    measure : Measure
+    folds : ndarray of shape (n,)
+        The fold of each row: cuts are compared across these.
+    cut : Cut or None
+        One that is asked for, in place of those that suit the measure.
+    entries : int
+        Scores that one look at the measure may take: of more, some rows are drawn.
+    """
+    cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
+    calibrators = [_calibrator(member, Y) for member in members]
+    rows = _sample(Y, random_state, entries)
+    value_of = _value(measure, cuts[0], Y[rows])
+    forms = [
+        (j, FORMS.index(form), in_form(member[rows], form, calibrators[j]))
+        for j, member in enumerate(members)
+        for form in FORMS
+        if (form != "scores" or member.probabilities) and (form != "sets" or _has_sets(member))
+    ]
+    alone = [value_of(scores) for _, _, scores in forms]
+    by_member = [
+        max(value for (i, *_), value in zip(forms, alone) if i == j) for j in range(len(members))
+    ]
+    best = np.argsort([-value for value in alone], kind="stable")[:MOST_FORMS]
+    counts = _greedy([forms[i] for i in best], value_of, max_models)
+    weights = np.zeros((len(members), len(FORMS)))
+    for (j, form, _), count in zip([forms[i] for i in best], counts):
+        weights[j, form] = count
+    weights /= weights.sum()
+    mean = mean_scores(weights, calibrators, members)
+    best_cut = _best_cut(cuts if measure.kind == "labels" else cuts[:1], mean, Y, measure, folds)
+    return Choice(weights, calibrators, best_cut, by_member)
+
+
+def _labelled(Y: Any) -> bool:
+    """Whether every instance has a label, or may have one."""
+    filled, unknown = known_part(Y)
+    has = filled.any(axis=1) if unknown is None else filled.any(axis=1) | unknown.any(axis=1)
+    return bool(has.all())
+
+
+def _has_sets(member: HeldOut) -> bool:
+    return member.sets is not None
+
+
+def _calibrator(member: HeldOut, Y: Any) -> ScoreCalibrator:
+    return ScoreCalibrator("sigmoid").fit(member.scores, Y)
+
+
+def _sample(Y: Any, seed: int, entries: int) -> Any:
+    n, q = Y.shape
+    if n * q <= entries:
+        return slice(None)
+    some = max(200, entries // q)
+    return np.sort(np.random.default_rng(seed).choice(n, size=min(n, some), replace=False))
+
+
+def affordable_entries(
+    scores: Array, Y: Any, measure: Measure, folds: Array, seconds: float, cut: Cut | None
+) -> int:
+    """Scores for one look at the measure, so that choice and estimate end in time, roughly."""
+    rows = _sample(Y, 0, MOST_ENTRIES)
+    some = scores[rows]
+    first = cuts_for(measure, labelled=False)[0] if cut is None else cut
+    started = monotonic()
+    _value(measure, first, Y[rows])(some)
+    needed = (monotonic() - started) * LOOKS * (1 + len(np.unique(folds)))
+    share = min(1.0, seconds / max(needed, 1e-9))
+    return max(FEWEST_ENTRIES, int(share * some.size))
+
+
+def signed(measure: Measure, value: float) -> float:
+    """A value of which more is better; one that is not defined is worse than any."""
+    if np.isnan(value):
+        return -np.inf
+    return value if measure.greater_is_better else -value
+
+
+def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
+    """How good scores are; of label sets, with the first cut, learned from the same scores."""
+
+    def value(scores: Array) -> float:
+        answer = scores if measure.kind == "scores" else cut.sets_inside(scores, Y)
+        return signed(measure, measure.function(Y, answer))
+
+    return value
+
+
+def _greedy(
+    forms: Sequence[tuple[int, int, Array]],
+    value_of: Callable[[Array], float],
+    max_models: int | None,
+) -> list[int]:
+    """How often each form, best first, is taken: the best few, then one more at a time.
+
+    With the best few at the start, what is selected depends less on chance.
+    """
+    counts = [0] * len(forms)
+    taken: set[int] = set()
+    total: Any = 0.0
+    for i, (j, _, scores) in enumerate(forms):
+        if j not in taken and len(taken) < min(FIRST, max_models or FIRST):
+            counts[i] += 1
+            total = total + scores
+            taken.add(j)
+    size = sum(counts)
+    best, best_counts, since = value_of(total / size), list(counts), 0
+    while size < STEPS and since < PATIENCE and len(forms) > 1:
+        allowed = [max_models is None or j in taken or len(taken) < max_models for j, *_ in forms]
+        values = [
+            value_of((total + scores) / (size + 1)) if may else -np.inf
+            for (_, _, scores), may in zip(forms, allowed)
+        ]
+        i = int(np.argmax(values))
+        counts[i], size = counts[i] + 1, size + 1
+        total = total + forms[i][2]
+        taken.add(forms[i][0])
+        since += 1
+        if values[i] > best + GAIN:
+            best, best_counts, since = values[i], list(counts), 0
+    return best_counts
+
+
+def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:
+    """The cut that is best for rows that it was not learned from."""
+    if len(cuts) == 1:
+        return cuts[0].fitted(scores, Y)
+    if folds.min() == folds.max():
+        folds = np.arange(len(Y)) % 2
+    values = []
+    for cut in cuts:
+        sets = np.zeros(Y.shape, dtype=np.int64)
+        for k in np.unique(folds):
+            inside = folds == k
+            sets[inside] = cut.fitted(scores[~inside], Y[~inside]).sets(scores[inside])
+        values.append(signed(measure, measure.function(Y, sets)))
+    return cuts[int(np.argmax(values))].fitted(scores, Y)
+
+
+def estimate(
+    members: Sequence[HeldOut], Y: Any, measure: Measure, folds: Array, **options: Any
+) -> float:
+    """The measure of choices, each made without the fold that it is measured on."""
+    answer: Any = np.zeros(Y.shape, dtype=np.float64 if measure.kind == "scores" else np.int64)
+    for k in np.unique(folds):
+        inside = folds == k
+        chosen = choose([m[~inside] for m in members], Y[~inside], measure, folds[~inside],
+                        **options)  # fmt: skip
+        scores = chosen.scores([m[inside] for m in members])
+        answer[inside] = scores if measure.kind == "scores" else chosen.cut.sets(scores)
+    return float(measure.function(Y, answer))

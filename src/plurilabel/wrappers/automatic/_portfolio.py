@@ -1,0 +1,282 @@
+"""The learners that are tried, by size and kind of the data, and what a fit of each may cost.
+
+Costs are seconds on one core, roughly, fitted by eye to processor times on Emotions, Yeast, Image,
+Scene, Medical, Slashdot, Reuters-K500, Bibtex, 20NG and Tmc2007-500. They decide in which order
+learners are tried, and which are not tried at all; where there is a time limit, they are corrected
+by the times of those that were tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+from sklearn.svm import SVC
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.unknown import known_part, takes_missing_labels
+from plurilabel.learners.adaptation import MLRandomForest, RankSVM
+from plurilabel.learners.boosting import MLGradientBoosting
+from plurilabel.learners.lazy import MLkNN
+from plurilabel.learners.neural import BPMLL
+from plurilabel.learners.transformation import BinaryRelevance, EnsembleOfChains, LabelPowerset
+from plurilabel.wrappers._imputed import ImputedLabels
+
+QUICK = 3.0  # seconds, for a portfolio that is to be quick
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner to be tried.
+
+    Attributes
+    ----------
+    name : str
+        What it is, in words.
+    estimator : classifier, not fitted
+    seconds : float
+        What a fit may take, roughly.
+    decides : bool
+        Whether it decides on label sets as a whole: then these are not its scores above a cut.
+    memory : float
+        Bytes that a large model may take, roughly.
+    """
+
+    name: str
+    estimator: Any
+    seconds: float = 0.0
+    decides: bool = False
+    memory: float = 0.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the cost of a fit depends on.
+
+    Attributes
+    ----------
+    n, d, q : int
+        Instances, features, labels.
+    stored : float
+        Values of X that are stored.
+    sets : int
+        Distinct label sets.
+    sparse : bool
+        Whether X is.
+    """
+
+    n: int
+    d: int
+    q: int
+    stored: float
+    sets: int
+    sparse: bool
+
+    @classmethod
+    def of(cls, X: Any, Y: LabelMatrix) -> Size:
+        n, q = Y.shape
+        rows = sparse.csr_array(known_part(Y)[0])
+        ends = rows.indptr.tolist()
+        sets = {rows.indices[a:b].tobytes() for a, b in pairwise(ends)}
+        stored = float(X.nnz if sparse.issparse(X) else X.size)
+        return cls(n, X.shape[1], q, stored, len(sets), sparse.issparse(X))
+
+
+def candidates(X: Any, Y: LabelMatrix, portfolio: str, seed: int) -> list[Candidate]:
+    """Learners that suit the data, those that cost less first."""
+    size = Size.of(X, Y)
+    tried = _for_sparse(size, seed) if sparse.issparse(X) else _for_dense(size, seed)
+    if portfolio == "quick":
+        quick = [one for one in tried if one.seconds <= QUICK and one.name in _QUICK]
+        return quick or [min(tried, key=lambda one: one.seconds)]
+    return sorted(tried, key=lambda one: one.seconds)
+
+
+def simplest(X: Any, seed: int) -> list[Candidate]:
+    """A learner for data that are too few to compare any."""
+    if sparse.issparse(X):
+        return [Candidate("logistic regression", BinaryRelevance(_logistic(1.0)))]
+    return [Candidate("random forest", MLRandomForest(random_state=seed))]
+
+
+def for_known_labels(learner: Any) -> Any:
+    """The same learner for labels of which some are not known, not fitted.
+
+    One that needs all labels gets those that ML-kNN predicts in place of the unknown ones, from
+    the features as it sees them.
+    """
+    if takes_missing_labels(learner):
+        return learner
+    if isinstance(learner, Pipeline):
+        *before, (name, last) = learner.steps
+        return Pipeline([*before, (name, for_known_labels(last))])
+    return ImputedLabels(learner)
+
+
+_QUICK = ("ML-kNN", "ML-kNN, cosine", "logistic regression, C=0.1", "logistic regression, C=1")
+
+
+def _logistic(C: float) -> LogisticRegression:
+    return LogisticRegression(C=C, max_iter=300)
+
+
+def _scaled(learner: Any) -> Any:
+    return make_pipeline(StandardScaler(), learner)
+
+
+def _units(learner: Any) -> Any:
+    return make_pipeline(Normalizer(), learner)
+
+
+def _for_dense(s: Size, seed: int) -> list[Candidate]:
+    search, boosted = 0.02 + 1e-10 * s.n * s.stored, 1.0 + 2.5e-6 * s.stored * s.q**0.5
+    kernel = 3e-10 * s.n * s.stored
+    found = [
+        Candidate("ML-kNN", _scaled(MLkNN(min(10, s.n // 4))), search),
+        Candidate("ML-kNN, cosine", _scaled(MLkNN(min(20, s.n // 4), metric="cosine")), search),
+    ]
+    for C in (0.01, 0.1, 1.0):
+        found.append(
+            Candidate(
+                f"logistic regression, C={C:g}",
+                _scaled(BinaryRelevance(_logistic(C))),
+                9e-8 * s.stored * s.q * C**0.25,
+            )
+        )
+    chains = EnsembleOfChains(_logistic(0.1), random_state=seed)
+    found += [
+        Candidate("chains of logistic regressions", _scaled(chains), 4e-7 * s.stored * s.q),
+        Candidate("support vectors", _scaled(BinaryRelevance(SVC(C=1))), kernel * s.q),
+        Candidate(
+            "support vectors on [0, 1]",
+            make_pipeline(MinMaxScaler(clip=True), BinaryRelevance(SVC(C=3))),
+            kernel * s.q,
+        ),
+        Candidate(
+            "support vectors for label sets",
+            _scaled(LabelPowerset(SVC(C=5))),
+            2 * kernel + 1e-9 * s.n**2 * s.sets,
+            decides=True,
+        ),
+        *_forests(s, seed),
+        *_boosters(seed, boosted),
+        *_others(s, seed),
+    ]
+    return found
+
+
+def _for_sparse(s: Size, seed: int) -> list[Candidate]:
+    search, boosted = 0.1 + 2.5e-10 * s.n * s.stored, 0.7 + 5.5e-6 * s.n * s.q
+    linear = s.q * (0.005 + 8e-8 * s.stored)
+    kernel = 4e-9 * s.n * s.stored
+    found = [Candidate("ML-kNN, cosine", MLkNN(min(10, s.n // 4), metric="cosine"), search)]
+    for C in (1.0, 10.0):
+        name = f"logistic regression, C={C:g}"
+        found.append(Candidate(name, BinaryRelevance(_logistic(C)), linear))
+    chains = EnsembleOfChains(_logistic(10.0), random_state=seed)
+    found += [
+        Candidate(
+            "logistic regression on unit vectors", _units(BinaryRelevance(_logistic(30.0))), linear
+        ),
+        Candidate("chains of logistic regressions", _units(chains), 12 * linear),
+        Candidate(
+            "logistic regression for label sets",
+            _units(LabelPowerset(_logistic(30.0))),
+            2.5e-7 * s.sets * (s.stored + 3 * s.n + 3 * s.d),
+            decides=True,
+        ),
+        Candidate("support vectors", _units(BinaryRelevance(SVC(C=3))), kernel * s.q),
+        Candidate(
+            "support vectors for label sets",
+            _units(LabelPowerset(SVC(C=10))),
+            2 * kernel + 4e-9 * s.n**2 * s.sets,
+            decides=True,
+        ),
+        *_forests(s, seed),
+        *_boosters(seed, boosted),
+        *_others(s, seed),
+    ]
+    return found
+
+
+def _forests(s: Size, seed: int) -> list[Candidate]:
+    # of words, few matter: more of them are tried at each split
+    tried: Any = 0.2 if s.sparse else "sqrt"
+    # seconds of one tree: for all labels, for label sets, for all labels in full, for one label
+    if s.sparse:
+        looked = s.n**1.55 * s.d**0.5
+        costs = (
+            looked * (6.6e-9 + 1.3e-10 * s.q), looked * (7.7e-9 + 5.5e-12 * s.sets),
+            looked * (2e-9 + 3.5e-11 * s.q), 3e-7 * s.n**1.55 / (5 + s.q / 20),
+        )  # fmt: skip
+    else:
+        looked = 1e-8 * s.n * s.d**0.5 * np.log2(s.n + 1)
+        costs = looked * np.array([1.2 + s.q / 8, 1 + s.sets / 40, 2.4 + s.q / 4, 1.2])
+    joint, of_sets, forest, single = map(float, costs)
+    found = [
+        Candidate(
+            "extra trees",
+            MLRandomForest(
+                200, extra_trees=True, criterion="gini", max_features=tried, random_state=seed
+            ),
+            200 * joint,
+        ),
+        Candidate(
+            "extra trees for label sets",
+            LabelPowerset(ExtraTreesClassifier(200, max_features=tried, random_state=seed)),
+            200 * of_sets,
+            decides=True,
+        ),
+        Candidate(
+            "random forest",
+            MLRandomForest(200, criterion="gini", random_state=seed),
+            200 * forest,
+        ),
+        Candidate(
+            "extra trees per label",
+            BinaryRelevance(ExtraTreesClassifier(100, max_features=tried, random_state=seed)),
+            100 * s.q * (0.001 + single),
+        ),
+    ]
+    # what the leaves hold: about as many as instances, each with a number for each label or set
+    sizes = (200 * s.n * s.q, 200 * s.n * s.sets, 150 * s.n * s.q, 100 * s.n * s.q)
+    return [replace(one, memory=16.0 * size) for one, size in zip(found, sizes)]
+
+
+def _boosters(seed: int, seconds: float) -> list[Candidate]:
+    return [
+        Candidate("gradient boosting", MLGradientBoosting(random_state=seed), seconds),
+        Candidate(
+            "gradient boosting of label sets",
+            MLGradientBoosting(loss="joint", random_state=seed),
+            1.2 * seconds,
+            decides=True,
+        ),
+    ]
+
+
+def _others(s: Size, seed: int) -> list[Candidate]:
+    scaler = StandardScaler(with_mean=not s.sparse)
+    found = []
+    if s.q > 1:
+        network = MLPClassifier((200,), alpha=1.0, max_iter=60, random_state=seed)
+        inputs = 1e-9 * 200 * s.stored + 1e-8 * s.n * s.d if s.sparse else 5e-8 * s.n * s.d
+        cost = 60 * (inputs + 5e-8 * s.n * s.q)
+        found.append(Candidate("network", make_pipeline(scaler, network), cost))
+    if find_spec("torch") is not None and s.q > 1:
+        network = BPMLL((128,), max_iter=50, random_state=seed)
+        cost = 0.5 + 50 * s.n * (1e-5 + 4e-9 * s.d)
+        found.append(Candidate("BP-MLL", network, cost))
+    if s.n <= 1000 and s.q <= 10:
+        cost = 1e-8 * s.n * s.stored * s.q
+        found.append(Candidate("Rank-SVM", make_pipeline(scaler, RankSVM(kernel="rbf")), cost))
+    return found

@@ -1,0 +1,187 @@
+"""Trying the learners one after the other, as long as there is time, and telling of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from plurilabel._core.words import aligned, counted, duration, file_size
+from plurilabel.metrics import get_measure
+from plurilabel.wrappers.automatic._ensemble import Choice, HeldOut
+from plurilabel.wrappers.automatic._pool import FAILURES, Pool
+from plurilabel.wrappers.automatic._portfolio import Candidate
+
+Progress = Callable[[int, int, str, float], object]
+
+LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take longer are not tried
+LARGEST = 2e9  # bytes: nor are those whose model may be larger
+REFIT = 1.3  # a fit on all rows, beside one on those of a fold with its answers
+SELECTION = 0.1  # of the time limit: to select, and for what was estimated too low
+NO_TIME = "no time left"
+
+
+@dataclass
+class Tried:
+    """A learner that was tried: what it said, the seconds of a fold, or why it is not there."""
+
+    candidate: Candidate
+    held: HeldOut | None = None
+    seconds: float = 0.0
+    why_not: str = ""
+
+
+class Clock:
+    """Time since the beginning, and what is left of a limit."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.started, self.limit = monotonic(), limit
+
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return monotonic() - self.started
+
+    def allows(self, seconds: float) -> bool:
+        """Whether there is so much time left."""
+        return self.limit is None or self.seconds() + seconds <= self.limit * (1 - SELECTION)
+
+    def left_for_selection(self, fits: float) -> float:
+        """Seconds to select in, if the final fits may take so many."""
+        limit = np.inf if self.limit is None else self.limit
+        return float(max(limit - self.seconds() - fits, limit * SELECTION / 2))
+
+
+def try_all(
+    candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
+) -> list[Tried]:
+    """Out-of-fold answers of the candidates, in their order."""
+    found: list[Tried] = []
+    costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
+    if len(costly) == len(candidates):
+        del costly[candidates[0].name]
+    for done, candidate in enumerate(candidates):
+        finished = [one for one in found if one.held is not None]
+        # what the final fits may take, if all that have finished are chosen
+        reserved = REFIT * sum(one.seconds for one in finished)
+        expected = candidate.seconds * _pace(finished)
+        rounds = -(-len(pool.splits) // pool.at_once)
+        needed = reserved + expected * (rounds + REFIT)
+        if candidate.name in costly:
+            found.append(Tried(candidate, why_not=costly[candidate.name]))
+            continue
+        known = pool.is_kept(candidate)
+        if finished and not known and not clock.allows(needed):
+            found.append(Tried(candidate, why_not=NO_TIME))
+            continue
+        if progress is not None:
+            progress(done, len(candidates), candidate.name, clock.seconds())
+
+        def goes_on(seconds: float, reserved: float = reserved) -> bool:
+            return clock.allows(reserved + seconds)
+
+        try:
+            answer = pool.ask(candidate, goes_on)
+        except FAILURES as error:
+            found.append(Tried(candidate, why_not=f"it failed: {error}"))
+            continue
+        if answer is None:
+            found.append(Tried(candidate, why_not=NO_TIME))
+        else:
+            found.append(Tried(candidate, *answer))
+    return found
+
+
+def _too_costly(candidate: Candidate, clock: Clock) -> str:
+    """Why a learner is not tried at all, in words; "" if it is."""
+    if candidate.memory > LARGEST:
+        return f"its model may take {file_size(candidate.memory)}"
+    if clock.limit is None and candidate.seconds > LONGEST:
+        return f"a fit may take {duration(candidate.seconds)}"
+    return ""
+
+
+def _pace(finished: Sequence[Tried]) -> float:
+    """How much longer fits take here than estimated; the middle of those that took a while."""
+    ratios = [
+        one.seconds / one.candidate.seconds for one in finished if one.candidate.seconds > 0.05
+    ]
+    return float(np.median(ratios)) if ratios else 1.0
+
+
+def report(
+    tried: Sequence[Tried], chosen: Choice, measure: Any, *, rows: int, folds: int, value: float
+) -> dict[str, Any]:
+    """What was tried and chosen, as JSON can hold it."""
+    sign = 1 if measure.greater_is_better else -1
+    members = [one for one in tried if one.held is not None]
+    return {
+        "measure": measure.name,
+        "rows": rows,
+        "folds": folds,
+        "estimate": _finite(value),
+        "cut": chosen.cut.words,
+        "tried": [
+            {
+                "name": one.candidate.name,
+                "value": _finite(sign * value),
+                "weight": float(weight),
+            }
+            for one, value, weight in zip(members, chosen.alone, chosen.weights.sum(axis=1))
+        ],
+        "left_out": {one.candidate.name: one.why_not for one in tried if one.held is None},
+    }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def told(report: dict[str, Any], seconds: float) -> str:
+    """A report in words; the comparison took so many seconds."""
+    measure = get_measure(report["measure"])
+    rows = counted(report["rows"], "row")
+    if not report["folds"]:
+        (only,) = report["tried"]
+        return f"Learner: {only['name']}, since {report['why']}."
+    ranked = sorted(
+        report["tried"],
+        key=lambda one: (-one["weight"], -_better(one["value"], measure.greater_is_better)),
+    )
+    lines = [
+        f"Tried {counted(len(ranked), 'learner')} in {report['folds']} folds of {rows}, "
+        f"{duration(max(1, round(seconds)))}:",
+    ]
+    table = [["learner", measure.title, "weight"]]
+    table += [
+        [
+            one["name"],
+            "" if one["value"] is None else f"{one['value']:.3f}",
+            f"{one['weight']:.2f}" if one["weight"] else "-",
+        ]
+        for one in ranked
+    ]
+    lines += [f"  {line}".rstrip() for line in aligned(table)]
+    left_out = report["left_out"].items()
+    if late := [name for name, why in left_out if why == NO_TIME]:
+        lines.append(f"No time left for: {'; '.join(late)}")
+    lines += [f"Left out: {name}, {why}" for name, why in left_out if why != NO_TIME]
+    chosen = sum(one["weight"] > 0 for one in ranked)
+    if report["estimate"] is not None:
+        what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
+        lines.append(
+            f"{what}: {measure.title} {report['estimate']:.3f} expected on new rows (selected "
+            "without each fold in turn, and measured on that fold)."
+        )
+    lines.append(f"Label sets: the scores are cut {report['cut']}.")
+    if unknown := report.get("not_known"):
+        lines.append(
+            f"Left out of all that, since they are not known: {counted(unknown, 'label')}."
+        )
+    return "\n".join(lines)
+
+
+def _better(value: float | None, greater: bool) -> float:
+    return -np.inf if value is None else value if greater else -value

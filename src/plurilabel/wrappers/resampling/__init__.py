@@ -1,0 +1,1 @@
+"""Resamplers for rare labels."""

@@ -1,0 +1,65 @@
+"""The cells of a comparison on a Dask cluster: the same files, and the same rules."""
+
+import pytest
+
+from plurilabel import BRkNN, MLkNN
+from plurilabel.evaluation import compare
+from tests.evaluation.compare.toys import TOY
+from tests.evaluation.compare.troublesome import Crashes, Exits, Fails, Hangs
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+
+LEARNERS = {"ML-kNN": MLkNN(3), "BRkNN": BRkNN(3), "fails": Fails(), "crashes": Crashes()}
+WATCHED = ("learner", "repeat", "fold", "status", "error", "key", "scores")
+
+
+@pytest.fixture(scope="module")
+def client():
+    # threads in this process: the processes that matter are started by the tasks
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def shown(results):
+    return [{name: cell[name] for name in WATCHED} for cell in results.cells]
+
+
+def test_cells_are_those_of_one_machine(client, tmp_path):
+    given = {"cv": 2, "measures": ["f1", "ranking_loss"]}
+    there = compare({"toy": TOY}, LEARNERS, out=tmp_path, scheduler=client, **given)
+    # the folder is taken for one of this machine: nothing is run again
+    seen = []
+    here = compare(
+        {"toy": TOY}, LEARNERS, out=tmp_path, progress=lambda *news: seen.append(news), **given
+    )
+    assert not seen
+    assert shown(there) == shown(here)
+    statuses = {cell["learner"]: cell["status"] for cell in there.cells}
+    assert statuses == {"ML-kNN": "ok", "BRkNN": "ok", "fails": "error", "crashes": "crashed"}
+    alone = compare({"toy": TOY}, {"ML-kNN": MLkNN(3), "BRkNN": BRkNN(3)}, n_jobs=None, **given)
+    ok = [cell for cell in shown(there) if cell["status"] == "ok"]
+    assert ok == shown(alone)
+
+
+def test_time_limits_and_exits(client, tmp_path):
+    results = compare(
+        TOY,
+        {"hangs": Hangs(str(tmp_path / "pid")), "exits": Exits()},
+        measures=["f1"],
+        time_limit=1,
+        scheduler=client,
+    )
+    found = {cell["learner"]: (cell["status"], cell["error"]) for cell in results.cells}
+    assert found["hangs"] == ("timeout", "stopped at the time limit of 1 seconds")
+    assert found["exits"][0] == "crashed"
+    assert "exit code 3" in found["exits"][1]
+
+
+def test_the_scheduler_is_a_client():
+    with pytest.raises(TypeError, match="scheduler must be a distributed.Client, got str"):
+        compare(TOY, MLkNN(3), scheduler="tcp://127.0.0.1:8786")

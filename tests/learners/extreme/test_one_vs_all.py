@@ -1,0 +1,84 @@
+"""One linear model for each label: against liblinear, and what is kept of it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from plurilabel import OneVsAllLinear, datasets, metrics
+from tests.learners.extreme.twins import fit_linear
+
+DATA = datasets.make_sparse_multilabel(150, 40, 6, nnz_per_row=6, random_state=0)
+X, Y = DATA.X, DATA.Y
+EXACT = {"prune": 0, "tol": 1e-10, "max_iter": 200, "normalize": False}
+
+
+@pytest.mark.parametrize(
+    ("loss", "model"),
+    [
+        ("squared_hinge", LinearSVC(C=0.5, tol=1e-10, max_iter=100_000, random_state=0)),
+        ("logistic", LogisticRegression(C=0.5, solver="liblinear", tol=1e-10, max_iter=1000)),
+    ],
+)
+def test_weights_are_those_of_liblinear(loss, model):
+    learner = OneVsAllLinear(loss=loss, C=0.5, **EXACT).fit(X, Y)
+    for l in range(6):
+        model.fit(sparse.csr_matrix(X), Y[:, [l]].toarray().ravel())
+        assert_allclose(learner.coef_[:, [l]].toarray().ravel(), model.coef_[0], atol=2e-6)
+        assert_allclose(learner.intercept_[l], model.intercept_[0], atol=2e-6)
+
+
+def test_rows_of_length_one_are_close_in_single_precision():
+    learner = OneVsAllLinear(prune=0, tol=1e-5).fit(X, Y)
+    exact = OneVsAllLinear(**EXACT).fit(normalize(X), Y)
+    assert learner.coef_.dtype == np.float32
+    assert_allclose(learner.coef_.toarray(), exact.coef_.toarray(), atol=2e-4)
+
+
+def test_propensities_weigh_the_instances_of_a_label():
+    learner = OneVsAllLinear(propensity=True, **EXACT).fit(X, Y)
+    worth = 2 / metrics.propensities(Y) - 1
+    y = Y[:, [2]].toarray().ravel() > 0
+    w, b = fit_linear(X.toarray(), y, "squared_hinge", 1.0, np.where(y, worth[2], 1.0))
+    assert_allclose(learner.coef_[:, [2]].toarray().ravel(), w, atol=1e-5)
+    assert_allclose(learner.intercept_[2], b, atol=1e-5)
+
+
+def test_small_weights_are_dropped_and_the_others_kept():
+    full, pruned = (OneVsAllLinear(prune=prune).fit(X, Y) for prune in (0, 0.3))
+    wanted = full.coef_.toarray()
+    assert_array_equal(pruned.coef_.toarray(), np.where(abs(wanted) > 0.3, wanted, 0))
+    assert 0 < pruned.coef_.nnz < full.coef_.nnz
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch):
+    wanted = OneVsAllLinear(**EXACT).fit(X, Y)
+    monkeypatch.setattr("plurilabel.learners.extreme._one_vs_all.CELLS", 300)
+    found = OneVsAllLinear(n_jobs=2, **EXACT).fit(X, Y)
+    assert_allclose(found.coef_.toarray(), wanted.coef_.toarray(), atol=1e-8)
+    assert_allclose(found.decision_function(X), wanted.decision_function(X), atol=1e-8)
+    top = found.predict_top(X, 2)
+    assert_array_equal(np.diff(top.indptr), 2)
+    assert_array_equal(top.max(axis=1).toarray().ravel(), found.decision_function(X).max(axis=1))
+
+
+def test_labels_without_a_choice():
+    learner = OneVsAllLinear().fit([[1.0], [2.0], [3.0]], [[0, 1, 1], [0, 1, 0], [0, 1, 0]])
+    assert_array_equal(learner.intercept_[:2], [-30, 30])
+    assert_array_equal(learner.coef_.toarray()[:, :2], [[0, 0]])
+
+
+def test_too_many_labels_name_the_tree(monkeypatch):
+    monkeypatch.setenv("PLURILABEL_MAX_MODELS", "5")
+    with pytest.raises(ValueError, match="would train 6 models for 6 labels.*use LabelTree"):
+        OneVsAllLinear().fit(X, Y)
+
+
+def test_an_explanation_adds_up():
+    learner = OneVsAllLinear().fit(X, Y)
+    (why,) = learner.explain(X[:1])
+    assert why.exact.all()
+    assert_allclose(why.total, learner.decision_function(X[:1])[0], rtol=1e-6)

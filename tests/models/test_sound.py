@@ -1,0 +1,271 @@
+"""Parts of models with numbers that compiled code would follow out of its arrays.
+
+Asked without the check, most of these end the process.
+"""
+
+import io
+import json
+from types import FunctionType
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from plurilabel import BinaryRelevance, MLDecisionTree, MLkNN, ThresholdClassifier
+from plurilabel.models import Model, load_model, save_model
+from plurilabel.models._sound import check_sound
+from tests.models.test_model_file import NAMES, X, Y, refused, rewritten, saved, with_learner
+
+pytest.importorskip("skops.io", reason="model files need skops")
+__all__ = ["saved"]
+
+y = Y[:, 0]
+classes = y + Y[:, 1]  # three of them
+SPARSE = sparse.csr_array(X)
+
+
+def changed(learner, **changes):
+    """A learner with other attributes; a function changes a copy of what is there."""
+    for name, change in changes.items():
+        value = change
+        if isinstance(change, FunctionType):
+            value = vars(learner)[name].copy()
+            change(value)
+        vars(learner)[name] = value
+    return learner
+
+
+def at(place, value):
+    return lambda array: array.__setitem__(place, value)
+
+
+SVMS = {
+    "classes": lambda: SVC().fit(X, classes),
+    "sparse": lambda: SVC().fit(SPARSE, classes),
+    "probability": lambda: NuSVC(nu=0.1).fit(X, y),
+    "precomputed": lambda: SVC(kernel="precomputed").fit(X @ X.T, y),
+    "regression": lambda: SVR().fit(X, y),
+    "linear": lambda: LinearSVC().fit(X, y),
+    "not fitted": SVC,
+}
+
+
+@pytest.mark.parametrize("name", SVMS)
+def test_sound_support_vectors(name):
+    check_sound(SVMS[name]())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: changed(SVC().fit(X, y), _n_support=np.array([50, 50], np.int32)),
+        lambda: changed(SVC().fit(X, y), _n_support=at(0, -1)),
+        lambda: changed(SVC().fit(X, classes), _dual_coef_=np.ones((1, 60))),
+        lambda: changed(SVC().fit(X, classes), _intercept_=np.ones(1)),
+        lambda: changed(SVC().fit(X, y), support_vectors_=np.ones((3, 5))),
+        lambda: changed(SVC().fit(X, y), support_vectors_=np.ones((60, 2))),
+        lambda: changed(SVC().fit(X, y), _probA=np.ones(2)),
+        lambda: changed(SVC(kernel="precomputed").fit(X @ X.T, y), support_=at(0, 60)),
+        lambda: changed(SVC().fit(SPARSE, y), _dual_coef_=sparse.csr_matrix((1, 60))),
+        lambda: changed(SVC().fit(SPARSE, y), kernel="precomputed"),
+    ],
+)
+def test_support_vectors_that_lead_nowhere_are_refused(make):
+    with pytest.raises(ValueError, match="a SVC in it leads out of its arrays"):
+        check_sound(make())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: changed(KNeighborsClassifier().fit(X, y), _y=at(0, 10**6)),
+        lambda: changed(KNeighborsClassifier().fit(X, y), _y=at(0, -1)),
+        lambda: changed(KNeighborsClassifier().fit(X, Y), _y=at((0, 1), 2)),
+        lambda: changed(KNeighborsClassifier().fit(X, y), classes_=np.array([0])),
+        lambda: changed(KNeighborsClassifier().fit(X, y), _fit_X=X[:, :2]),
+        lambda: changed(KNeighborsClassifier().fit(X, y), _fit_X=X[:3]),
+        lambda: changed(KNeighborsClassifier().fit(X, y), n_samples_fit_=10**6),
+    ],
+)
+def test_neighbours_that_lead_nowhere_are_refused(make):
+    with pytest.raises(ValueError, match="a KNeighborsClassifier in it leads out of its arrays"):
+        check_sound(make())
+
+
+def boosted(target):
+    return GradientBoostingClassifier(n_estimators=2).fit(X, target)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: changed(boosted(classes), n_trees_per_iteration_=1),
+        lambda: changed(boosted(y), estimators_=boosted(classes).estimators_),
+        lambda: changed(boosted(classes), _loss=boosted(y)._loss),
+        lambda: changed(boosted(classes), init_=boosted(y).init_),
+        lambda: changed(boosted(y), estimators_=np.array([[RandomForestClassifier()]])),
+    ],
+)
+def test_boosted_trees_that_write_beside_their_scores_are_refused(make):
+    check_sound(boosted(classes))
+    with pytest.raises(ValueError, match="a GradientBoostingClassifier in it leads out"):
+        check_sound(make())
+
+
+def test_what_cannot_be_checked_is_refused_when_it_is_saved_and_loaded(tmp_path, saved):
+    learner = make_pipeline(KMeans(2, n_init=1), BinaryRelevance(LinearSVC())).fit(X, Y)
+    with pytest.raises(ValueError, match="KMeans cannot be in a model file"):
+        save_model(tmp_path / "k.skops", Model(learner, NAMES, list("vwxyz")))
+    with_learner(saved, learner)
+    assert "KMeans cannot be in a model file" in refused(saved)
+
+
+def test_made_up_threads_are_refused(saved):
+    with_learner(saved, MLkNN(3, n_jobs=10**9).fit(X, Y))
+    assert "n_jobs of a plurilabel.MLkNN must be a number up to 1024" in refused(saved)
+
+
+def test_parameters_are_checked_as_by_fit(saved):
+    with_learner(saved, MLkNN(3).fit(X, Y).set_params(smoothing="a lot"))
+    assert "The 'smoothing' parameter of MLkNN must be a float" in refused(saved)
+
+
+def test_declared_attributes_are_checked(saved):
+    with_learner(saved, changed(MLkNN(3).fit(X, Y), Y_=Y[:7].astype(np.int8)))
+    assert "Y_ of a MLkNN must be 0 and 1 in shape (n, n_labels_) = (60, 4)" in refused(saved)
+    learner = ThresholdClassifier(MLkNN(3), "seen_sets", cv=2).fit(X, Y)
+    learner.strategy_.sets_.indices[0] = 9
+    with_learner(saved, learner)
+    assert "sets_ of a SeenSets must be a sparse matrix with sound pointers" in refused(saved)
+
+
+def test_points_are_checked_before_they_are_searched(saved):
+    """An index hands its points to compiled code."""
+    learner = MLkNN(3).fit(SPARSE, Y)
+    learner.index_.points_.indices[0] = 10**6
+    with_learner(saved, learner)
+    assert "points_ of a ExactIndex must be a sparse matrix with sound" in refused(saved)
+
+
+def test_sparse_matrices_in_the_parts_of_an_object_are_checked(saved):
+    """They can also be written as any object is, by their attributes."""
+    csr = sparse.csr_array(np.eye(3))
+    learner = changed(MLkNN(3).fit(X, Y))
+    learner.extra_ = StandardScaler().fit(X)
+    vars(learner.extra_).update(_shape=(3, 3), data=csr.data, indices=csr.indices + 7)
+    learner.extra_.indptr = csr.indptr
+    with_learner(saved, learner)
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        extra = schema["content"]["content"]["extra_"]
+        extra["__class__"], extra["__module__"] = "csr_array", "scipy.sparse._csr"
+        kept = ("_shape", "data", "indices", "indptr")
+        attributes = extra["content"]
+        place = [*attributes["content"]]
+        types = attributes["key_types"]["content"]
+        attributes["key_types"]["content"] = [types[place.index(name)] for name in kept]
+        attributes["content"] = {name: attributes["content"][name] for name in kept}
+        return json.dumps(schema)
+
+    rewritten(saved, change)
+    assert "a csr_array in it must be a sparse matrix with sound pointers" in refused(saved)
+
+
+def test_an_object_that_is_written_differently_the_second_time_is_refused(saved):
+    """Named by its number alone, a list of lists of lists would grow without end."""
+    learner = MLkNN(3).fit(X, Y)
+    learner.extra_ = [[1.5, 2.5]] * 2
+    with_learner(saved, learner)
+    assert load_model(saved).estimator.extra_ == [[1.5, 2.5]] * 2
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        del schema["content"]["content"]["extra_"]["content"][1]["content"][0]
+        return json.dumps(schema)
+
+    rewritten(saved, change)
+    assert "two objects are numbered" in refused(saved)
+
+
+def test_arrays_of_nothing_are_refused(saved):
+    """Values of no size could be promised in any number."""
+
+    def change(name, content):
+        if not name.endswith(".npy"):
+            return content
+        header = b"{'descr': '|S0', 'fortran_order': False, 'shape': (1000000000000,), }"
+        return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+    rewritten(saved, change)
+    assert "an array of |S0" in refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("part", "shape"), [("nodes", (2, 2)), ("values", (2, 2)), ("args", (5,))]
+)
+def test_trees_with_arrays_of_another_shape_are_refused(saved, part, shape):
+    """scikit-learn reads the length of the nodes before it looks whether they have one."""
+    learner = DecisionTreeClassifier(max_depth=2).fit(X, Y)
+    with_learner(saved, learner)
+    array = io.BytesIO()
+    np.save(array, np.ones(shape, dtype=np.int64))
+
+    def change(name, content):
+        if name == "schema.json":
+            tree = json.loads(content)["content"]["content"]["tree_"]
+            args = {"args": tree["__reduce__"]["args"]["content"][1]}
+            files.append((tree["content"]["content"] | args)[part]["file"])
+        return array.getvalue() if name in files else content
+
+    files = []
+    rewritten(saved, change)  # to learn its name
+    rewritten(saved, change)
+    assert "a tree in it has arrays of another shape" in refused(saved)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_trees_of_an_array_without_dimensions_are_refused(saved, masked):
+    """scikit-learn reads the length of their array of nodes before it looks at its dimensions."""
+    tree = MLDecisionTree().fit(X, Y)
+    tree.masked_ = np.ma.masked_array([1, 2], [True, False])  # as a grid search keeps
+    with_learner(saved, tree)
+    assert load_model(saved).predict(X) is not None
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        todo = [schema]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, dict):
+                if node.get("__loader__") == "TreeNode":
+                    nodes = node["content"]["content"]
+                todo += node.values()
+            elif isinstance(node, list):
+                todo += node
+        attributes = schema["content"]["content"]
+        number = {**attributes["n_classes_"], "__id__": 1, "__class__": "ndarray"}
+        if masked:
+            number["__class__"] = "int64"
+            attributes["masked_"]["content"]["data"] = number
+            number = {**attributes["masked_"], "__id__": 2}
+        nodes["nodes"] = number
+        return json.dumps(schema)
+
+    tree.n_classes_ = np.int64(2)
+    with_learner(saved, tree)
+    rewritten(saved, change)
+    assert "an array without dimensions" in refused(saved)

@@ -1,0 +1,177 @@
+"""RiskControl against the definition tried at every cut, and its guarantee on simulated data."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+from plurilabel import FalseDiscoveryControl, MLkNN, RiskControl, ThresholdClassifier, datasets
+from plurilabel.metrics import recall
+from plurilabel.models import Model, load_model, save_model
+
+
+def loss(risk, Y, sets):
+    """Loss of each instance, by loops; None where an instance does not count."""
+    losses = []
+    for y, z in zip(Y, sets):
+        missed = sum(1 for a, b in zip(y, z) if a and not b)
+        if risk == "recall":
+            losses.append(missed / sum(y) if sum(y) else None)
+        elif risk == "subset":
+            losses.append(float(missed > 0))
+        else:
+            losses.append(missed / len(y))
+    return [value for value in losses if value is not None]
+
+
+def twin(risk, alpha, scores, Y):
+    """The smallest sets allowed by equation 4, trying a cut below every score."""
+    best = np.ones(scores.shape, dtype=int)
+    for s in [*np.unique(scores), np.inf]:
+        sets = (scores >= s).astype(int)
+        losses = loss(risk, Y, sets)
+        n = len(losses)
+        if sum(losses) + 1 <= alpha * (n + 1) + 1e-9 and sets.sum() < best.sum():
+            best = sets
+    return best
+
+
+def problem(seed, n=12, q=3, levels=8):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, levels, size=(n, q)) / levels
+    return scores, (rng.uniform(size=(n, q)) < 0.2 + 0.6 * scores).astype(int)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(("recall", "subset", "misses")),
+    st.floats(0.02, 0.9),
+    st.sampled_from((4, 1000)),
+)
+@settings(max_examples=60, deadline=None)
+def test_twin(seed, risk, alpha, levels):
+    scores, Y = problem(seed, levels=levels)
+    control = RiskControl(alpha, risk=risk).fit(scores, Y)
+    np.testing.assert_array_equal(control.predict(scores), twin(risk, alpha, scores, Y))
+    found = loss(risk, Y, control.predict(scores))
+    assert control.risk_ == pytest.approx(np.mean(found) if found else 0.0)
+
+
+@given(st.integers(0, 10**6), st.floats(0.05, 0.9))
+@settings(max_examples=25, deadline=None)
+def test_a_callable_is_the_same_risk(seed, alpha):
+    scores, Y = problem(seed, n=20)
+
+    def any_missed(Y_true, sets):
+        return (Y_true & ~sets).any(axis=1)
+
+    ours = RiskControl(alpha, risk="subset").fit(scores, Y)
+    theirs = RiskControl(alpha, risk=any_missed).fit(scores, Y)
+    np.testing.assert_array_equal(ours.predict(scores), theirs.predict(scores))
+    assert ours.risk_ == pytest.approx(theirs.risk_)
+
+
+@pytest.mark.parametrize("risk", ["recall", "subset", "misses"])
+def test_the_guarantee_holds_and_is_tight(risk):
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        p = rng.beta(0.5, 1, size=(400, 6))
+        Y = (rng.uniform(size=p.shape) < p).astype(int)
+        control = RiskControl(0.1, risk=risk).fit(p[:200], Y[:200])
+        found.append(np.mean(loss(risk, Y[200:], control.predict(p[200:]))))
+    error = np.std(found) / np.sqrt(len(found))
+    assert np.mean(found) <= 0.1 + 3 * error
+    assert np.mean(found) >= 0.1 - 1 / 200 - 3 * error  # alpha - 1 / (n + 1) where sizes allow
+
+
+def test_a_fitted_classifier_keeps_its_recall():
+    data = datasets.make_multilabel(900, 8, 5, noise=0.1, random_state=0)
+    fitted = MLkNN().fit(data.X[:300], data.Y[:300])
+    sure = ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")
+    sure.fit(data.X[300:600], data.Y[300:600])
+    assert recall(data.Y[600:], sure.predict(data.X[600:])) > 0.87
+
+
+def test_rows_without_labels():
+    scores, Y = problem(0, n=30)
+    Y[::3] = 0
+    some = Y.any(axis=1)
+    assert RiskControl().fit(scores, Y).cut_ == RiskControl().fit(scores[some], Y[some]).cut_
+    assert RiskControl(0.5).fit(scores, np.zeros_like(Y)).cut_ == -np.inf
+
+
+def test_too_few_instances_give_all_labels():
+    scores, Y = problem(0, n=8)
+    control = RiskControl(0.1, risk="subset").fit(scores, Y)
+    assert control.cut_ == -np.inf and control.predict(scores).all() and control.risk_ == 0
+
+
+def test_nested_in_alpha():
+    scores, Y = problem(1, n=60, levels=1000)
+    cuts = [RiskControl(a).fit(scores, Y).cut_ for a in np.linspace(0.01, 0.99, 40)]
+    assert (np.diff(cuts) >= 0).all() if np.isfinite(cuts).all() else cuts == sorted(cuts)
+
+
+def test_forms():
+    scores, Y = problem(2, n=40, levels=1000)
+    plain = RiskControl(0.2).fit(scores, Y)
+    order = np.random.default_rng(0).permutation(40)
+    for other in (
+        RiskControl(0.2).fit(scores, sparse.csr_array(Y)),
+        RiskControl(0.2).fit(scores[order], Y[order]),
+        RiskControl(0.2).fit(scores[:, ::-1], Y[:, ::-1]),
+        RiskControl(0.2).fit(np.asfortranarray(scores), Y.tolist()),
+    ):
+        assert other.cut_ == plain.cut_
+    higher = RiskControl(0.2).fit(np.exp(scores), Y)  # only the order of the scores counts
+    np.testing.assert_array_equal(higher.predict(np.exp(scores)), plain.predict(scores))
+    single = scores.astype(np.float32)
+    control = RiskControl(0.2).fit(single, Y)
+    np.testing.assert_array_equal(control.predict(single), plain.predict(scores))
+
+
+def test_model_file(tmp_path):
+    pytest.importorskip("skops")
+    data = datasets.make_multilabel(100, 5, 3, random_state=0)
+    model = ThresholdClassifier(MLkNN(3), RiskControl(0.2), cv=2).fit(data.X, data.Y)
+    names, features = [f"l{j}" for j in range(3)], [f"x{j}" for j in range(5)]
+    save_model(tmp_path / "m.skops", Model(model, names, features))
+    loaded = load_model(tmp_path / "m.skops").estimator
+    np.testing.assert_array_equal(loaded.predict(data.X), model.predict(data.X))
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 2, "a", None])
+def test_bad_alpha(alpha):
+    with pytest.raises(ValueError, match="'alpha'"):
+        RiskControl(alpha).fit(*problem(0))
+
+
+def test_bad_risk():
+    scores, Y = problem(0)
+    with pytest.raises(ValueError, match="'risk'"):
+        RiskControl(risk="precision").fit(scores, Y)
+    with pytest.raises(ValueError, match="12 losses between 0 and 1"):
+        RiskControl(risk=lambda y, _: y.sum()).fit(scores, Y)
+    with pytest.raises(ValueError, match="12 losses between 0 and 1"):
+        RiskControl(risk=lambda y, _: 7.0 * y.sum(axis=1)).fit(scores, Y)
+    with pytest.raises(ValueError, match="at most alpha=0.1 for sets of all labels"):
+        RiskControl(risk=lambda y, _: np.ones(len(y))).fit(scores, Y)
+
+
+@pytest.mark.parametrize(
+    "control", [RiskControl(0.2), RiskControl(0.2, risk="subset"), FalseDiscoveryControl(0.5)]
+)
+def test_rows_with_labels_that_are_not_known_are_left_out(control):
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(size=(80, 3))
+    Y = (rng.uniform(size=scores.shape) < scores).astype(float)
+    Y[rng.permutation(80)[:20], rng.integers(3, size=20)] = np.nan
+    complete = ~np.isnan(Y).any(axis=1)
+    cut = clone(control).fit(scores, Y).cut_
+    assert np.isfinite(cut) and cut == clone(control).fit(scores[complete], Y[complete]).cut_
+    Y[:, 0] = np.nan
+    with pytest.raises(ValueError, match="all labels are known .*, got none"):
+        clone(control).fit(scores, Y)

@@ -1,0 +1,405 @@
+"""AutoClassifier: what it chooses, what it keeps, and what it says."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multioutput import MultiOutputClassifier
+
+from plurilabel import (
+    AutoClassifier,
+    BinaryRelevance,
+    ImputedLabels,
+    LabelPowerset,
+    MLkNN,
+    ScoreCalibrator,
+    metrics,
+)
+from plurilabel.datasets import PartialLabels, make_multilabel
+from plurilabel.metrics import get_measure, measure_names
+from plurilabel.wrappers import _auto, _search
+from plurilabel.wrappers.automatic._ensemble import (
+    FEWEST_ENTRIES,
+    HeldOut,
+    affordable_entries,
+    choose,
+    estimate,
+    mean_scores,
+)
+from plurilabel.wrappers.automatic._portfolio import Candidate, candidates
+from plurilabel.wrappers.automatic._search import LARGEST, LONGEST
+
+DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
+X, Y = DATA.X, np.asarray(DATA.Y)
+NEIGHBOURS = ("neighbours", MLkNN(5))
+LINEAR = ("linear", BinaryRelevance(RidgeClassifier()))
+SETS = ("sets", LabelPowerset(LogisticRegression()))
+NOISE = ("noise", MultiOutputClassifier(DummyClassifier(strategy="stratified", random_state=0)))
+MEMBERS = [NEIGHBOURS, LINEAR, SETS]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return AutoClassifier("f1", portfolio=[*MEMBERS, NOISE], cv=3, random_state=0).fit(X, Y)
+
+
+# the choice ----------------------------------------------------------------------------------
+
+
+def held_out(rng, n=80, q=3, noise=(0.3, 0.6, 3.0)):
+    """Scores of learners that see the truth through more and more noise."""
+    truth = rng.normal(size=(n, q))
+    Y = (truth > 0.3).astype(np.int8)
+    return [HeldOut(truth + s * rng.normal(size=(n, q)), False) for s in noise], Y
+
+
+def slow_choice(members, Y, value, first, steps, patience):
+    """Greedy selection by loops, over calibrated scores."""
+    forms = [ScoreCalibrator().fit(m.scores, Y).transform(m.scores) for m in members]
+    order = sorted(range(len(forms)), key=lambda j: -value(forms[j]))
+    bag = order[:first]
+    best, best_bag, waited = value(np.mean([forms[j] for j in bag], axis=0)), list(bag), 0
+    while len(bag) < steps and waited < patience:
+        options = [(value(np.mean([forms[i] for i in [*bag, j]], axis=0)), j) for j in order]
+        top = max(v for v, _ in options)
+        bag.append(next(j for v, j in options if v == top))
+        waited += 1
+        if top > best + 1e-9:
+            best, best_bag, waited = top, list(bag), 0
+    return np.bincount(best_bag, minlength=len(forms)) / len(best_bag)
+
+
+@pytest.mark.parametrize("name", ["average_precision", "ranking_loss"])
+def test_weights_are_those_of_a_greedy_selection(name):
+    members, Y = held_out(np.random.default_rng(1), noise=(1.0, 1.1, 1.2, 1.3, 3.0))
+    measure, sign = get_measure(name), 1 if get_measure(name).greater_is_better else -1
+    chosen = choose(members, Y, measure, np.arange(80) % 4)
+    expected = slow_choice(members, Y, lambda P: sign * measure.function(Y, P), 4, 25, 4)
+    assert_allclose(chosen.weights[:, 1], expected)
+    assert not chosen.weights[:, [0, 2]].any()  # decision values, and no label sets
+
+
+def test_the_best_alone_where_only_one_may_be():
+    members, Y = held_out(np.random.default_rng(0))
+    chosen = choose(members, Y, get_measure("macro_auc"), np.arange(80) % 4, max_models=1)
+    assert chosen.weights[0].sum() == 1
+    two = choose(members, Y, get_measure("macro_auc"), np.arange(80) % 4, max_models=2)
+    assert (two.weights.sum(axis=1) > 0).sum() <= 2
+
+
+def test_estimate_is_that_of_choices_made_without_each_fold():
+    members, Y = held_out(np.random.default_rng(2))
+    measure, folds = get_measure("subset_accuracy"), np.arange(80) % 4
+    sets = np.zeros_like(Y)
+    for k in range(4):
+        rest, part = folds != k, folds == k
+        chosen = choose([m[rest] for m in members], Y[rest], measure, folds[rest])
+        sets[part] = chosen.cut.sets(chosen.scores([m[part] for m in members]))
+    assert estimate(members, Y, measure, folds) == metrics.subset_accuracy(Y, sets)
+
+
+def test_label_sets_of_a_learner_may_speak():
+    rng = np.random.default_rng(3)
+    members, Y = held_out(rng, noise=(3.0,))
+    members[0].sets = Y.copy()  # which its scores hide
+    chosen = choose(members, Y, get_measure("hamming_loss"), np.arange(80) % 4)
+    assert chosen.weights[0, 2] > 0.5
+    assert_array_equal(chosen.cut.sets(chosen.scores(members)), Y)
+
+
+@pytest.mark.parametrize("name", [name for name in measure_names() if "ps" not in name])
+def test_every_measure(name):
+    members, Y = held_out(np.random.default_rng(4), n=40, noise=(0.3, 2.0))
+    measure = get_measure(name.replace("@k", "@2"))
+    chosen = choose(members, Y, measure, np.arange(40) % 2)
+    scores = chosen.scores(members)
+    assert_allclose(chosen.weights.sum(), 1)
+    assert scores.min() >= 0 and scores.max() <= 1
+    assert np.isin(chosen.cut.sets(scores), (0, 1)).all()
+
+
+# the classifier ------------------------------------------------------------------------------
+
+
+def test_scores_are_the_weighted_mean_of_its_learners(fitted):
+    total = np.zeros(Y.shape)
+    for learner, weights, calibrator in zip(
+        fitted.estimators_, fitted.weights_, fitted.calibrators_
+    ):
+        scores = metrics.label_scores(learner, X)
+        if weights[0]:
+            total += weights[0] * scores
+        if weights[1]:
+            total += weights[1] * calibrator.transform(scores)
+        if weights[2]:
+            total += weights[2] * np.where(learner.predict(X), 0.95, 0.05)
+    assert_allclose(fitted.predict_proba(X), total, atol=1e-12)
+    assert_array_equal(fitted.predict(X), fitted.cut_.predict(fitted.predict_proba(X)))
+    assert_allclose(fitted.weights_.sum(), 1)
+
+
+def test_it_says_what_it_tried_and_why(fitted):
+    report = json.loads(json.dumps(fitted.report_))
+    assert [one["name"] for one in report["tried"]] == ["neighbours", "linear", "sets", "noise"]
+    weights = {one["name"]: one["weight"] for one in report["tried"]}
+    assert_allclose(sum(weights.values()), 1)
+    assert {name for name, weight in weights.items() if weight} == set(fitted.names_)
+    assert report["estimate"] == fitted.estimate_
+    told = fitted.summary()
+    assert told.startswith("Tried 4 learners in 3 folds of 120 rows, ")
+    assert f"F1 {fitted.estimate_:.3f} expected on new rows" in told
+    assert "Label sets: the scores are cut " in told
+
+
+def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):
+    again = clone(fitted).set_params(memory=tmp_path / "kept", n_jobs=1).fit(X, Y)
+    assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    assert len(list((tmp_path / "kept").glob("*.npz"))) == 4
+    monkeypatch.setattr(
+        "plurilabel.wrappers.automatic._pool._of_fold", None
+    )  # nothing is learned again
+    resumed = clone(again).set_params(time_limit=1e-6).fit(X, Y)
+    assert_array_equal(resumed.predict_proba(X), fitted.predict_proba(X))
+    other = clone(again).set_params(measure="hamming_loss").fit(X, Y)
+    assert other.report_["measure"] == "hamming_loss"
+
+
+def test_refit_learns_from_other_rows_without_a_new_choice():
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X[:80], Y[:80])
+    before = model.weights_, model.cut_, model.report_
+    model.refit(X, Y)
+    assert (model.weights_, model.cut_, model.report_) == before
+    for learner, name in zip(model.estimators_, model.names_):
+        twin = clone(dict(MEMBERS)[name]).fit(X, Y)
+        assert_allclose(metrics.label_scores(learner, X), metrics.label_scores(twin, X))
+    scores = model.predict_proba(X)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.refit(X[:, :3], Y[:-1])
+    assert_array_equal(model.predict_proba(X), scores)  # as it was
+    with pytest.raises(NotFittedError):
+        AutoClassifier().refit(X, Y)
+
+
+def test_missing_values_and_tables():
+    gaps = X.copy()
+    gaps[::7, 0] = np.nan
+    model = AutoClassifier(portfolio=[NEIGHBOURS], cv=2, random_state=0).fit(gaps, Y)
+    filled = gaps.copy()
+    filled[::7, 0] = np.nanmedian(gaps[:, 0])
+    assert_array_equal(model.predict_proba(gaps), model.predict_proba(filled))
+    full = AutoClassifier(portfolio=[NEIGHBOURS], cv=2, random_state=0).fit(X, Y)
+    assert np.isfinite(full.predict_proba(gaps)).all()  # those that come later, too
+    table = pd.DataFrame(gaps, columns=list("abcdef"))
+    table["kind"] = np.where(Y[:, 0], "red", "blue")
+    model = AutoClassifier(portfolio=[NEIGHBOURS], cv=2, random_state=0).fit(table, Y)
+    assert metrics.per_label(Y, labels=model.predict(table))["accuracy"][0] > 0.8
+    assert model.n_features_in_ == 7
+    (why,) = model.explain(table.iloc[:1])
+    assert "kind_red" in why.part_names
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table.drop(columns="a"))
+
+
+HIDDEN = np.random.default_rng(5).random(Y.shape) < 0.3
+KNOWN = np.where(HIDDEN, np.nan, Y)
+
+
+def test_labels_that_are_not_known():
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X, KNOWN)
+    used = ~HIDDEN.all(axis=1)
+    assert model.report_["not_known"] == HIDDEN[used].sum()
+    assert model.summary().endswith(f"since they are not known: {HIDDEN[used].sum()} labels.")
+    right = model.predict(X) == Y
+    often = ((Y.mean(axis=0) > 0.5) == Y).mean()  # each label as most have it
+    assert right[HIDDEN].mean() > often + 0.05 and right[~HIDDEN].mean() > 0.8
+    learners = dict(zip(model.names_, model.estimators_))
+    assert isinstance(learners["sets"], ImputedLabels)  # which needs all labels
+    assert not isinstance(learners["linear"], ImputedLabels)
+    # rows that know nothing change nothing, nor does the form of the labels
+    more = np.vstack([X, 9 * X[:5]]), np.vstack([KNOWN, np.full((5, 4), np.nan)])
+    for X_more, Y_more in (
+        more,
+        (X, PartialLabels(sparse.csr_array(Y), sparse.csr_array(HIDDEN))),
+    ):
+        again = clone(model).fit(X_more, Y_more)
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="labels that are known, got none"):
+        AutoClassifier().fit(X, np.full(Y.shape, np.nan))
+
+
+def test_what_was_chosen_from_all_labels_can_learn_from_some():
+    model = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    scores = model.refit(X, KNOWN).predict_proba(X)
+    assert (model.predict(X) == Y)[HIDDEN].mean() > 0.7
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("name", ["average_precision", "f1", "macro_f1", "subset_accuracy"])
+def test_a_choice_does_not_see_what_is_not_known(name):
+    members, Y = held_out(np.random.default_rng(6))
+    measure, folds = get_measure(name), np.arange(80) % 4
+    hidden = np.random.default_rng(7).random(Y.shape) < 0.4
+    nothing = PartialLabels(Y, np.zeros(Y.shape))
+    for find in (choose, estimate):
+        one, other = (find(members, labels, measure, folds) for labels in (Y, nothing))
+        if find is estimate:
+            assert one == other
+        else:
+            assert_array_equal(one.weights, other.weights)
+    chosen = choose(members, PartialLabels(Y, hidden), measure, folds)
+    flipped = PartialLabels(np.where(hidden, 1 - Y, Y), hidden)
+    assert_array_equal(choose(members, flipped, measure, folds).weights, chosen.weights)
+    scores = chosen.scores(members)
+    answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
+    gaps = np.where(hidden, np.nan, Y)
+    alone = min if not measure.greater_is_better else max
+    assert measure.function(gaps, answer) >= alone(chosen.alone) - 0.05
+
+
+def test_few_rows_and_no_time():
+    few = AutoClassifier(random_state=0).fit(X[:12], Y[:12])
+    assert few.summary() == (
+        "Learner: random forest, since 12 rows are too few to compare learners."
+    )
+    assert np.isnan(few.estimate_) and few.names_ == ["random forest"]
+    sparse_few = AutoClassifier(random_state=0).fit(sparse.csr_array(X[:12]), Y[:12])
+    assert sparse_few.names_ == ["logistic regression"]
+    assert AutoClassifier().fit(X[:1], Y[:1]).predict(X[:2]).shape == (2, 4)
+    late = AutoClassifier(portfolio=[LINEAR, NEIGHBOURS], time_limit=1e-9).fit(X, Y)
+    assert late.summary() == "Learner: linear, since time was up before any was tried."
+    assert late.predict_proba(X).max() <= 1
+
+
+def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
+    clock = iter(range(1000))  # a second at each look
+    monkeypatch.setattr(_search, "monotonic", lambda: next(clock))
+    told = []
+    model = AutoClassifier(
+        portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])
+    ).fit(X, Y)
+    assert model.report_["left_out"] == {"sets": "no time left"}
+    assert "\nNo time left for: sets\n" in model.summary()
+    assert told == [(0, 3, "neighbours"), (1, 3, "linear")]
+
+
+@pytest.mark.parametrize("name", ["f1", "average_precision"])
+def test_where_time_is_short_a_selection_looks_at_fewer_rows(name):
+    (member,), Y = held_out(np.random.default_rng(0), n=9000, noise=(0.3,))
+    scores, folds = 1 / (1 + np.exp(-member.scores)), np.arange(9000) % 4
+    enough, some, none = (
+        affordable_entries(scores, Y, get_measure(name), folds, seconds, None)
+        for seconds in (1e6, 1e-1, 0)
+    )
+    assert enough == Y.size >= some >= none == FEWEST_ENTRIES
+    few = choose([member], Y, get_measure(name), folds, entries=none)
+    assert few.weights[0].sum() == 1
+
+
+def test_learners_that_are_too_costly_are_not_tried(monkeypatch):
+    costs = {"neighbours": 1, "linear": 200, "sets": 300}
+    monkeypatch.setattr(
+        _auto, "_given",
+        lambda portfolio, _seed: [
+            Candidate(name, learner, costs[name], memory=3e9 * (name == "sets"))
+            for name, learner in portfolio
+        ],
+    )  # fmt: skip
+    model = AutoClassifier(portfolio=MEMBERS, cv=2, random_state=0).fit(X, Y)
+    assert model.report_["left_out"] == {
+        "linear": "a fit may take 3 min 20 s", "sets": "its model may take 3.0 GB",
+    }  # fmt: skip
+    limited = clone(model).set_params(time_limit=10_000).fit(X, Y)
+    assert limited.report_["left_out"] == {"sets": "its model may take 3.0 GB"}
+    only = AutoClassifier(portfolio=[SETS], cv=2, random_state=0).fit(X, Y)
+    assert only.names_ == ["sets"]  # something has to be
+
+
+def test_a_learner_that_cannot_take_the_data_is_left_out():
+    broken = ("broken", MLkNN(500))
+    model = AutoClassifier(portfolio=[broken, NEIGHBOURS], cv=2, random_state=0).fit(X, Y)
+    assert model.report_["left_out"]["broken"].startswith("it failed: n_neighbors must")
+    assert "Left out: broken, it failed" in model.summary()
+    with pytest.raises(ValueError, match="none of the learners can take the data: broken: it"):
+        AutoClassifier(portfolio=[broken], cv=2).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"measure": "f3"}, "name must be one of"),
+        ({"measure": "precision@k"}, "a number in place of k"),
+        ({"portfolio": []}, "at least one classifier"),
+        ({"portfolio": [NEIGHBOURS, NEIGHBOURS]}, "different names, got 'neighbours' twice"),
+        ({"portfolio": "all"}, "portfolio"),
+        ({"max_models": 0}, "max_models"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"threshold": "best"}, "threshold"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        AutoClassifier(**parameters).fit(X, Y)
+
+
+def test_model_files(fitted, tmp_path):
+    pytest.importorskip("skops", reason="model files need skops")
+    import plurilabel
+
+    model = clone(fitted).set_params(portfolio=MEMBERS).fit(X, Y)
+    path = tmp_path / "m.skops"
+    plurilabel.save(path, model)
+    loaded = plurilabel.load(path).estimator
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.summary() == model.summary()
+
+
+# the portfolio -------------------------------------------------------------------------------
+
+
+def test_what_is_tried_suits_the_size():
+    tried = candidates(X, Y, "full", 0)
+    assert [one.seconds for one in tried] == sorted(one.seconds for one in tried)
+    assert len(tried) > 12 and len({one.name for one in tried}) == len(tried)
+    assert {one.name for one in candidates(X, Y, "quick", 0)} < {one.name for one in tried}
+    many = sparse.random_array((60_000, 500), density=0.02, format="csr", random_state=0)
+    labels = (np.random.default_rng(0).random((60_000, 20)) < 0.1).astype(np.int8)
+    large = candidates(many, labels, "full", 0)
+    costs = {one.name: one.seconds for one in large}
+    assert costs["logistic regression, C=1"] < 10 < LONGEST < costs["support vectors"]
+    assert {one.name for one in large if one.memory > LARGEST} >= {"extra trees for label sets"}
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_every_learner_of_the_portfolio_can_be_fitted(is_sparse):
+    A = sparse.csr_array(np.maximum(X, 0)) if is_sparse else X
+    for one in candidates(A, Y, "full", 0):
+        if "boosting" in one.name:
+            one.estimator.set_params(n_estimators=2)
+        elif "trees" in one.name or "forest" in one.name:
+            inner = [k for k in one.estimator.get_params() if k.endswith("n_estimators")]
+            one.estimator.set_params(**dict.fromkeys(inner, 2))
+        elif one.name == "BP-MLL":
+            one.estimator.set_params(max_iter=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # networks stop early
+            learner = clone(one.estimator).fit(A[:60], Y[:60])
+        found = _auto.answers(learner, A[60:], 4, decides=one.decides)
+        assert found.scores.shape == (60, 4) and np.isfinite(found.scores).all()
+        assert (found.sets is not None) == one.decides
+
+
+def test_means_are_probabilities():
+    rng = np.random.default_rng(0)
+    member = HeldOut(rng.random((5, 2)), True)
+    calibrator = ScoreCalibrator().fit(member.scores, rng.integers(0, 2, (5, 2)))
+    mean = mean_scores(np.array([[1.0, 0, 0]]), [calibrator], [member])
+    assert_array_equal(mean, member.scores)
