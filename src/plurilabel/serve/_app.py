@@ -33,7 +33,7 @@ from plurilabel.serve._door import (
 from plurilabel.serve._examples import described, open_api
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._label_studio import LabelStudio
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Ask, Service
 
 LOCAL = ("127.0.0.1", "localhost", "::1")

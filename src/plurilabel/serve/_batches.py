@@ -1,4 +1,4 @@
-"""Single requests answered together: what comes while batches are worked on is the next one."""
+"""Batching: requests that arrive while a batch is processed form the next batch."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 
 
 class Batches:
-    """A queue in front of a function that is best called with many requests at once.
+    """A queue that passes requests to a function in batches.
 
-    Nobody waits for a batch to fill up: a request that finds a thread idle goes in alone.
+    No request waits for a batch to fill up: if a thread is idle, it is processed at once.
 
     Parameters
     ----------
     work : function
-        Takes a list of requests and returns a list of answers, one for each; an answer that is
-        an exception is raised for whoever asked.
+        Takes a list of requests and returns a list with a response for each. A response that is
+        an exception is raised in the caller.
     most : int
-        Rows in a batch.
+        Maximum number of rows in a batch.
     waiting : int
-        Rows in the queue; more are refused.
+        Maximum number of rows in the queue; further requests are rejected.
     seconds : float, default=None
-        Time for an answer; who has none by then is refused.
+        Time limit of a request.
     threads : int, default=1
-        Batches that are worked on at the same time.
+        Number of batches that are processed at the same time.
     """
 
     def __init__(
@@ -44,15 +44,15 @@ class Batches:
         self.queued = 0
         self.sizes = [0, 0]  # batches, rows in them
         self._queue: deque[tuple[Any, int, asyncio.Future[Any]]] = deque()
-        # with the time at which they are refused, which comes in the order of the requests
+        # deadlines, in order; one timer runs, for the first of them
         self._unanswered: deque[tuple[float, asyncio.Future[Any]]] = deque()
-        self._clock: asyncio.TimerHandle | None = None  # one for all, at the first of these times
+        self._clock: asyncio.TimerHandle | None = None
         self.threads, self._busy = threads, 0
         self._pool = ThreadPoolExecutor(threads)
         self._tasks: set[Any] = set()
 
     async def __call__(self, request: Any, rows: int = 1) -> Any:
-        """The answer to a request of some rows."""
+        """Return the response to a request."""
         if self.queued and self.queued + rows > self.waiting:
             raise BadInput("too many requests are waiting: try again", status=503)
         loop = asyncio.get_running_loop()
@@ -83,37 +83,45 @@ class Batches:
         loop = asyncio.get_running_loop()
         try:
             while self._queue:
-                batch: list[tuple[Any, asyncio.Future[Any]]] = []
-                size = 0
-                while self._queue and (not batch or size + self._queue[0][1] <= self.most):
-                    request, rows, future = self._queue.popleft()
-                    self.queued -= rows
-                    if not future.done():  # else nobody waits for it any more
-                        batch.append((request, future))
-                        size += rows
-                if not batch:
+                requests, futures = self._next_batch()
+                if not requests:
                     continue
-                self.sizes[0] += 1
-                self.sizes[1] += size
                 try:
-                    requests = [request for request, _ in batch]
                     answers = await loop.run_in_executor(self._pool, self.work, requests)
-                except Exception as error:  # goes to everyone who asked
-                    answers = [error] * len(batch)
-                for (_, future), answer in zip(batch, answers):
-                    if future.done():
-                        continue
-                    if isinstance(answer, Exception):
-                        future.set_exception(answer)
-                    else:
-                        future.set_result(answer)
+                except Exception as error:  # passed on to every caller
+                    answers = [error] * len(requests)
+                for future, answer in zip(futures, answers):
+                    _settle(future, answer)
                 while self._unanswered and self._unanswered[0][1].done():
                     self._unanswered.popleft()
         finally:
             self._busy -= 1
 
+    def _next_batch(self) -> tuple[list[Any], list[asyncio.Future[Any]]]:
+        requests, futures, size = [], [], 0
+        while self._queue and (not requests or size + self._queue[0][1] <= self.most):
+            request, rows, future = self._queue.popleft()
+            self.queued -= rows
+            if not future.done():  # not timed out or cancelled
+                requests.append(request)
+                futures.append(future)
+                size += rows
+        if requests:
+            self.sizes[0] += 1
+            self.sizes[1] += size
+        return requests, futures
+
     def close(self) -> None:
-        """Wait for the batches that are worked on."""
+        """Wait for the batches under way."""
         if self._clock is not None:
             self._clock.cancel()
         self._pool.shutdown(wait=True)
+
+
+def _settle(future: asyncio.Future[Any], answer: Any) -> None:
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 
 from plurilabel.serve._counters import Counters
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 
 Headers: TypeAlias = dict[bytes, bytes]
 Straight: TypeAlias = Callable[[Headers, Any, Any], Awaitable[bytes]]

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Ask, Service
 
 _WORDS = {

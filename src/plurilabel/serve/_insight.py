@@ -18,7 +18,7 @@ from plurilabel.learners import set_seeds
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import BadInput, row_key
+from plurilabel.serve._row_reader import BadInput, row_key
 from plurilabel.serve._service import Service
 from plurilabel.serve._training import Growing, Refitting, Trained
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Ask, Service
 
 _LONGEST = 200_000  # letters of a configuration

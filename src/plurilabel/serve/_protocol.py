@@ -11,7 +11,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from plurilabel.serve._door import json_bytes, refused
-from plurilabel.serve._rows import BadInput
+from plurilabel.serve._row_reader import BadInput
 
 KEEP_ALIVE = 30  # seconds for which a connection may be idle after an answer
 

@@ -1,4 +1,4 @@
-"""How a model learns corrections: exactly and at once, or by a fit on everything."""
+"""How a model learns corrections: by exact updates, or by a refit on all rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from sklearn.base import clone
 
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.compat import safe_indexing
-from plurilabel._core.data.dataset import Dataset
 from plurilabel.learners import set_seeds
 from plurilabel.models import Model
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import RowReader
+from plurilabel.serve._row_reader import RowReader
 
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of one version, and the numbers of the rows that it has learned, in its order."""
+    """A version of the model, and the numbers of its training rows in order."""
 
     model: Model
     version: int
@@ -33,7 +32,7 @@ class Trained:
 
 
 class Training(ABC):
-    """Training rows, and how a model learns others; subclasses say how."""
+    """Base class: the training rows, and how a model learns corrections of them."""
 
     how: str
     """"exact", "refit" or "kept"."""
@@ -45,16 +44,16 @@ class Training(ABC):
 
     @abstractmethod
     def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the training set had at first."""
+        """Labels of a training row before any correction."""
 
     def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
-        """Labels of a row now."""
+        """Current labels of a row."""
         said = ledger.labels(row)
         return self.labels_given(row) if said is None else said
 
     @abstractmethod
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The model of a later version; the earlier one stays as it is."""
+        """Return the model of a later version, without changing the earlier one."""
 
     def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
@@ -68,9 +67,9 @@ class Training(ABC):
 
 
 class Growing(Training):
-    """A learner that grows and forgets exactly: corrections count at once.
+    """Update a learner exactly, with ``partial_fit`` and ``forget``.
 
-    What stands before the learner, and a cut behind it, stay as they were fitted.
+    Transformers before the learner and a threshold after it stay as fitted.
     """
 
     how = "exact"
@@ -82,7 +81,7 @@ class Growing(Training):
 
     @staticmethod
     def can(model: Model) -> bool:
-        """Whether the learner inside a model grows and forgets."""
+        """Whether the learner of a model supports exact updates."""
         learner = model.learner
         return (
             hasattr(learner, "forget")
@@ -93,15 +92,15 @@ class Growing(Training):
         )
 
     def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the training set had at first."""
+        """Labels of a training row before any correction."""
         return self._names(self.learner.Y_[[row]])
 
     def points(self, ledger: Ledger, rows: list[int]) -> Any:
-        """Rows as the learner takes them."""
+        """Encode rows for the learner."""
         new = [row for row in rows if row >= self.n_given]
         read = dict(zip(new, self._read([ledger.features(row) for row in new])))
         X = stack_rows([self.learner.X_[[r]] if r < self.n_given else read[r] for r in rows])
-        X = X.astype(self.learner.X_.dtype)  # more rows must not change the type
+        X = X.astype(self.learner.X_.dtype)  # the dtype must not depend on the new rows
         names = getattr(self.learner, "feature_names_in_", None)
         if names is None:
             return X
@@ -112,10 +111,10 @@ class Growing(Training):
         return pd.DataFrame(X, columns=names)
 
     def _read(self, records: list[Any]) -> list[Any]:
-        """New rows as the learner takes them, read together if they mean the same alone.
+        """Read new rows, together where that gives the same values.
 
-        A log may be long. But each is transformed alone: the last bit of a matrix product may
-        depend on how many rows there are, and the model must not depend on when it was learned.
+        Each row is encoded on its own: the last bit of a matrix product may depend on the number
+        of rows, and the model must not depend on how the log was replayed.
         """
         together = [i for i, one in enumerate(records) if self.reader.independent([one])]
         found: list[Any] = [None] * len(records)
@@ -129,7 +128,7 @@ class Growing(Training):
         return found
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The model of a later version: rows that have changed go to the end."""
+        """Return the model of a later version: corrected rows move to the end."""
         place = {row: i for i, row in enumerate(before.rows.tolist())}
         touched: dict[int, None] = {}
         for id in range(before.version + 1, ledger.version + 1):
@@ -138,8 +137,8 @@ class Growing(Training):
             touched[row] = None
         come = [row for row in touched if row in ledger.changed]
         gone = sorted(place[row] for row in touched if row in place)
-        learner = copy(before.model.learner)  # its methods replace what they change
-        # grown first: with few rows it could not shrink
+        learner = copy(before.model.learner)  # its methods replace arrays, never write to them
+        # grow before shrinking: a learner with few rows left could not forget
         if come:
             Y: Any = self._matrix(ledger, come)
             Y = sparse.csr_array(Y) if sparse.issparse(learner.Y_) else Y
@@ -151,25 +150,28 @@ class Growing(Training):
 
 
 class Refitting(Training):
-    """A learner that is fitted again, on the data and the corrections together."""
+    """Refit a learner on the data and the corrections."""
 
     how = "refit"
 
-    def __init__(self, model: Model, reader: RowReader, data: Dataset) -> None:
+    def __init__(self, model: Model, reader: RowReader, X: Any, Y: Any) -> None:
         super().__init__(model, reader)
-        self.X, self.Y = data.X, data.Y
-        self.n_given = int(data.Y.shape[0])
+        self.X, self.Y = X, Y
+        self.n_given = int(Y.shape[0])
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_rows != self.n_given:
+            raise ValueError(f"X has {n_rows} rows, but Y has {self.n_given}")
 
     def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the data had at first."""
+        """Labels of a row of the data before any correction."""
         return self._names(self.Y[[row]])
 
     def rows_now(self, ledger: Ledger) -> list[int]:
-        """Numbers of all rows, in their order."""
+        """Numbers of all current rows, in order."""
         return [r for r in range(self.n_given) if r not in ledger.changed] + list(ledger.changed)
 
     def table(self, ledger: Ledger, rows: list[int]) -> tuple[Any, Any]:
-        """Rows as the estimator takes them, and their labels."""
+        """Input of the estimator for some rows, and their labels."""
         given = [row for row in rows if row < self.n_given]
         added = [row for row in rows if row >= self.n_given]
         X: Any = safe_indexing(self.X, np.array(given, dtype=np.intp))
@@ -178,41 +180,40 @@ class Refitting(Training):
             X = _stacked(X, new)
         order = {row: i for i, row in enumerate([*given, *added])}
         X = safe_indexing(X, np.array([order[row] for row in rows], dtype=np.intp))
-        fresh = [i for i, row in enumerate(rows) if row in ledger.changed]
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
-        old = [i for i, row in enumerate(rows) if row not in ledger.changed]
-        Y[old] = dense(self.Y[[rows[i] for i in old]])
-        Y[fresh] = self._matrix(ledger, [rows[i] for i in fresh])
+        corrected = np.array([row in ledger.changed for row in rows], dtype=bool)
+        Y[~corrected] = dense(self.Y[np.array(rows, dtype=np.intp)[~corrected]])
+        Y[corrected] = self._matrix(ledger, [row for row in rows if row in ledger.changed])
         return X, (sparse.csr_array(Y) if sparse.issparse(self.Y) else Y)
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """A model fitted on all rows."""
+        """Return a model fitted on all rows."""
         rows = self.rows_now(ledger)
         estimator = clone(before.model.estimator)
-        set_seeds(estimator, 0)  # the same log must give the same model
+        set_seeds(estimator, 0)  # so that the same log gives the same model
         X, Y = self.table(ledger, rows)
         model = replace(before.model, estimator=estimator.fit(X, Y))
         return Trained(model, ledger.version, np.array(rows, dtype=np.intp))
 
 
 class Keeping(Training):
-    """Neither: corrections are kept and can be exported."""
+    """Keep corrections for export without learning them."""
 
     how = "kept"
     n_given = 0
 
     def labels_given(self, row: int) -> tuple[str, ...]:
-        """There are no rows."""
+        """Raise an error, since there are no training rows."""
         raise KeyError(row)
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The same model: its version stays, too."""
+        """Return the same model, of the same version."""
         del ledger
         return before
 
 
 def _array(X: Any) -> Any:
-    """What a pipeline hands to the learner, as an array."""
+    """The output of a transformer as an array."""
     if sparse.issparse(X):
         return sparse.csr_array(X)
     return np.asarray(X, dtype=np.float64)

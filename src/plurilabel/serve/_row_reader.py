@@ -1,4 +1,4 @@
-"""Rows as clients send them: checked one by one, so that an error names row and column."""
+"""Read the rows of a request and name row and column in every error."""
 
 from __future__ import annotations
 
@@ -21,21 +21,32 @@ from plurilabel._core.words import counted, listed, shortened
 from plurilabel.models import Model, ModelRows
 
 _WANTED = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
-_HUGE = 1e100  # numbers beyond it are what a learner means that cannot calculate
+_HUGE = 1e100  # a learner that fails to compute fails because of numbers beyond this
+_READ_ERRORS = (ValueError, TypeError, OverflowError)
+_KINDS: dict[type, str] = {
+    type(None): "null",
+    dict: "an object",
+    list: "a list",
+    np.ndarray: "a list",
+    bool: "a boolean",
+    bytes: "bytes",
+}
 _PLAIN_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class BadInput(ValueError):
-    """Something in a request that cannot be used: a sentence, and where it is.
+    """An invalid request.
 
     Attributes
     ----------
     problem : str
+        What is wrong.
     row : int or None
-        Number of the row, from 0.
+        Index of the row at fault.
     column : str or None
+        Name of the column at fault.
     status : int
-        Of the answer over HTTP.
+        HTTP status code.
     """
 
     def __init__(
@@ -48,7 +59,7 @@ class BadInput(ValueError):
 
 
 class RowReader:
-    """Turns rows of a request into what a model takes.
+    """Convert the rows of a request to the input of a model.
 
     Parameters
     ----------
@@ -68,7 +79,7 @@ class RowReader:
     # JSON ---------------------------------------------------------------------------------------
 
     def records(self, rows: Any) -> list[Any]:
-        """Rows of JSON, checked: objects by column name, lists of numbers, or texts."""
+        """Check JSON rows: objects by column name, lists of numbers, or texts."""
         if isinstance(rows, Mapping | str):
             rows = [rows]
         if not isinstance(rows, list):
@@ -78,7 +89,7 @@ class RowReader:
         return [self._record(row, i) for i, row in enumerate(rows)]
 
     def quick_records(self, rows: Any) -> list[Any]:
-        """The same; rows of nothing but numbers, the usual ones, are packed as arrays."""
+        """Check JSON rows, and pack rows of finite numbers (the common case) as arrays."""
         if self.plain and not self.model.sparse_features and type(rows) is list and rows:
             packed = [self._packed(row) for row in rows]
             if None not in packed:
@@ -86,7 +97,7 @@ class RowReader:
         return self.records(rows)
 
     def _packed(self, row: Any) -> array[float] | None:
-        """The numbers of a row in the order of the features; None if it has to be looked at."""
+        """Numbers of a row in feature order; None if the row needs the slow checks."""
         try:
             values = map(row.__getitem__, self.names) if type(row) is dict else iter(row)
             packed = array("d", values)
@@ -97,12 +108,7 @@ class RowReader:
 
     def _record(self, row: Any, i: int) -> Any:
         if self.texts_only:
-            if isinstance(row, Mapping) and set(row) == {"text"}:
-                row = row["text"]
-            if not isinstance(row, str):
-                raise BadInput(f"expected a text, got {_kind(row)}", row=i)
-            check_text(row, i, None)
-            return row
+            return _checked_record_text(row, i)
         if isinstance(row, list) and self.plain:
             if len(row) != len(self.names):
                 wanted = counted(len(self.names), "number")
@@ -110,41 +116,39 @@ class RowReader:
             row = dict(zip(self.names, row))
         if not isinstance(row, Mapping):
             raise BadInput(f"expected an object with a value by column, got {_kind(row)}", row=i)
-        if self.model.sparse_features:
+        return self._checked_cells(row, i)
+
+    def _checked_cells(self, row: Mapping[str, Any], i: int) -> dict[str, Any]:
+        wanted: Any = self.kinds
+        if self.model.sparse_features:  # features that are left out are 0
+            wanted = row
             if strange := [name for name in row if name not in self._place]:
                 raise BadInput("the model has no such feature", row=i, column=str(strange[0]))
-            return {name: self._value(value, i, name, "numbers") for name, value in row.items()}
-        kept = {}
-        for name, kind in self.kinds.items():
+        for name in wanted:
             if name not in row:
-                raise BadInput("the value is missing; null stands for none", row=i, column=name)
-            kept[name] = self._value(row[name], i, name, kind)
-        return kept
+                problem = "the value is missing; send null if there is none"
+                raise BadInput(problem, row=i, column=name)
+        return {name: self._value(row[name], i, name) for name in wanted}
 
-    def _value(self, value: Any, row: int, column: str, kind: str) -> Any:
+    def _value(self, value: Any, row: int, column: str) -> Any:
+        kind = self.kinds[column]
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, int):
-            if abs(value) > 10**300:
-                raise BadInput("the number is too large", row=row, column=column)
-            return value
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                raise BadInput("the number is too large", row=row, column=column)
-            return value
+        if isinstance(value, int | float):
+            # integers of JSON may have any number of digits
+            fits = abs(value) <= 10**300 if isinstance(value, int) else math.isfinite(value)
+            if fits:
+                return value
+            raise BadInput("the number is too large", row=row, column=column)
         if isinstance(value, str) and not (self.plain and kind == "numbers"):
             check_text(value, row, column)
             return value
-        raise BadInput(
-            f"expected {_WANTED.get(kind, 'a text or a number')}, got {_kind(value)}",
-            row=row,
-            column=column,
-        )
+        raise _unexpected(kind, value, row, column)
 
     def independent(self, records: Sequence[Any]) -> bool:
-        """Whether rows mean the same whatever other rows are read with them.
+        """Whether reading the rows together with others cannot change their values.
 
-        How numbers and dates in a text are written is seen from all texts of a column.
+        The format of numbers and dates given as text is inferred from the whole column.
         """
         if self.plain:
             return True
@@ -156,7 +160,7 @@ class RowReader:
         return True
 
     def remarks(self, rows: ModelRows, sizes: Sequence[int]) -> list[list[str]]:
-        """What should be known about rows that were read together, for each group of them."""
+        """Remarks on rows that were read together, one list per group of `sizes` rows."""
         found: list[list[str]] = [[] for _ in sizes]
         if not rows.remarks or (encoder := self.model.encoder) is None:
             return found
@@ -173,7 +177,7 @@ class RowReader:
         return found
 
     def read_records(self, records: Sequence[Any]) -> ModelRows:
-        """Checked rows as the model takes them."""
+        """Convert checked rows to the input of the model."""
         if self.texts_only:
             return self.model.read(list(records))
         if self.model.sparse_features:
@@ -181,18 +185,18 @@ class RowReader:
         elif self.plain:
             X = self._array(records)
         else:
-            return self._read(list(records))
+            return self._read_table(list(records))
         return self.model.read(X)
 
     def _array(self, records: Sequence[Any]) -> Any:
-        rows = bytearray().join(
-            record if isinstance(record, array) else self._with_gaps(record) for record in records
-        )
-        return np.frombuffer(rows).reshape(len(records), len(self.names))
+        def packed(record: Any) -> array[float]:
+            if isinstance(record, array):
+                return record
+            values = (record[name] for name in self.names)
+            return array("d", (math.nan if value is None else value for value in values))
 
-    def _with_gaps(self, record: Mapping[str, Any]) -> array[float]:
-        values = (record[name] for name in self.names)
-        return array("d", (math.nan if value is None else value for value in values))
+        rows = bytearray().join(map(packed, records))
+        return np.frombuffer(rows).reshape(len(records), len(self.names))
 
     def _sparse(self, records: Sequence[Mapping[str, Any]]) -> Any:
         found = [
@@ -208,50 +212,48 @@ class RowReader:
     # tables -------------------------------------------------------------------------------------
 
     def read_csv(self, content: bytes, most: int) -> ModelRows:
-        """Rows of a CSV file."""
-        if self.texts_only:
-            raise BadInput("the model takes texts, not a table: send JSON", status=415)
+        """Read the rows of a CSV file."""
+        self._check_takes_tables()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "rows.csv")
             path.write_bytes(content)
             try:
-                return self._checked_size(self._named(self.model.read(path)), most)
+                rows = self._with_names(self.model.read(path))
             except io.FileFormatError as error:
                 where = "" if error.line is None else f"line {error.line}: "
-                raise BadInput(where + error.problem, row=None) from None
-            except BadInput:
-                raise
+                raise BadInput(where + error.problem) from None
             except ValueError as error:
                 raise BadInput(str(error).replace(str(path), "the table")) from None
+        check_number_of_rows(rows.X.shape[0], most)
+        return rows
 
     def read_arrow(self, content: bytes, most: int) -> ModelRows:
-        """Rows of an Arrow stream or file."""
+        """Read the rows of an Arrow stream or file."""
         import pyarrow as pa
 
-        if self.texts_only:
-            raise BadInput("the model takes texts, not a table: send JSON", status=415)
+        self._check_takes_tables()
         try:
             opened: Any = pa.ipc.open_file if content[:6] == b"ARROW1" else pa.ipc.open_stream
             table = opened(pa.BufferReader(content)).read_all()
             table.validate(full=True)
-            if table.num_rows > most:
-                raise BadInput(
-                    f"at most {most:,} rows at a time, got {table.num_rows:,}", status=413
-                )
+            check_number_of_rows(table.num_rows, most)
             frame = table.to_pandas(ignore_metadata=True)
         except BadInput:
             raise
-        # pyarrow has errors of all kinds for bytes that are not what they should be
-        except Exception as error:
-            words = shortened(" ".join(str(error).split()), 200)
+        except Exception as error:  # pyarrow raises errors of many types for invalid bytes
+            words = shortened(one_line(error), 200)
             raise BadInput(f"the body is not an Arrow table: {words}", status=400) from None
         if not len(frame):
             raise BadInput("the table must hold at least one row, got none")
         self._check_columns(frame)
-        return self._read(frame)
+        return self._read_table(frame)
+
+    def _check_takes_tables(self) -> None:
+        if self.texts_only:
+            raise BadInput("the model takes texts, not a table: send JSON", status=415)
 
     def _check_columns(self, frame: Any) -> None:
-        """Refuse cells that pandas and NumPy would refuse without saying where they are."""
+        """Reject cells that pandas and NumPy would reject without naming row and column."""
         for name, kind in self.kinds.items():
             places = np.flatnonzero(frame.columns == name)
             if len(places) > 1:
@@ -259,19 +261,15 @@ class RowReader:
             if not len(places) or (dtype := frame.dtypes.iloc[places[0]]).kind in "biuf":
                 continue
             numbers = self.plain and kind == "numbers"
+            fits = _is_number if numbers else _is_scalar
             for i, value in enumerate(frame.iloc[:, places[0]]):
-                if not (_is_number(value) if numbers else _is_scalar(value)):
-                    wanted = _WANTED.get(kind, "a text or a number")
-                    raise BadInput(f"expected {wanted}, got {_kind(value)}", row=i, column=name)
-            if numbers and dtype.kind in "mM":  # all of them missing
+                if not fits(value):
+                    raise _unexpected(kind, value, i, name)
+            if numbers and dtype.kind in "mM":  # a column of missing dates
                 raise BadInput("expected numbers, got dates or durations", column=name)
 
-    def _checked_size(self, rows: ModelRows, most: int) -> ModelRows:
-        _check_number(rows.X.shape[0], most)
-        return rows
-
-    def _named(self, rows: ModelRows) -> ModelRows:
-        """Numbers under their names, for an estimator that was fitted on a data frame."""
+    def _with_names(self, rows: ModelRows) -> ModelRows:
+        """Turn an array into a data frame if the estimator was fitted on one."""
         names = getattr(self.model.estimator, "feature_names_in_", None)
         if names is None or not isinstance(rows.X, np.ndarray):
             return rows
@@ -279,68 +277,53 @@ class RowReader:
 
         return rows._replace(X=pd.DataFrame(rows.X, columns=names))
 
-    def _read(self, source: Any) -> ModelRows:
+    def _read_table(self, source: Any) -> ModelRows:
         try:
-            return self._named(self.model.read(source))
-        except BadInput:
-            raise
-        except (ValueError, TypeError, OverflowError) as error:
-            raise BadInput(" ".join(str(error).split())) from None
+            return self._with_names(self.model.read(source))
+        except _READ_ERRORS as error:
+            raise BadInput(one_line(error)) from None
 
     # errors -------------------------------------------------------------------------------------
 
-    def blamed(self, error: Exception, rows: ModelRows) -> BadInput | None:
-        """An error of a learner with the cell that is to blame; None if that cannot be told."""
-        problem = " ".join(str(error).split())[:500]
+    def blamed(self, error: Exception, rows: ModelRows) -> BadInput:
+        """Convert an error of a learner to one that names the cell at fault, if it is found."""
+        problem = one_line(error)
         named = None if "NaN" in problem else self.huge(problem, rows.X)
-        return self.missing(rows) if named is None else named
+        return named or self.missing(rows) or BadInput(problem)
 
     def huge(self, problem: str, X: Any) -> BadInput | None:
-        """A problem with the largest number; None if all are of a usual size."""
+        """An error for the largest number; None if no number is huge."""
         names = self.names
-        if self.texts_only:
-            return None
-        if sparse.issparse(X):
-            cells = sparse.coo_array(X)
-            values, i, j = cells.data, cells.row, cells.col
-        else:
-            if hasattr(X, "iloc"):
-                X = X.select_dtypes("number")
-                names = [str(name) for name in X.columns]
-                X = X.to_numpy(np.float64, na_value=np.nan)
-            X = np.asarray(X)
-            if X.dtype.kind != "f" or X.ndim != 2:
-                return None
-            i, j = np.nonzero(abs(X) > _HUGE)
-            values = X[i, j]
-        if not len(values):
-            return None
-        at = int(abs(values).argmax())
-        value, row, column = float(values[at]), int(i[at]), names[j[at]]
-        if math.isinf(value):
-            return BadInput("the number is infinite or too large", row=row, column=column)
-        return BadInput(problem, row=row, column=column) if abs(value) > _HUGE else None
-
-    def missing(self, rows: ModelRows) -> BadInput | None:
-        """An error for the first missing number, for a model that takes none."""
-        X = rows.X
-        if sparse.issparse(X):
+        if not _has_numbers(X):
             return None
         if hasattr(X, "iloc"):
-            gaps = X.isna().to_numpy()
+            X = X.select_dtypes("number")
             names = [str(name) for name in X.columns]
-        else:
-            X = np.asarray(X)
-            if X.dtype.kind != "f" or X.ndim != 2:
-                return None
-            gaps, names = np.isnan(X), self.names
+            X = X.to_numpy(np.float64, na_value=np.nan)
+        cells = sparse.coo_array(X)
+        values = np.where(np.isnan(cells.data), 0, abs(cells.data))
+        if not len(values) or values.max() <= _HUGE:
+            return None
+        at = int(values.argmax())
+        if math.isinf(values[at]):
+            problem = "the number is infinite or too large"
+        return BadInput(problem, row=int(cells.row[at]), column=names[cells.col[at]])
+
+    def missing(self, rows: ModelRows) -> BadInput | None:
+        """An error for the first missing value, for a model that accepts none."""
+        X = rows.X
+        if sparse.issparse(X) or not _has_numbers(X):
+            return None
+        gaps = X.isna().to_numpy() if hasattr(X, "iloc") else np.isnan(X)
+        names = [str(name) for name in getattr(X, "columns", self.names)]
         if not gaps.any():
             return None
         i, j = (int(place[0]) for place in np.nonzero(gaps))
-        return BadInput("a value is missing, and the model takes none", row=i, column=names[j])
+        problem = "a value is missing, and the model takes none"
+        return BadInput(problem, row=i, column=names[j])
 
     def json_rows(self, rows: ModelRows) -> list[Any]:
-        """Rows that were read from a table, as JSON would have had them."""
+        """Convert rows that were read from a table to JSON rows."""
         if self.texts_only:
             return list(rows.X)
         if rows.frame is not None:
@@ -353,9 +336,33 @@ class RowReader:
         return [dict(zip(self.names, map(plain_value, row))) for row in X.tolist()]
 
 
-def _check_number(rows: int, most: int) -> None:
+def one_line(error: Exception) -> str:
+    """The message of an error on one line."""
+    return " ".join(str(error).split())[:500]
+
+
+def check_number_of_rows(rows: int, most: int) -> None:
+    """Reject a request with too many rows."""
     if rows > most:
         raise BadInput(f"at most {most:,} rows at a time, got {rows:,}", status=413)
+
+
+def _unexpected(kind: str, value: Any, row: int, column: str) -> BadInput:
+    wanted = _WANTED.get(kind, "a text or a number")
+    return BadInput(f"expected {wanted}, got {_kind(value)}", row=row, column=column)
+
+
+def _checked_record_text(row: Any, i: int) -> str:
+    if isinstance(row, Mapping) and set(row) == {"text"}:
+        row = row["text"]
+    if not isinstance(row, str):
+        raise BadInput(f"expected a text, got {_kind(row)}", row=i)
+    check_text(row, i, None)
+    return row
+
+
+def _has_numbers(X: Any) -> bool:
+    return hasattr(X, "iloc") or getattr(X, "dtype", np.dtype(object)).kind in "fiub"
 
 
 def _is_scalar(value: Any) -> bool:
@@ -363,7 +370,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a cell of a table can be used as a number; an empty one can."""
+    """Whether a cell of a table is a number or missing."""
     if value is None or (_is_scalar(value) and value != value):  # NaT, too
         return True
     if not isinstance(value, str | bytes | int | float | Decimal | np.number | np.bool_):
@@ -380,7 +387,7 @@ def _is_plain_date(value: Any) -> bool:
 
 
 def row_key(record: Any) -> str:
-    """What two rows of JSON have in common if they are the same; 1.0 is 1, as in a browser."""
+    """A key that is the same for equal JSON rows; 1.0 equals 1, as in a browser."""
     if isinstance(record, Mapping):
         record = {
             name: int(value) if isinstance(value, float) and value.is_integer() else value
@@ -390,7 +397,7 @@ def row_key(record: Any) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """A cell as JSON has it."""
+    """Convert a cell of a table to a JSON value."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float | np.floating):
@@ -405,30 +412,26 @@ def plain_value(value: Any) -> Any:
 
 
 def check_text(value: str, row: int, column: str | None, what: str = "the text") -> None:
-    """Refuse a text that cannot be written down."""
+    """Reject a text that cannot be encoded as UTF-8."""
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         raise BadInput(f"{what} is not valid Unicode", row=row, column=column) from None
 
 
 def _kind(value: Any) -> str:
-    """What a value of JSON or of a table is, in words."""
-    if value is None:
-        return "null"
-    kinds = {dict: "an object", list: "a list", bool: "a truth value", bytes: "bytes"}
-    kinds[np.ndarray] = "a list"
+    """Describe a value in an error message."""
     if isinstance(value, str):
         return f"the text {shortened(value, 40)!r}"
-    if isinstance(value, timedelta):  # that of pandas, too
+    if isinstance(value, timedelta):  # also the base class of pandas' Timedelta
         return "a duration"
     if hasattr(value, "isoformat"):
         return f"the date {value.isoformat()}"
-    return kinds.get(type(value), f"the number {value!r}"[:60])
+    return _KINDS.get(type(value), f"the number {value!r}"[:60])
 
 
 def checked_labels(labels: Any, names: Mapping[str, int], row: int | None = None) -> list[str]:
-    """Names of labels that the model knows, in its order, each once."""
+    """Check label names; return them without duplicates, in the order of the model."""
     if not isinstance(labels, list) or not all(isinstance(name, str) for name in labels):
         raise BadInput("labels must be a list of names", row=row)
     if strange := [name for name in labels if name not in names]:
