@@ -16,7 +16,8 @@ from plurilabel.serve._service import Service
 from plurilabel.serve._store import Entry, Store, StoreError
 
 if TYPE_CHECKING:
-    from plurilabel.serve._app import Limits, create_app
+    from plurilabel.serve._app import create_app
+    from plurilabel.serve._http import Limits
     from plurilabel.serve._server import run, running
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
     "running",
 ]
 
-_HTTP = {"Limits": "_app", "create_app": "_app", "run": "_server", "running": "_server"}
+_HTTP = {"Limits": "_http", "create_app": "_app", "run": "_server", "running": "_server"}
 
 publish(globals())
 

@@ -116,9 +116,7 @@ class Ledger:
     def copy(self) -> Ledger:
         """Return an independent copy."""
         rows = {row: list(entries) for row, entries in self._in_force.items()}
-        return Ledger(
-            self.n_given, dict(self.entries), dict(self.changed), rows, dict(self.keys)
-        )
+        return Ledger(self.n_given, dict(self.entries), dict(self.changed), rows, dict(self.keys))
 
 
 def replayed(n_given: int, entries: Iterable[Entry]) -> Ledger:

@@ -1,35 +1,8 @@
-"""Label Studio's protocol for machine learning backends, as functions without HTTP.
-
-Label Studio asks a backend for predictions and tells it of annotations. A server passes the JSON
-of its requests on to these functions and answers with what they return:
-
-=============  ===================  ====================
-request        function             answer
-=============  ===================  ====================
-GET /health    :func:`health`       status 200
-POST /setup    :func:`setup`        status 200
-POST /predict  :func:`predict`      status 200
-POST /webhook  :func:`corrections`  status 201, anything
-=============  ===================  ====================
-
-A ``ValueError`` says in a sentence what is wrong with a request: status 400.
-
-The project tags each task with any number of choices::
-
-    <View>
-      <Text name="note" value="$note"/>
-      <Choices name="codes" toName="note" choice="multiple">
-        <Choice value="cough"/> <Choice value="fever"/>
-      </Choices>
-    </View>
-
-The data of a task are a row of the model's table, by column name. Choices are the labels of the
-model: by value or alias, by ``predicted_values``, or whatever their case.
-"""
+"""Label Studio's JSON: configurations, tasks, predictions and annotations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -42,35 +15,24 @@ from plurilabel._core.words import listed, shortened
 from plurilabel.metrics import score_method
 from plurilabel.models import Model
 
-__all__ = [
-    "Correction",
-    "Tagging",
-    "confidence",
-    "corrections",
-    "health",
-    "predict",
-    "read_config",
-    "setup",
-    "task_rows",
-]
-
 CREATED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 DELETED = ("ANNOTATION_DELETED", "ANNOTATIONS_DELETED")
+_LONGEST = 200_000  # characters of a configuration
 
 
 @dataclass(frozen=True)
 class Tagging:
-    """What a labeling configuration says about the choices.
+    """The choices of a labeling configuration.
 
     Attributes
     ----------
     from_name, to_name : str
-        Names of the tag of the choices, and of the object that they are about.
+        Names of the ``<Choices>`` tag and of the object it annotates.
     key : str or None
-        Where the data of a task have that object.
+        Key of that object in the data of a task.
     choices : mapping of str to tuple of str
-        The choices, as annotations name them, each with further names that it goes by. None at all
-        if they are in the tasks.
+        The choices, as named in annotations, each with its other names. Empty if the tasks
+        provide the choices.
     """
 
     from_name: str
@@ -79,7 +41,7 @@ class Tagging:
     choices: Mapping[str, tuple[str, ...]]
 
     def choice_of(self, label_names: Iterable[str]) -> dict[str, str]:
-        """The choice for each label of a model that has one.
+        """Match labels of a model with choices.
 
         Parameters
         ----------
@@ -88,7 +50,7 @@ class Tagging:
         Returns
         -------
         dict of str to str
-            In the order of the labels. Empty if the choices have nothing to do with the labels.
+            Choice by label, for labels that have one, in the order of the labels.
         """
         names = list(label_names)
         if not self.choices:
@@ -107,27 +69,27 @@ class Tagging:
         version: str,
         sure: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Predictions as Label Studio takes them.
+        """Format predictions for Label Studio.
 
         Parameters
         ----------
         label_sets : sequence of iterables of str
-            The labels of each task; those without a choice are left out.
+            Labels of each task; labels without a choice are left out.
         label_names : sequence of str
             All labels of the model.
         version : str
             Version of the model.
         sure : sequence of float, default=None
-            How sure each prediction is, from 0 to 1: tasks can be sorted by it.
+            Confidence of each prediction, from 0 to 1, by which tasks can be sorted.
 
         Returns
         -------
         dict
-            The answer to ``/predict``.
+            The response to ``/predict``.
         """
         choice_of, results = self.choice_of(label_names), []
         for i, labels in enumerate(label_sets):
-            # several labels may have one choice: each once, in the order of the labels
+            # several labels may share a choice
             chosen = list(dict.fromkeys(choice_of[name] for name in labels if name in choice_of))
             about = {"from_name": self.from_name, "to_name": self.to_name, "type": "choices"}
             prediction: dict[str, Any] = {
@@ -142,22 +104,22 @@ class Tagging:
 
 @dataclass(frozen=True)
 class Correction:
-    """What an annotation says about a row.
+    """An annotation as a correction of a row.
 
     Attributes
     ----------
     key : str
-        Name of the annotation. What comes later under the same key replaces what came before.
+        Identifies the annotation. A later correction with the same key replaces an earlier one.
     labels : tuple of str or None
-        The right labels, in the model's order; None if the annotation is gone.
+        The correct labels, in the order of the model; None if the annotation was deleted.
     row : mapping, str or None
-        The row as the model takes it: by column, or a text. None if the event does not have it.
+        The row, by column or as a text; None if the event does not contain it.
     task : int or None
-        Number of the task.
+        Id of the task.
     unknown : tuple of str
         Choices that are not labels of the model.
     unasked : tuple of str
-        Labels of the model without a choice: the annotation says nothing about them.
+        Labels of the model without a choice: their values are unknown.
     """
 
     key: str
@@ -169,7 +131,7 @@ class Correction:
 
 
 def health(version: str) -> dict[str, Any]:
-    """The answer to ``/health``.
+    """Return the response to ``/health``.
 
     Parameters
     ----------
@@ -186,7 +148,7 @@ def health(version: str) -> dict[str, Any]:
 
 
 def setup(request: Any, model: Model, version: str) -> dict[str, Any]:
-    """The answer to ``/setup``, by which Label Studio tries a backend for a project.
+    """Return the response to ``/setup``, which checks a backend for a project.
 
     Parameters
     ----------
@@ -203,18 +165,18 @@ def setup(request: Any, model: Model, version: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the configuration has no choices for several tags, or none that is a label.
+        If the configuration has no multiple choices, or none that is a label.
     """
-    config = _mapping(request, "the request").get("schema")
+    config = as_mapping(request, "the request").get("schema")
     if config:
-        _checked(read_config(config), model)
+        read_config(config, model.label_names)
     return {"model_version": version}
 
 
 def predict(
     request: Any, model: Model, version: str, *, columns: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The answer to ``/predict``.
+    """Return the response to ``/predict``.
 
     Parameters
     ----------
@@ -224,7 +186,7 @@ def predict(
     version : str
         Version of the model.
     columns : mapping of str to str, default=None
-        By column of the model: what the data of the tasks call it.
+        Keys in the data of the tasks, by column of the model, where they differ.
 
     Returns
     -------
@@ -245,8 +207,8 @@ def predict(
     >>> answer["results"][0]["result"][0]["value"]
     {'choices': ['red', 'small']}
     """
-    request = _mapping(request, "the request")
-    tagging = _checked(read_config(request.get("label_config")), model)
+    request = as_mapping(request, "the request")
+    tagging = read_config(request.get("label_config"), model.label_names)
     rows = task_rows(request.get("tasks"), tagging, model, columns=columns)
     if not rows:
         return tagging.results([], model.label_names, version=version)
@@ -260,15 +222,15 @@ def predict(
 def corrections(
     request: Any, model: Model, *, columns: Mapping[str, str] | None = None
 ) -> list[Correction]:
-    """What an event that is sent to ``/webhook`` says about rows.
+    """Convert an event sent to ``/webhook`` to corrections.
 
-    Created and updated annotations give the right labels of a row, deleted ones take them back,
-    and so does an annotation that was skipped after all. Other events say nothing.
+    Created and updated annotations give the correct labels of a row. Deleted annotations, and
+    updated ones that are now skipped, take the labels back. Other events give no corrections.
 
     Parameters
     ----------
     request : mapping
-        With ``action``, and whatever Label Studio sends for that action.
+        With ``action``, and the fields that Label Studio sends for that action.
     model : Model
     columns : mapping of str to str, default=None
         As in :func:`predict`.
@@ -288,42 +250,54 @@ def corrections(
     >>> gone.key, gone.labels
     ('label-studio/2/17', None)
     """
-    request = _mapping(request, "the request")
+    columns = columns or {}
+    return annotated_rows(
+        request, model, lambda task, tagging: _strict_row(task, 0, tagging, model, columns)
+    )
+
+
+def annotated_rows(
+    request: Any, model: Model, row_of: Callable[[Any, Tagging], Any]
+) -> list[Correction]:
+    """Convert an event to corrections, with a function that converts a task to a row."""
+    request = as_mapping(request, "the request")
     action = request.get("action")
     if not isinstance(action, str):
         raise ValueError(f"action must be the name of an event, got {_shown(action)}")
     if action not in (*CREATED, *DELETED):
         return []
-    project = _mapping(request.get("project"), "project")
+    annotations = _listed(request, "annotations", "annotation")
+    project = as_mapping(request.get("project"), "project")
     if action in DELETED:
-        gone = _listed(request, "annotations", "annotation")
-        return [Correction(_key(project, annotation), None) for annotation in gone]
-    tagging = _checked(read_config(project.get("label_config")), model)
-    tasks = _listed(request, "tasks", "task", needed=False)
+        return [Correction(_key(project, one), None) for one in annotations]
+    tagging = read_config(project.get("label_config"), model.label_names)
+    tasks = _listed(request, "tasks", "task", required=False)
     choice_of = tagging.choice_of(model.label_names)
     unasked = tuple(name for name in model.label_names if name not in choice_of)
     found = []
-    for annotation in _listed(request, "annotations", "annotation"):
+    for annotation in annotations:
         key, number = _key(project, annotation), annotation.get("task")
         number = number if type(number) is int else None
         if annotation.get("was_cancelled"):
             found += [Correction(key, None)] if action == "ANNOTATION_UPDATED" else []
             continue
-        about = [task for task in tasks if task.get("id") == number][:1]
-        rows = task_rows(about, tagging, model, columns=columns)
+        task = next((task for task in tasks if number in (None, task.get("id"))), None)
         labels, unknown = _labels(annotation, tagging.from_name, choice_of)
-        row = rows[0] if rows else None
+        row = None if task is None else row_of(task, tagging)
         found.append(Correction(key, labels, row, number, unknown, unasked))
     return found
 
 
-def read_config(config: Any) -> Tagging:
-    """The choices in a labeling configuration: the first that take several tags.
+def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
+    """Find the choices in a labeling configuration.
 
     Parameters
     ----------
     config : str
-        XML, as Label Studio has it.
+        XML of a labeling configuration.
+    label_names : collection of str, default=()
+        Labels of the model. If there are several groups of choices, the first of those with the
+        most labels is used.
 
     Returns
     -------
@@ -332,7 +306,7 @@ def read_config(config: Any) -> Tagging:
     Raises
     ------
     ValueError
-        If it is not XML, or has no ``<Choices choice="multiple">``.
+        If it is not XML, has no ``<Choices choice="multiple">``, or no choice is a label.
 
     Examples
     --------
@@ -343,21 +317,42 @@ def read_config(config: Any) -> Tagging:
     >>> tagging.key, tagging.choice_of(["ocean", "sun"])
     ('body', {'ocean': 'Sea'})
     """
-    if not isinstance(config, str):
-        raise ValueError(f"the labeling configuration must be a text, got {_shown(config)}")
-    if "<!DOCTYPE" in config.upper() or "<!ENTITY" in config.upper():
-        raise ValueError("the labeling configuration must not declare entities")
-    try:
-        root = ElementTree.fromstring(config)
-    except (ElementTree.ParseError, ValueError) as error:
-        raise ValueError(f"the labeling configuration is not XML: {error}") from None
-    groups = [tag for tag in root.iter("Choices") if tag.get("choice") == "multiple"]
+    root = _parsed_xml(config)
+    one_label = len(label_names) == 1  # for which a single choice is enough
+    groups = [
+        _tagging(tag, root)
+        for tag in root.iter("Choices")
+        if one_label or tag.get("choice") == "multiple"
+    ]
     if not groups:
         raise ValueError(
-            'the labeling configuration must have <Choices choice="multiple">, whose choices are '
-            "the labels"
+            'the labeling configuration must have <Choices choice="multiple">, since a task can '
+            "have several labels"
         )
-    tag = groups[0]
+    tagging = max(groups, key=lambda group: len(group.choice_of(label_names)))
+    if label_names and not tagging.choice_of(label_names):
+        choices = listed([repr(choice) for choice in tagging.choices], 5)
+        labels = listed([repr(name) for name in label_names], 5)
+        raise ValueError(f"none of the choices {choices} is a label of the model, {labels}")
+    return tagging
+
+
+def _parsed_xml(config: Any) -> ElementTree.Element:
+    if not isinstance(config, str):
+        raise ValueError(f"the labeling configuration must be a text, got {_shown(config)}")
+    if len(config) > _LONGEST:
+        raise ValueError(f"the labeling configuration must have at most {_LONGEST:,} characters")
+    if "<!DOCTYPE" in config.upper() or "<!ENTITY" in config.upper():
+        raise ValueError(
+            "the labeling configuration must be plain XML and must not declare entities"
+        )
+    try:
+        return ElementTree.fromstring(config)
+    except (ElementTree.ParseError, ValueError) as error:
+        raise ValueError(f"the labeling configuration is not XML: {error}") from None
+
+
+def _tagging(tag: ElementTree.Element, root: ElementTree.Element) -> Tagging:
     for attribute in ("name", "toName"):
         if not tag.get(attribute):
             raise ValueError(f"<Choices> in the labeling configuration must have a {attribute}")
@@ -373,7 +368,7 @@ def read_config(config: Any) -> Tagging:
 
 
 def _choice(tag: ElementTree.Element) -> tuple[str, tuple[str, ...]]:
-    """A choice as annotations name it, and what else it goes by."""
+    """The name of a choice in annotations, and all its names."""
     value, alias = tag.get("value", ""), tag.get("alias", "")
     others = [alias, value, *tag.get("predicted_values", "").split(",")]
     return alias or value, tuple(name.strip() for name in others if name.strip())
@@ -386,17 +381,17 @@ def task_rows(
     *,
     columns: Mapping[str, str] | None = None,
 ) -> list[Any]:
-    """The rows of tasks, as the model takes them.
+    """Convert tasks to rows of the model.
 
     Parameters
     ----------
     tasks : sequence of mappings
-        Each with ``data``: a column for each key, or all of them as an object under the key that
-        the choices are about.
+        Each with ``data``: the columns by name, or an object of them under the key of the
+        annotated object.
     tagging : Tagging
     model : Model
     columns : mapping of str to str, default=None
-        By column of the model: what the data of the tasks call it.
+        Keys in the data of the tasks, by column of the model, where they differ.
 
     Returns
     -------
@@ -409,20 +404,30 @@ def task_rows(
     """
     if not isinstance(tasks, Sequence) or isinstance(tasks, str | bytes):
         raise ValueError(f"tasks must be a list, got {_shown(tasks)}")
-    return [_row(task, i, tagging, model, columns or {}) for i, task in enumerate(tasks)]
+    columns = columns or {}
+    return [_strict_row(task, i, tagging, model, columns) for i, task in enumerate(tasks)]
 
 
-def _row(
+def task_data(task: Any, i: int, tagging: Tagging) -> tuple[str, dict[str, Any]]:
+    """Name and data of a task; an annotated object of columns is merged into the data."""
+    if not isinstance(task, Mapping):
+        raise ValueError(f"task {i} must have data, got {_shown(task)}")
+    name = f"task {task.get('id', i)}"
+    data = as_mapping(task.get("data"), f"data of {name}")
+    inner = data.get(tagging.key)
+    return name, {**data, **inner} if isinstance(inner, Mapping) else dict(data)
+
+
+def _strict_row(
     task: Any, i: int, tagging: Tagging, model: Model, columns: Mapping[str, str]
 ) -> dict[str, Any] | str:
-    name = f"task {task['id'] if isinstance(task, Mapping) and 'id' in task else i}"
-    data = _mapping(_mapping(task, name).get("data"), f"data of {name}")
-    inner = data.get(tagging.key) if tagging.key is not None else None
+    """Convert a task to a row with all columns of the model."""
+    name, data = task_data(task, i, tagging)
     if not len(model.feature_names):
-        if not isinstance(inner, str):
-            raise ValueError(f"{name} must have a text as {tagging.key!r}, got {_shown(inner)}")
-        return inner
-    data = {**data, **inner} if isinstance(inner, Mapping) else data
+        text = data.get(tagging.key)
+        if not isinstance(text, str):
+            raise ValueError(f"{name} must have a text as {tagging.key!r}, got {_shown(text)}")
+        return text
     wanted = {str(column): columns.get(column, column) for column in model.feature_names}
     if missing := [key for key in wanted.values() if key not in data]:
         raise ValueError(
@@ -433,7 +438,7 @@ def _row(
 
 
 def _cell(value: Any, where: str) -> Any:
-    """A value that a column can hold."""
+    """Check a value of a column."""
     if value is not None and not isinstance(value, str | int | float):
         raise ValueError(f"{where} must be a number or a text, got {_shown(value)}")
     if type(value) is int and abs(value) > float(np.finfo(np.float64).max):
@@ -442,14 +447,14 @@ def _cell(value: Any, where: str) -> Any:
 
 
 def confidence(scores: NDArray[Any], *, probabilities: bool) -> NDArray[np.float64]:
-    """How sure a model is of each row: the mean probability that a label is right as predicted.
+    """Confidence of a model in each row: the mean probability that a label is predicted correctly.
 
     Parameters
     ----------
     scores : ndarray of shape (n, q)
-        NaN where the model can say nothing: such rows have 0.
+        Rows with NaN have a confidence of 0.
     probabilities : bool
-        Whether the scores are probabilities; else their logistic function takes the place.
+        Whether the scores are probabilities; otherwise the logistic function is applied.
 
     Returns
     -------
@@ -466,31 +471,22 @@ def confidence(scores: NDArray[Any], *, probabilities: bool) -> NDArray[np.float
     return np.nan_to_num(np.maximum(p, 1 - p).mean(axis=1))
 
 
-def _checked(tagging: Tagging, model: Model) -> Tagging:
-    """An error if the choices have nothing to do with the labels."""
-    if tagging.choice_of(model.label_names):
-        return tagging
-    choices = listed([repr(choice) for choice in tagging.choices], 5)
-    labels = listed([repr(name) for name in model.label_names], 5)
-    raise ValueError(f"none of the choices {choices} is a label of the model, {labels}")
-
-
 def _labels(
     annotation: Mapping[str, Any], from_name: str, choice_of: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Labels that an annotation has chosen, and choices that are not labels."""
+    """Labels chosen in an annotation, and choices that are not labels."""
     regions = annotation.get("result")
     if not isinstance(regions, list):
         raise ValueError(f"result of an annotation must be a list, got {_shown(regions)}")
     chosen: dict[str, None] = {}
     for region in regions:
-        if _mapping(region, "each result").get("from_name") != from_name:
+        if as_mapping(region, "each result").get("from_name") != from_name:
             continue
-        names = _mapping(region.get("value"), "value of a result").get("choices", [])
+        names = as_mapping(region.get("value"), "value of a result").get("choices", [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"choices must be a list of texts, got {_shown(names)}")
         chosen |= dict.fromkeys(names)
-    # of several labels with one choice the first
+    # the first of several labels that share a choice
     label_of = {choice: name for name, choice in reversed(choice_of.items())}
     right = {label_of[choice] for choice in chosen if choice in label_of}
     labels = tuple(name for name in choice_of if name in right)
@@ -505,19 +501,20 @@ def _key(project: Mapping[str, Any], annotation: Mapping[str, Any]) -> str:
 
 
 def _listed(
-    request: Mapping[str, Any], *names: str, needed: bool = True
+    request: Mapping[str, Any], *names: str, required: bool = True
 ) -> list[Mapping[str, Any]]:
-    """One object or several, under the first of these names that is there."""
+    """One or several objects under the first of the names that is present."""
     for name in names:
         if (found := request.get(name)) is not None:
             several = found if isinstance(found, list) else [found]
-            return [_mapping(one, name) for one in several]
-    if needed:
+            return [as_mapping(one, name) for one in several]
+    if required:
         raise ValueError(f"the event must have {' or '.join(map(repr, names))}")
     return []
 
 
-def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+def as_mapping(value: Any, what: str) -> Mapping[str, Any]:
+    """Check that a value is an object of JSON."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{what} must be an object, got {_shown(value)}")
     return value

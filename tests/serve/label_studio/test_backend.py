@@ -93,11 +93,11 @@ BAD = [
     ("predict", {"label_config": CONFIG, "tasks": []}, "at least one task"),
     ("predict", {"label_config": CONFIG, "tasks": [{"data": {"heat": 1}}]}, "column 'height'"),
     ("predict", {"label_config": CONFIG, "tasks": ["x"]}, "must have data"),
-    ("webhook", {}, "must have an action"),
-    ("webhook", {"action": "ANNOTATION_CREATED"}, "annotation must be an object"),
+    ("webhook", {}, "action must be the name of an event"),
+    ("webhook", {"action": "ANNOTATION_CREATED"}, "must have 'annotations' or 'annotation'"),
     ("webhook", event("ANNOTATION_CREATED", 3, ["moon"]), "no label 'moon'"),
-    ("webhook", event("ANNOTATION_CREATED", "x", ["sea"]), "whole number"),
-    ("webhook", {"action": "ANNOTATIONS_DELETED"}, "must be a list"),
+    ("webhook", event("ANNOTATION_CREATED", "x", ["sea"]), "must be an integer"),
+    ("webhook", {"action": "ANNOTATIONS_DELETED"}, "must have 'annotations'"),
 ]
 
 

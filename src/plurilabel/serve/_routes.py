@@ -1,0 +1,323 @@
+"""Routes of the service, a router per section."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from plurilabel.serve._answers import Ask
+from plurilabel.serve._http import (
+    content_type,
+    context_of,
+    json_object,
+    json_response,
+    read_body,
+)
+from plurilabel.serve._row_reader import BadInput, check_number_of_rows
+
+_ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
+
+
+# predictions ------------------------------------------------------------------------------------
+
+predictions = APIRouter()
+
+
+@predictions.post("/predict", summary="Predict labels")
+async def predict(request: Request) -> Response:
+    """Rows are JSON objects by column name, or CSV or Arrow with the options in the query."""
+    context, kind = context_of(request), content_type(request)
+    service, most, remember = context.service, context.limits.rows, False
+    rows: Any
+    if kind == "application/json":
+        said = await json_object(request, "rows", _OPTIONS)
+        ask, remember = _checked_ask(said), said.get("remember", False)
+        _check_length(said["rows"], most)
+        reader = service.reader
+        rows = (reader.records if remember else reader.quick_records)(said["rows"])
+        n = len(rows)
+    elif kind == "text/csv" or kind in _ARROW:
+        ask = _checked_ask(_query_options(request))
+        read = service.reader.read_csv if kind == "text/csv" else service.reader.read_arrow
+        rows = await context.in_thread(read, await read_body(request), most)
+        n = rows.X.shape[0]
+    else:
+        kinds = ", ".join(["application/json", "text/csv", *_ARROW])
+        raise BadInput(f"the content type must be one of {kinds}", status=415)
+    context.counters.rows += n
+    answer = await context.predictions((rows, ask), n)
+    if remember:
+        service.remember(rows)
+    return json_response(answer)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+
+
+_COUNT = "a whole number of at least 1"
+_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "scores": (_is_bool, "true or false"),
+    "remember": (_is_bool, "true or false"),
+    "top": (lambda value: value is None or _is_count(value), _COUNT),
+    "cut": (lambda value: value is None or _is_number(value), "a number"),
+}
+
+
+def _checked_ask(said: dict[str, Any]) -> Ask:
+    for name, (fits, expected) in _OPTIONS.items():
+        if name in said and not fits(said[name]):
+            raise BadInput(f"{name} must be {expected}")
+    top, cut = said.get("top"), said.get("cut")
+    return Ask(
+        said.get("scores", False),
+        None if top is None else min(top, 1 << 30),
+        None if cut is None else float(cut),
+    )
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError
+    return value
+
+
+def _switch(text: str) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+
+
+_QUERY: dict[str, Callable[[str], Any]] = {"top": int, "cut": _finite, "scores": _switch}
+
+
+def _query_options(request: Request) -> dict[str, Any]:
+    """Options of a table, whose body has no place for them."""
+    said: dict[str, Any] = {}
+    for name, text in request.query_params.items():
+        if name not in _QUERY:
+            raise BadInput(f"unknown query parameter {name[:60]!r}")
+        try:
+            said[name] = _QUERY[name](text)
+        except (ValueError, KeyError):
+            raise BadInput(f"invalid value {text[:60]!r} of {name}") from None
+    return said
+
+
+def _check_length(rows: Any, most: int) -> None:
+    if isinstance(rows, list):
+        check_number_of_rows(len(rows), most)
+
+
+# explanations -----------------------------------------------------------------------------------
+
+explanations = APIRouter()
+
+
+@explanations.post("/explain", summary="Explain scores")
+async def explain(request: Request) -> Response:
+    """Neighbors, features or words that speak for and against each label."""
+    context = context_of(request)
+    said = await json_object(request, "rows", ("labels", "top"))
+    _check_length(said["rows"], context.limits.explained)
+    top = said.get("top", 8)
+    if not _is_count(top):
+        raise BadInput(f"top must be {_COUNT}")
+    work, labels = context.service.explain, said.get("labels")
+    return json_response(await context.in_thread(work, said["rows"], labels=labels, top=top))
+
+
+# corrections ------------------------------------------------------------------------------------
+
+corrections = APIRouter(prefix="/feedback")
+
+
+@corrections.post("", summary="Correct labels")
+async def feedback(request: Request) -> Response:
+    """Correct labels of training rows, or of new rows.
+
+    The response is sent once the corrections are on disk; `applied` tells whether the model has
+    already learned them.
+    """
+    context = context_of(request)
+    given = (await json_object(request, "corrections"))["corrections"]
+    if not isinstance(given, list):
+        raise BadInput("corrections must be a list with at least one correction")
+    check_number_of_rows(len(given), context.limits.rows)
+    return json_response(await context.corrections(given, len(given)))
+
+
+@corrections.get("", summary="List corrections")
+async def history(request: Request, most: int = Query(200, ge=1, le=10_000)) -> Response:
+    """The latest first."""
+    service = context_of(request).service
+    found = service.history(most)
+    return json_response({"version": service.version, "corrections": found})
+
+
+@corrections.delete("/{id}", summary="Undo a correction")
+async def undo(request: Request, id: int) -> Response:
+    """Restore the previous labels of the row, or remove a row that was added."""
+    return json_response(await context_of(request).corrections(id))
+
+
+_EXPORTS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
+
+
+@corrections.get(
+    "/export",
+    summary="Export corrections as a dataset",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in _EXPORTS.values()}}},
+)
+async def export(
+    request: Request, format: Literal["csv", "jsonl"] = "csv", all: bool = False
+) -> Response:
+    """With all=true, all rows with their current labels."""
+    context = context_of(request)
+    content = await context.in_thread(context.service.export, format, all_rows=all)
+    headers = {"content-disposition": f'attachment; filename="corrections.{format}"'}
+    return Response(content, media_type=_EXPORTS[format], headers=headers)
+
+
+# training data ----------------------------------------------------------------------------------
+
+data = APIRouter(prefix="/data")
+
+
+@data.get("/rows", summary="Browse the training set")
+async def rows(
+    request: Request,
+    label: str | None = None,
+    having: Literal["any", "with", "without", "predicted", "disputed"] = "any",
+    above: float = 0.0,
+    below: float = 1.0,
+    issues: bool = False,
+    find: str = "",
+    sort: Literal["row", "doubt", "unsure", "score"] = "row",
+    start: int = Query(0, ge=0, le=1_000_000_000),
+    most: int = Query(20, ge=1, le=200),
+) -> Response:
+    """Filter rows by label, certainty and suspected errors."""
+    context = context_of(request)
+    found = await context.in_thread(
+        context.insight.rows, label=label or None, having=having, above=above, below=below,
+        issues=issues, find=find, sort=sort, start=start, most=most,
+    )  # fmt: skip
+    return json_response(found)
+
+
+@data.get("/some", summary="Get training rows by number")
+async def some(request: Request, rows: str) -> Response:
+    """The current labels and scores of rows, given as numbers separated by commas."""
+    context = context_of(request)
+    try:
+        wanted = [int(row) for row in rows.split(",")][:200]
+    except ValueError:
+        raise BadInput("rows must be numbers separated by commas") from None
+    return json_response(await context.in_thread(context.insight.some, wanted))
+
+
+@data.get("/moved", summary="Get the rows whose scores changed")
+async def moved(request: Request, since: int, most: int = Query(8, ge=1, le=100)) -> Response:
+    """Compared with the previous version of the model."""
+    context = context_of(request)
+    return json_response(await context.in_thread(context.insight.moved, since, most))
+
+
+@data.get("/cuts", summary="Get precision and recall by threshold")
+async def cuts(request: Request, label: str | None = None) -> Response:
+    """From scores of models that were not fitted on the row."""
+    context = context_of(request)
+    return json_response(await context.in_thread(context.insight.cuts, label or None))
+
+
+@data.get("/pairs", summary="Get co-occurrences of labels")
+async def pairs(request: Request) -> Response:
+    """For the most frequent labels."""
+    context = context_of(request)
+    return json_response(await context.in_thread(context.insight.pairs))
+
+
+@data.get("/queue", summary="Get the rows to label next")
+async def queue(request: Request, most: int = Query(10, ge=1, le=100)) -> Response:
+    """Uncertain and typical rows first."""
+    context = context_of(request)
+    return json_response(await context.in_thread(context.insight.queue, most))
+
+
+# the service itself -----------------------------------------------------------------------------
+
+status = APIRouter()
+
+
+@status.get("/model", summary="Get the model card")
+async def model(request: Request) -> Response:
+    """The learner, its inputs and labels, and the corrections it has learned."""
+    context = context_of(request)
+    return json_response({**context.service.card(), "browsable": context.insight.possible})
+
+
+@status.get("/health", summary="Check that the service is up")
+async def health(request: Request) -> Response:
+    """Needs no token."""
+    return json_response({"status": "ok", "version": context_of(request).service.version})
+
+
+@status.get("/metrics", summary="Get counters", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """In the text format of Prometheus."""
+    context = context_of(request)
+    service, queue, (batches, batched) = (
+        context.service,
+        context.predictions,
+        context.predictions.sizes,
+    )
+    stored = service.ledger.version
+    gauges = {
+        "plurilabel_rows_total": ("counter", "Rows of requests.", context.counters.rows),
+        "plurilabel_batches_total": ("counter", "Batches of rows.", batches),
+        "plurilabel_batched_rows_total": ("counter", "Rows in batches.", batched),
+        "plurilabel_rows_waiting": ("gauge", "Rows in the queue.", queue.queued),
+        "plurilabel_model_version": ("gauge", "Version of the model.", service.version),
+        "plurilabel_corrections_stored": ("gauge", "Corrections and undos on disk.", stored),
+    }
+    return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
+
+
+# the page ---------------------------------------------------------------------------------------
+
+PAGE = {
+    "/": ("serve/page/page.html", "text/html"),
+    "/page.css": ("serve/page/page.css", "text/css"),
+    "/page.js": ("serve/page/page.js", "text/javascript"),
+    "/icon.svg": ("serve/page/icon.svg", "image/svg+xml"),
+    "/report.css": ("evaluation/_report/templates/report.css", "text/css"),
+}
+
+
+def page() -> APIRouter:
+    """Router for the files of the page."""
+    router = APIRouter(include_in_schema=False)
+    for path, (name, kind) in PAGE.items():
+        content = files("plurilabel").joinpath(name).read_bytes()
+        router.add_api_route(path, _file(content, kind))
+    return router
+
+
+def _file(content: bytes, kind: str) -> Callable[[], Any]:
+    async def file() -> Response:
+        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+    return file
