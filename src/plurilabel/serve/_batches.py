@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any
 
 from plurilabel.serve._row_reader import BadInput
+
+
+@asynccontextmanager
+async def in_time(seconds: float | None) -> AsyncIterator[None]:
+    """Limit the time of a response."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise BadInput(f"no answer within {seconds:g} seconds", status=503) from None
 
 
 class Batches:
@@ -44,9 +55,6 @@ class Batches:
         self.queued = 0
         self.sizes = [0, 0]  # batches, rows in them
         self._queue: deque[tuple[Any, int, asyncio.Future[Any]]] = deque()
-        # deadlines, in order; one timer runs, for the first of them
-        self._unanswered: deque[tuple[float, asyncio.Future[Any]]] = deque()
-        self._clock: asyncio.TimerHandle | None = None
         self.threads, self._busy = threads, 0
         self._pool = ThreadPoolExecutor(threads)
         self._tasks: set[Any] = set()
@@ -55,29 +63,16 @@ class Batches:
         """Return the response to a request."""
         if self.queued and self.queued + rows > self.waiting:
             raise BadInput("too many requests are waiting: try again", status=503)
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        future = asyncio.get_running_loop().create_future()
         self._queue.append((request, rows, future))
-        if self.seconds is not None:
-            self._unanswered.append((loop.time() + self.seconds, future))
-            if self._clock is None:
-                self._clock = loop.call_later(self.seconds, self._refuse_late)
         self.queued += rows
         if self._busy < self.threads:
             self._busy += 1
             task = asyncio.create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return await future
-
-    def _refuse_late(self) -> None:
-        loop, late = asyncio.get_running_loop(), self._unanswered
-        while late and (late[0][1].done() or late[0][0] <= loop.time()):
-            future = late.popleft()[1]
-            if not future.done():
-                problem = f"no answer within {self.seconds:g} seconds"
-                future.set_exception(BadInput(problem, status=503))
-        self._clock = loop.call_at(late[0][0], self._refuse_late) if late else None
+        async with in_time(self.seconds):
+            return await future
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -91,9 +86,12 @@ class Batches:
                 except Exception as error:  # passed on to every caller
                     answers = [error] * len(requests)
                 for future, answer in zip(futures, answers):
-                    _settle(future, answer)
-                while self._unanswered and self._unanswered[0][1].done():
-                    self._unanswered.popleft()
+                    if future.done():  # timed out or cancelled
+                        continue
+                    if isinstance(answer, Exception):
+                        future.set_exception(answer)
+                    else:
+                        future.set_result(answer)
         finally:
             self._busy -= 1
 
@@ -102,7 +100,7 @@ class Batches:
         while self._queue and (not requests or size + self._queue[0][1] <= self.most):
             request, rows, future = self._queue.popleft()
             self.queued -= rows
-            if not future.done():  # not timed out or cancelled
+            if not future.done():
                 requests.append(request)
                 futures.append(future)
                 size += rows
@@ -113,15 +111,4 @@ class Batches:
 
     def close(self) -> None:
         """Wait for the batches under way."""
-        if self._clock is not None:
-            self._clock.cancel()
         self._pool.shutdown(wait=True)
-
-
-def _settle(future: asyncio.Future[Any], answer: Any) -> None:
-    if future.done():
-        return
-    if isinstance(answer, Exception):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)

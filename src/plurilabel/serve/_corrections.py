@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import get_tags
 
-from plurilabel.serve._ledger import Ledger, replayed
+from plurilabel.serve._ledger import Ledger
 from plurilabel.serve._row_reader import BadInput, check_text, checked_labels, one_line
 from plurilabel.serve._store import Entry, Store
 from plurilabel.serve._training import Trained, Training
@@ -21,14 +22,8 @@ _ERRORS = (ValueError, TypeError, OverflowError)
 class Corrections:
     """The log of corrections, and the model that has learned them.
 
-    Parameters
-    ----------
-    training : Training
-        How the model learns.
-    store : Store
-        The corrections so far, which are replayed here. It is closed if that fails.
-    remarks : list of str
-        A failed refit is reported here.
+    The entries of the store are replayed; if that fails, it is closed. A failed refit is reported
+    in ``remarks``.
     """
 
     def __init__(self, training: Training, store: Store, remarks: list[str]) -> None:
@@ -39,7 +34,9 @@ class Corrections:
         self._closed = False
         self._refitter: threading.Thread | None = None
         try:
-            self.ledger = replayed(training.n_given, store.entries())
+            self.ledger = Ledger(training.n_given)
+            for entry in store.entries():
+                self.ledger.add(entry)
             self.now = Trained(self.model, 0, np.arange(training.n_given))
             if self.ledger.version:
                 self.now = training.learned(self.now, self.ledger)
@@ -57,31 +54,22 @@ class Corrections:
             except _ERRORS as error:
                 if len(requests) == 1:
                     return [self._refusal(error, requests[0])]
-            found: list[Any] = []
-            for request in requests:  # find the one that the model cannot learn
-                try:
-                    found += self._take([request])
-                except _ERRORS as error:
-                    found.append(self._refusal(error, request))
-            return found
+        # one of them cannot be learned: take one at a time
+        return [result for request in requests for result in self.take([request])]
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
         """The corrections, latest first."""
         ledger = self.ledger
         found = []
         for entry in list(reversed(ledger.entries.values()))[:most]:
-            one: dict[str, Any] = {
-                "id": entry.id,
-                "time": entry.time,
-                "row": ledger.row_of(entry),
-                "learned": entry.id <= self.now.version,
-            }
-            if entry.undoes is not None:
-                one["undoes"] = entry.undoes
-            else:
-                one |= {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
-                one["new"] = entry.row is None
-            found.append(one)
+            more: dict[str, Any] = {"undoes": entry.undoes}
+            if entry.undoes is None:
+                more = {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
+                more["new"] = entry.row is None
+            row, learned = ledger.row_of(entry), entry.id <= self.now.version
+            found.append(
+                {"id": entry.id, "time": entry.time, "row": row, "learned": learned, **more}
+            )
         return found
 
     def settle(self, timeout: float | None = None) -> bool:
@@ -124,23 +112,20 @@ class Corrections:
                 for entry in new:
                     ledger.add(entry)
                 results.append(error)
-        if not new:
-            return [self._acknowledged(result) for result in results]
-        exact = self.training.how == "exact"
-        trained = self.training.learned(self.now, ledger) if exact else self.now
-        self.store.append(new)
-        self.ledger, self.now = ledger, trained
-        if self.training.how == "refit":
-            self._start_refit()
+        if new:
+            exact = self.training.how == "exact"
+            trained = self.training.learned(self.now, ledger) if exact else self.now
+            self.store.append(new)
+            self.ledger, self.now = ledger, trained
+            if self.training.how == "refit":
+                self._start_refit()
         return [self._acknowledged(result) for result in results]
 
     def _entered(self, request: Any, ledger: Ledger, new: list[Entry]) -> Any:
         """Add the entries of one request to the ledger; return pairs of id and row."""
         if isinstance(request, int):
-            entry = Store.new(ledger.version + 1, undoes=request)
-            row = ledger.add(entry)
-            new.append(entry)
-            return [(entry.id, row)]
+            new.append(Store.new(ledger.version + 1, undoes=request))
+            return [(new[-1].id, ledger.add(new[-1]))]
         if not isinstance(request, list) or not request:
             raise BadInput("corrections must be a list with at least one correction")
         done = []
@@ -186,18 +171,16 @@ class Corrections:
         exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
         if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
             named = self.reader.missing(read) or self.reader.huge("too large", read.X)
-            if named is None:
-                raise BadInput("a value is missing, and the model takes none", row=i)
+            named = named or BadInput("a value is missing, and the model takes none")
             raise BadInput(named.problem, row=i, column=named.column)
         return records[0]
 
     def _acknowledged(self, result: Any) -> Any:
         if isinstance(result, BadInput):
             return result
-        applied = all(id <= self.now.version for id, _ in result)
         return {
             "version": self.now.version,
-            "applied": applied,
+            "applied": all(id <= self.now.version for id, _ in result),
             "corrections": [{"id": id, "row": row} for id, row in result],
         }
 
@@ -212,24 +195,25 @@ class Corrections:
             with self._lock:
                 ledger, before = self.ledger, self.now
                 if self._closed or ledger.version == before.version:
-                    self._refitter = None
-                    self._refitted.notify_all()
+                    self._end_refit()
                     return
             try:
                 trained = self.training.learned(before, ledger)
             except Exception as error:  # of any learner; the previous model keeps serving
                 with self._lock:
                     self.remarks.append(f"the last refit failed: {str(error)[:300]}")
-                    self._refitter = None
-                    self._refitted.notify_all()
+                    self._end_refit()
                 return
             with self._lock:
                 self.now = trained
 
+    def _end_refit(self) -> None:
+        self._refitter = None
+        self._refitted.notify_all()
+
 
 def _takes_nan(learner: Any) -> bool:
-    tags: Callable[[], Any] | None = getattr(learner, "__sklearn_tags__", None)
-    return bool(tags and tags().input_tags.allow_nan)
+    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
 
 
 def _check_key(key: Any, i: int) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from joblib import cpu_count
@@ -19,7 +20,7 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from plurilabel.serve._batches import Batches
+from plurilabel.serve._batches import Batches, in_time
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
@@ -62,13 +63,7 @@ class Limits:
 
 
 class Context:
-    """The service and what all routes share: limits, queues and counters.
-
-    Parameters
-    ----------
-    service : Service
-    limits : Limits
-    """
+    """The service and what all routes share: limits, queues and counters."""
 
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
@@ -84,12 +79,8 @@ class Context:
 
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
-        try:
-            async with asyncio.timeout(self.limits.seconds), self._slow:
-                return await asyncio.to_thread(work, *args, **kwargs)
-        except TimeoutError:
-            problem = f"no answer within {self.limits.seconds:g} seconds"
-            raise BadInput(problem, status=503) from None
+        async with in_time(self.limits.seconds), self._slow:
+            return await asyncio.to_thread(work, *args, **kwargs)
 
     def close(self) -> None:
         """Finish the batches under way and close the service."""
@@ -100,8 +91,11 @@ class Context:
 
 def context_of(request: Request) -> Context:
     """The context of the application that received a request."""
-    context: Context = request.app.state.context
-    return context
+    return request.app.state.context  # type: ignore[no-any-return]
+
+
+Shared: TypeAlias = Annotated[Context, Depends(context_of)]
+"""A parameter of an endpoint that is the context."""
 
 
 # requests ---------------------------------------------------------------------------------------
@@ -238,18 +232,9 @@ _SECURITY_HEADERS = [
 class Guard:
     """Middleware that checks access, adds security headers and counts requests.
 
-    Parameters
-    ----------
-    app : ASGI application
-    counters : Counters
-    token : str or None
-        The token that clients must send, if any.
-    hosts : tuple of str or None
-        Names under which the service may be addressed; None for any.
-    public : collection of str
-        Paths that need no token.
-    direct : mapping of str to endpoint
-        Endpoints of POST requests by path that are called here, without the router.
+    Paths in ``public`` need no token. POST requests to the paths in ``direct`` call their endpoint
+    without FastAPI's router and exception handlers. With 64 clients, one row per request, that
+    gave FIGURES rows per CPU second, compared with a plain Starlette route.
     """
 
     def __init__(
@@ -334,9 +319,8 @@ class Counters:
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
         self.requests[path, status] += 1
-        n = len(self.buckets)
-        found = self.seconds.setdefault(path, [0] * (n + 1) + [0.0])
-        found[next((i for i, limit in enumerate(self.buckets) if seconds <= limit), n)] += 1
+        found = self.seconds.setdefault(path, [0] * (len(self.buckets) + 1) + [0.0])
+        found[bisect_left(self.buckets, seconds)] += 1
         found[-1] += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, str, Any]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from plurilabel.serve._row_reader import BadInput
@@ -117,11 +116,3 @@ class Ledger:
         """Return an independent copy."""
         rows = {row: list(entries) for row, entries in self._in_force.items()}
         return Ledger(self.n_given, dict(self.entries), dict(self.changed), rows, dict(self.keys))
-
-
-def replayed(n_given: int, entries: Iterable[Entry]) -> Ledger:
-    """Return the ledger after a log."""
-    ledger = Ledger(n_given)
-    for entry in entries:
-        ledger.add(entry)
-    return ledger

@@ -11,14 +11,11 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 
+_TEXT = {"type": "string"}
 _ERROR = {
     "type": "object",
     "required": ["error"],
-    "properties": {
-        "error": {"type": "string"},
-        "row": {"type": "integer"},
-        "column": {"type": "string"},
-    },
+    "properties": {"error": _TEXT, "row": {"type": "integer"}, "column": _TEXT},
 }
 _REFUSALS = {
     "400": "Not HTTP, not JSON, or not an Arrow table",
@@ -38,56 +35,56 @@ def open_api(app: FastAPI, service: Service) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
-    paths = document["paths"]
-    row, labels = service.example(), list(service.model.label_names)
-    options = {} if service.method is None else {"scores": True, "top": min(3, len(labels))}
-    requests: dict[str, dict[str, Any]] = {
-        "/predict": {"rows": [row], **options},
-        "/explain": {"rows": [row], "top": 3},
-        "/feedback": {"corrections": [{"features": row, "labels": labels[:1]}]},
-    }
-    bodies = {
-        "/predict": _object(
-            ["rows"],
-            rows=_rows(service),
-            scores={"type": "boolean"},
-            top={"type": "integer", "minimum": 1},
-            cut={"type": "number"},
-            remember={"type": "boolean"},
-        ),
-        "/explain": _object(
-            ["rows"],
-            rows=_rows(service),
-            labels={"type": "array", "items": {"type": "string"}},
-            top={"type": "integer", "minimum": 1},
-        ),
-        "/feedback": _object(
-            ["corrections"],
-            corrections={"type": "array", "minItems": 1, "items": _correction(service)},
-        ),
-    }
-    for path, schema in bodies.items():
-        content: Any = {"application/json": {"schema": schema, "example": requests[path]}}
+    for path, (schema, example) in _bodies(service).items():
+        content: Any = {"application/json": {"schema": schema, "example": example}}
         if path == "/predict":
-            anything = {"schema": {"type": "string", "format": "binary"}}
-            content["text/csv"] = {"schema": {"type": "string"}}
-            content["application/vnd.apache.arrow.stream"] = anything
-        operation = paths[path]["post"]
+            content["text/csv"] = {"schema": _TEXT}
+            content["application/vnd.apache.arrow.stream"] = {
+                "schema": {**_TEXT, "format": "binary"}
+            }
+        operation = document["paths"][path]["post"]
         operation["requestBody"] = {"required": True, "content": content}
         if path != "/feedback":
             answered = operation["responses"]["200"]["content"]["application/json"]
-            answered["example"] = _answer(service, path, requests[path])
-    for operations in paths.values():
+            answered["example"] = _answer(service, path, example)
+    error = {"application/json": {"schema": _ERROR}}
+    errors = {status: {"description": w, "content": error} for status, w in _REFUSALS.items()}
+    for operations in document["paths"].values():
         for operation in operations.values():
-            operation["responses"].pop("422", None)
-            for status, words in _REFUSALS.items():
-                operation["responses"][status] = {
-                    "description": words,
-                    "content": {"application/json": {"schema": _ERROR}},
-                }
+            operation["responses"].update(errors)
     document.get("components", {}).get("schemas", {}).clear()
     app.openapi_schema = document
     return document
+
+
+def _bodies(service: Service) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Schema and example of the body of a request, by path."""
+    row, labels = service.example(), list(service.model.label_names)
+    names = {"type": "array", "items": {**_TEXT, "enum": labels}}
+    rows, count = _list(_row(service)), {"type": "integer", "minimum": 1}
+    correction = _object(
+        "labels",
+        labels=names,
+        row={"type": "integer"},
+        features=_row(service),
+        key={**_TEXT, "maxLength": 200},
+    )
+    options = {} if service.method is None else {"scores": True, "top": min(3, len(labels))}
+    flag, number = {"type": "boolean"}, {"type": "number"}
+    return {
+        "/predict": (
+            _object("rows", rows=rows, scores=flag, top=count, cut=number, remember=flag),
+            {"rows": [row], **options},
+        ),
+        "/explain": (
+            _object("rows", rows=rows, labels={"type": "array", "items": _TEXT}, top=count),
+            {"rows": [row], "top": 3},
+        ),
+        "/feedback": (
+            _object("corrections", corrections=_list(correction)),
+            {"corrections": [{"features": row, "labels": labels[:1]}]},
+        ),
+    }
 
 
 def _answer(service: Service, path: str, request: dict[str, Any]) -> Any:
@@ -100,22 +97,18 @@ def _answer(service: Service, path: str, request: dict[str, Any]) -> Any:
         return {"error": str(error)}
 
 
-def _object(required: list[str], **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "required": required,
-        "properties": properties,
-        "additionalProperties": False,
-    }
+def _object(required: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "required": [required], "properties": properties}
+    return {**schema, "additionalProperties": False}
 
 
-def _rows(service: Service) -> dict[str, Any]:
-    return {"type": "array", "minItems": 1, "items": _row(service)}
+def _list(items: Any) -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "items": items}
 
 
 def _row(service: Service) -> dict[str, Any]:
     if service.reader.texts_only:
-        return {"type": "string"}
+        return _TEXT
     kinds = {"numbers": ["number", "null"], "text": ["string", "null"]}
     properties = {
         name: {"type": kinds.get(kind, ["string", "number", "null"])}
@@ -123,14 +116,3 @@ def _row(service: Service) -> dict[str, Any]:
     }
     required = [] if service.model.sparse_features else list(properties)
     return {"type": "object", "properties": properties, "required": required}
-
-
-def _correction(service: Service) -> dict[str, Any]:
-    names = {"type": "string", "enum": list(service.model.label_names)}
-    return _object(
-        ["labels"],
-        labels={"type": "array", "items": names},
-        row={"type": "integer"},
-        features=_row(service),
-        key={"type": "string", "maxLength": 200},
-    )

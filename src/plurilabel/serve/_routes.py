@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from fastapi.responses import PlainTextResponse, Response
 
 from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import (
+    Shared,
     content_type,
     context_of,
     json_object,
@@ -68,50 +70,35 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
-_COUNT = "a whole number of at least 1"
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "scores": (_is_bool, "true or false"),
     "remember": (_is_bool, "true or false"),
-    "top": (lambda value: value is None or _is_count(value), _COUNT),
-    "cut": (lambda value: value is None or _is_number(value), "a number"),
+    "top": (_is_count, "a whole number of at least 1"),
+    "cut": (_is_number, "a number"),
 }
 
 
 def _checked_ask(said: dict[str, Any]) -> Ask:
     for name, (fits, expected) in _OPTIONS.items():
-        if name in said and not fits(said[name]):
+        optional = name in ("top", "cut") and said.get(name) is None
+        if name in said and not optional and not fits(said[name]):
             raise BadInput(f"{name} must be {expected}")
     top, cut = said.get("top"), said.get("cut")
-    return Ask(
-        said.get("scores", False),
-        None if top is None else min(top, 1 << 30),
-        None if cut is None else float(cut),
-    )
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(value := float(text)):
-        raise ValueError
-    return value
-
-
-def _switch(text: str) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
-
-
-_QUERY: dict[str, Callable[[str], Any]] = {"top": int, "cut": _finite, "scores": _switch}
+    top = None if top is None else min(top, 1 << 30)
+    return Ask(said.get("scores", False), top, None if cut is None else float(cut))
 
 
 def _query_options(request: Request) -> dict[str, Any]:
     """Options of a table, whose body has no place for them."""
     said: dict[str, Any] = {}
-    for name, text in request.query_params.items():
-        if name not in _QUERY:
+    for name, value in request.query_params.items():
+        if name not in ("scores", "top", "cut"):
             raise BadInput(f"unknown query parameter {name[:60]!r}")
-        try:
-            said[name] = _QUERY[name](text)
-        except (ValueError, KeyError):
-            raise BadInput(f"invalid value {text[:60]!r} of {name}") from None
+        said[name] = value
+        with suppress(ValueError, RecursionError):  # what is not JSON is rejected later
+            said[name] = json.loads(value.lower())
+        if name == "scores" and said[name] in (0, 1):
+            said[name] = bool(said[name])
     return said
 
 
@@ -126,14 +113,13 @@ explanations = APIRouter()
 
 
 @explanations.post("/explain", summary="Explain scores")
-async def explain(request: Request) -> Response:
+async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
-    context = context_of(request)
     said = await json_object(request, "rows", ("labels", "top"))
     _check_length(said["rows"], context.limits.explained)
     top = said.get("top", 8)
     if not _is_count(top):
-        raise BadInput(f"top must be {_COUNT}")
+        raise BadInput("top must be a whole number of at least 1")
     work, labels = context.service.explain, said.get("labels")
     return json_response(await context.in_thread(work, said["rows"], labels=labels, top=top))
 
@@ -144,13 +130,12 @@ corrections = APIRouter(prefix="/feedback")
 
 
 @corrections.post("", summary="Correct labels")
-async def feedback(request: Request) -> Response:
+async def feedback(request: Request, context: Shared) -> Response:
     """Correct labels of training rows, or of new rows.
 
     The response is sent once the corrections are on disk; `applied` tells whether the model has
     already learned them.
     """
-    context = context_of(request)
     given = (await json_object(request, "corrections"))["corrections"]
     if not isinstance(given, list):
         raise BadInput("corrections must be a list with at least one correction")
@@ -159,17 +144,16 @@ async def feedback(request: Request) -> Response:
 
 
 @corrections.get("", summary="List corrections")
-async def history(request: Request, most: int = Query(200, ge=1, le=10_000)) -> Response:
+async def history(context: Shared, most: int = Query(200, ge=1, le=10_000)) -> Response:
     """The latest first."""
-    service = context_of(request).service
-    found = service.history(most)
-    return json_response({"version": service.version, "corrections": found})
+    found = context.service.history(most)
+    return json_response({"version": context.service.version, "corrections": found})
 
 
 @corrections.delete("/{id}", summary="Undo a correction")
-async def undo(request: Request, id: int) -> Response:
+async def undo(context: Shared, id: int) -> Response:
     """Restore the previous labels of the row, or remove a row that was added."""
-    return json_response(await context_of(request).corrections(id))
+    return json_response(await context.corrections(id))
 
 
 _EXPORTS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
@@ -182,10 +166,9 @@ _EXPORTS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
     responses={200: {"content": {kind: {} for kind in _EXPORTS.values()}}},
 )
 async def export(
-    request: Request, format: Literal["csv", "jsonl"] = "csv", all: bool = False
+    context: Shared, format: Literal["csv", "jsonl"] = "csv", all: bool = False
 ) -> Response:
     """With all=true, all rows with their current labels."""
-    context = context_of(request)
     content = await context.in_thread(context.service.export, format, all_rows=all)
     headers = {"content-disposition": f'attachment; filename="corrections.{format}"'}
     return Response(content, media_type=_EXPORTS[format], headers=headers)
@@ -198,7 +181,7 @@ data = APIRouter(prefix="/data")
 
 @data.get("/rows", summary="Browse the training set")
 async def rows(
-    request: Request,
+    context: Shared,
     label: str | None = None,
     having: Literal["any", "with", "without", "predicted", "disputed"] = "any",
     above: float = 0.0,
@@ -210,7 +193,6 @@ async def rows(
     most: int = Query(20, ge=1, le=200),
 ) -> Response:
     """Filter rows by label, certainty and suspected errors."""
-    context = context_of(request)
     found = await context.in_thread(
         context.insight.rows, label=label or None, having=having, above=above, below=below,
         issues=issues, find=find, sort=sort, start=start, most=most,
@@ -219,9 +201,8 @@ async def rows(
 
 
 @data.get("/some", summary="Get training rows by number")
-async def some(request: Request, rows: str) -> Response:
+async def some(context: Shared, rows: str) -> Response:
     """The current labels and scores of rows, given as numbers separated by commas."""
-    context = context_of(request)
     try:
         wanted = [int(row) for row in rows.split(",")][:200]
     except ValueError:
@@ -230,30 +211,26 @@ async def some(request: Request, rows: str) -> Response:
 
 
 @data.get("/moved", summary="Get the rows whose scores changed")
-async def moved(request: Request, since: int, most: int = Query(8, ge=1, le=100)) -> Response:
+async def moved(context: Shared, since: int, most: int = Query(8, ge=1, le=100)) -> Response:
     """Compared with the previous version of the model."""
-    context = context_of(request)
     return json_response(await context.in_thread(context.insight.moved, since, most))
 
 
 @data.get("/cuts", summary="Get precision and recall by threshold")
-async def cuts(request: Request, label: str | None = None) -> Response:
+async def cuts(context: Shared, label: str | None = None) -> Response:
     """From scores of models that were not fitted on the row."""
-    context = context_of(request)
     return json_response(await context.in_thread(context.insight.cuts, label or None))
 
 
 @data.get("/pairs", summary="Get co-occurrences of labels")
-async def pairs(request: Request) -> Response:
+async def pairs(context: Shared) -> Response:
     """For the most frequent labels."""
-    context = context_of(request)
     return json_response(await context.in_thread(context.insight.pairs))
 
 
 @data.get("/queue", summary="Get the rows to label next")
-async def queue(request: Request, most: int = Query(10, ge=1, le=100)) -> Response:
+async def queue(context: Shared, most: int = Query(10, ge=1, le=100)) -> Response:
     """Uncertain and typical rows first."""
-    context = context_of(request)
     return json_response(await context.in_thread(context.insight.queue, most))
 
 
@@ -263,27 +240,22 @@ status = APIRouter()
 
 
 @status.get("/model", summary="Get the model card")
-async def model(request: Request) -> Response:
+async def model(context: Shared) -> Response:
     """The learner, its inputs and labels, and the corrections it has learned."""
-    context = context_of(request)
     return json_response({**context.service.card(), "browsable": context.insight.possible})
 
 
 @status.get("/health", summary="Check that the service is up")
-async def health(request: Request) -> Response:
+async def health(context: Shared) -> Response:
     """Needs no token."""
-    return json_response({"status": "ok", "version": context_of(request).service.version})
+    return json_response({"status": "ok", "version": context.service.version})
 
 
 @status.get("/metrics", summary="Get counters", response_class=PlainTextResponse)
-async def metrics(request: Request) -> Response:
+async def metrics(context: Shared) -> Response:
     """In the text format of Prometheus."""
-    context = context_of(request)
-    service, queue, (batches, batched) = (
-        context.service,
-        context.predictions,
-        context.predictions.sizes,
-    )
+    service, queue = context.service, context.predictions
+    batches, batched = queue.sizes
     stored = service.ledger.version
     gauges = {
         "plurilabel_rows_total": ("counter", "Rows of requests.", context.counters.rows),
@@ -298,7 +270,7 @@ async def metrics(request: Request) -> Response:
 
 # the page ---------------------------------------------------------------------------------------
 
-PAGE = {
+PAGE = {  # path: file and media type
     "/": ("serve/page/page.html", "text/html"),
     "/page.css": ("serve/page/page.css", "text/css"),
     "/page.js": ("serve/page/page.js", "text/javascript"),

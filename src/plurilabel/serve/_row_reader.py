@@ -7,7 +7,7 @@ import math
 import re
 import tempfile
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel import io
+from plurilabel._core.blocks import dense
 from plurilabel._core.words import counted, listed, shortened
 from plurilabel.models import Model, ModelRows
 
@@ -31,7 +32,11 @@ _KINDS: dict[type, str] = {
     bool: "a boolean",
     bytes: "bytes",
 }
-_PLAIN_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FIXED_FORMAT: dict[str, Callable[[Any], bool]] = {
+    "numbers": lambda value: not isinstance(value, str),
+    "dates": lambda value: value is None or bool(_DATE.fullmatch(str(value))),
+}
 
 
 class BadInput(ValueError):
@@ -59,12 +64,7 @@ class BadInput(ValueError):
 
 
 class RowReader:
-    """Convert the rows of a request to the input of a model.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """Convert the rows of a request to the input of a model."""
 
     def __init__(self, model: Model) -> None:
         self.model, encoder = model, model.encoder
@@ -152,12 +152,12 @@ class RowReader:
         """
         if self.plain:
             return True
-        for name, kind in self.kinds.items():
-            if kind == "numbers" and any(isinstance(row[name], str) for row in records):
-                return False
-            if kind == "dates" and not all(_is_plain_date(row[name]) for row in records):
-                return False
-        return True
+        return all(
+            _FIXED_FORMAT[kind](row[name])
+            for name, kind in self.kinds.items()
+            if kind in _FIXED_FORMAT
+            for row in records
+        )
 
     def remarks(self, rows: ModelRows, sizes: Sequence[int]) -> list[list[str]]:
         """Remarks on rows that were read together, one list per group of `sizes` rows."""
@@ -322,18 +322,20 @@ class RowReader:
         problem = "a value is missing, and the model takes none"
         return BadInput(problem, row=i, column=names[j])
 
-    def json_rows(self, rows: ModelRows) -> list[Any]:
-        """Convert rows that were read from a table to JSON rows."""
+    def json_rows(self, X: Any, frame: Any = None) -> list[Any]:
+        """Convert rows of the model, and their table if there is one, to JSON rows."""
         if self.texts_only:
-            return list(rows.X)
-        if rows.frame is not None:
-            frame = rows.frame[[name for name in self.kinds if name in rows.frame.columns]]
-            return [
-                {str(name): plain_value(value) for name, value in zip(frame.columns, row)}
-                for row in frame.itertuples(index=False, name=None)
-            ]
-        X = rows.X.toarray() if sparse.issparse(rows.X) else np.asarray(rows.X)
-        return [dict(zip(self.names, map(plain_value, row))) for row in X.tolist()]
+            return [str(text) for text in X]
+        if frame is not None:
+            frame = frame[[name for name in self.kinds if name in frame.columns]]
+            names, rows = list(frame.columns), frame.itertuples(index=False, name=None)
+        else:
+            names, rows = self.names, dense(np.asarray(X) if hasattr(X, "iloc") else X).tolist()
+        keep_zeros = not self.model.sparse_features
+        return [
+            {name: v for name, v in zip(names, map(plain_value, row)) if v or keep_zeros}
+            for row in rows
+        ]
 
 
 def one_line(error: Exception) -> str:
@@ -380,10 +382,6 @@ def _is_number(value: Any) -> bool:
     except (ValueError, OverflowError):
         return False
     return True
-
-
-def _is_plain_date(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and _PLAIN_DATE.fullmatch(value) is not None)
 
 
 def row_key(record: Any) -> str:

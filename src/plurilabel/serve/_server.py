@@ -172,27 +172,6 @@ def running(
 # connections ------------------------------------------------------------------------------------
 
 
-class _Timer:
-    """Calls a function once, unless stopped or restarted before."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.handle: asyncio.TimerHandle | None = None
-
-    def start(self, seconds: float, call: Callable[..., None], *args: Any) -> None:
-        self.stop()
-        self.handle = self.loop.call_later(seconds, call, *args)
-
-    def stop(self) -> None:
-        if self.handle is not None:
-            self.handle.cancel()
-            self.handle = None
-
-    @property
-    def runs(self) -> bool:
-        return self.handle is not None
-
-
 class LimitedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, on the head of a request and on stalled responses.
 
@@ -210,18 +189,26 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(**uvicorn)
         self.seconds, self.most = limits.seconds, limits.connections
         self._over = False  # whether this is one connection too many
-        self._head = _Timer(self.loop)  # runs while the head is incomplete
         self._begun = False  # whether a part of the head has arrived
-        self._taking = _Timer(self.loop)  # runs while the send buffer is full
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        # "head" runs while the head is incomplete, "taking" while the send buffer is full
+
+    def _start(self, timer: str, seconds: float, call: Callable[..., None], *args: Any) -> None:
+        self._stop(timer)
+        self._timers[timer] = self.loop.call_later(seconds, call, *args)
+
+    def _stop(self, timer: str) -> None:
+        if timer in self._timers:
+            self._timers.pop(timer).cancel()
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._over = len(self.connections) > self.most
-        self._head.start(self.seconds, self._no_head)
+        self._start("head", self.seconds, self._no_head)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head.stop()
-        self._taking.stop()
+        self._stop("head")
+        self._stop("taking")
         super().connection_lost(exc)
 
     # the head of a request ----------------------------------------------------------------------
@@ -232,10 +219,10 @@ class LimitedProtocol(HttpToolsProtocol):
         # the timer of the first request starts with the connection, and that of a pipelined
         # request with the response to the previous one
         if self.cycle is not None and self.cycle.response_complete:
-            self._head.start(self.seconds, self._no_head)
+            self._start("head", self.seconds, self._no_head)
 
     def on_headers_complete(self) -> None:
-        self._head.stop()
+        self._stop("head")
         self._begun = False
         # serve a client after all if others have left meanwhile
         self._over = self._over and len(self.connections) > self.most
@@ -245,31 +232,31 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete:  # no pipelined request is waiting
-            self._head.start(KEEP_ALIVE, self._no_head)
+            self._start("head", KEEP_ALIVE, self._no_head)
 
     def _no_head(self) -> None:
-        if not self._taking.runs and self.transport.is_closing():
+        if "taking" not in self._timers and self.transport.is_closing():
             self.transport.abort()  # the client did not receive the end of a response
             return
         if self._begun and not self.transport.is_closing():
             self._refuse(f"the request was not complete after {self.seconds:g} seconds", 408)
         self.transport.close()
-        self._head.start(self.seconds, self._no_head)  # close() waits for the send buffer
+        self._start("head", self.seconds, self._no_head)  # close() waits for the send buffer
 
     # responses ----------------------------------------------------------------------------------
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._taking.start(self.seconds, self._look_at_taking, math.inf)
+        self._start("taking", self.seconds, self._look_at_taking, math.inf)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._taking.stop()
+        self._stop("taking")
 
     def _look_at_taking(self, before: float) -> None:
         left = self.transport.get_write_buffer_size()
         if left < before:  # slow progress
-            self._taking.start(self.seconds, self._look_at_taking, left)
+            self._start("taking", self.seconds, self._look_at_taking, left)
         else:
             self.transport.abort()
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel._core.base import CUTS
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
 from plurilabel.learners import learner_text
 from plurilabel.metrics import score_method
@@ -38,7 +38,7 @@ from plurilabel.serve._row_reader import (
     row_key,
 )
 from plurilabel.serve._store import Store
-from plurilabel.serve._training import Growing, Keeping, Refitting, Trained, Training
+from plurilabel.serve._training import Growing, Refitting, Trained, Training
 from plurilabel.thresholds import PCut
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
@@ -106,7 +106,10 @@ class Service:
         self.remarks: list[str] = []
         self.places = {name: j for j, name in enumerate(self.model.label_names)}
         self.data = None if data is None else self._read_data(data)
-        self.pool = [] if pool is None else self.reader.json_rows(self.model.read(pool))
+        self.pool: list[Any] = []
+        if pool is not None:
+            read = self.model.read(pool)
+            self.pool = self.reader.json_rows(read.X, read.frame)
         self.training = self._training()
         self.method = _score_method(self.model.estimator)
         self.asked: dict[str, Any] = {}  # rows of earlier requests by key, the latest last
@@ -169,12 +172,11 @@ class Service:
 
     def _training(self) -> Training:
         if Growing.can(self.model):
-            training = Growing(self.model, self.reader)
-            self._check_same_rows(training)
-            return training
+            self._check_same_rows()
+            return Growing(self.model, self.reader)
         if self.data is not None and not getattr(self.model.learner, "single_output_", False):
             return Refitting(self.model, self.reader, self.data.X, self.data.Y)
-        return Keeping(self.model, self.reader)
+        return Training(self.model, self.reader)
 
     def _read_data(self, data: Any) -> ModelRows:
         if isinstance(data, tuple):
@@ -184,11 +186,11 @@ class Service:
         self.remarks += read.remarks
         return read
 
-    def _check_same_rows(self, training: Growing) -> None:
+    def _check_same_rows(self) -> None:
         """Ignore data that differ from the training set of the learner."""
         if self.data is None:
             return
-        learner = training.learner
+        learner = self.model.learner
         X = self.model.encoded(self.data.X)
         X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
         Y: Any = self.data.Y
@@ -239,12 +241,9 @@ class Service:
 
     def example(self) -> Any:
         """An example row for /predict, from the training set if there is one."""
-        if self.n_given:
-            row = self.features_of(0)
-            if row is not None:
-                return row
-        if self.pool:
-            return self.pool[0]
+        given = self.features_of(0) if self.n_given else None
+        if given is not None or self.pool:
+            return self.pool[0] if given is None else given
         if self.reader.texts_only:
             return "some words"
         values = {"numbers": 1.0, "dates": "2024-05-17"}
@@ -391,23 +390,13 @@ class Service:
         """A training row as JSON; None if only the learner has it, encoded."""
         if row >= self.n_given:
             return self.ledger.features(row)
-        if self.data is None:
-            # the steps of a pipeline before the learner cannot be inverted
-            if not isinstance(self.training, Growing) or _has_steps(self.model):
-                return None
-            x: Any = self.training.learner.X_[[row]]
-        elif self.data.frame is not None:
-            names = [name for name in self.reader.kinds if name in self.data.frame.columns]
-            values = self.data.frame[names].iloc[row].tolist()
-            return {name: plain_value(value) for name, value in zip(names, values)}
-        else:
-            x = safe_indexing(self.data.X, [row])
-        if self.reader.texts_only:
-            return str(next(iter(x)))
-        if hasattr(x, "iloc"):
-            x = x.to_numpy()
-        pairs = zip(self.reader.names, map(plain_value, dense(x).ravel().tolist()))
-        return {name: v for name, v in pairs if v or not self.model.sparse_features}
+        if self.data is not None:
+            frame = None if self.data.frame is None else self.data.frame.iloc[[row]]
+            return self.reader.json_rows(safe_indexing(self.data.X, [row]), frame)[0]
+        # the steps of a pipeline before the learner cannot be inverted
+        if not isinstance(self.training, Growing) or _has_steps(self.model):
+            return None
+        return self.reader.json_rows(self.training.learner.X_[[row]])[0]
 
     def labels_of(self, row: int) -> list[str]:
         """Current labels of a training row."""
@@ -513,10 +502,8 @@ def _only(results: list[Any]) -> Any:
 
 def _digest(model: Model) -> str:
     """Identify a model by its learner, labels and features."""
-    told = json.dumps(
-        [learner_text(model.estimator), list(model.label_names), list(model.feature_names)]
-    )
-    return hashlib.sha256(told.encode()).hexdigest()
+    names = list(model.label_names), list(model.feature_names)
+    return hashlib.sha256(json.dumps([learner_text(model.estimator), *names]).encode()).hexdigest()
 
 
 def _has_steps(model: Model) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,39 +30,37 @@ class Trained:
     rows: Rows
 
 
-class Training(ABC):
-    """Base class: the training rows, and how a model learns corrections of them."""
+class Training:
+    """The training rows of a model. Corrections are kept for export, but not learned.
 
-    how: str
-    """"exact", "refit" or "kept"."""
-    n_given: int
+    Subclasses learn them.
+    """
 
-    def __init__(self, model: Model, reader: RowReader) -> None:
-        self.model, self.reader = model, reader
+    how = "kept"
+
+    def __init__(self, model: Model, reader: RowReader, Y: Any = None) -> None:
+        self.model, self.reader, self.Y = model, reader, Y
+        self.n_given = 0 if Y is None else int(Y.shape[0])
         self.places = {name: j for j, name in enumerate(model.label_names)}
-
-    @abstractmethod
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels of a training row before any correction."""
 
     def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
         """Current labels of a row."""
-        said = ledger.labels(row)
-        return self.labels_given(row) if said is None else said
+        corrected = ledger.labels(row)
+        if corrected is not None:
+            return corrected
+        names = self.model.label_names
+        return tuple(names[j] for j in np.flatnonzero(dense(self.Y[[row]]).ravel()).tolist())
 
-    @abstractmethod
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
         """Return the model of a later version, without changing the earlier one."""
+        del ledger
+        return before
 
     def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
         for i, row in enumerate(rows):
             Y[i, [self.places[name] for name in self.labels_of(ledger, row)]] = 1
         return Y
-
-    def _names(self, y: Any) -> tuple[str, ...]:
-        names = self.model.label_names
-        return tuple(names[j] for j in np.flatnonzero(dense(y).ravel()).tolist())
 
 
 class Growing(Training):
@@ -75,9 +72,8 @@ class Growing(Training):
     how = "exact"
 
     def __init__(self, model: Model, reader: RowReader) -> None:
-        super().__init__(model, reader)
         self.learner = model.learner
-        self.n_given = self.learner.Y_.shape[0]
+        super().__init__(model, reader, self.learner.Y_)
 
     @staticmethod
     def can(model: Model) -> bool:
@@ -91,11 +87,7 @@ class Growing(Training):
             and not learner.single_output_
         )
 
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels of a training row before any correction."""
-        return self._names(self.learner.Y_[[row]])
-
-    def points(self, ledger: Ledger, rows: list[int]) -> Any:
+    def _points(self, ledger: Ledger, rows: list[int]) -> Any:
         """Encode rows for the learner."""
         new = [row for row in rows if row >= self.n_given]
         read = dict(zip(new, self._read([ledger.features(row) for row in new])))
@@ -117,15 +109,15 @@ class Growing(Training):
         of rows, and the model must not depend on how the log was replayed.
         """
         together = [i for i, one in enumerate(records) if self.reader.independent([one])]
-        found: list[Any] = [None] * len(records)
+        read: dict[int, Any] = {}
         if together:
-            read = self.reader.read_records([records[i] for i in together])
-            for place, i in enumerate(together):
-                found[i] = _array(self.model.encoded(safe_indexing(read.X, [place])))
+            X = self.reader.read_records([records[i] for i in together]).X
+            read = {i: safe_indexing(X, [place]) for place, i in enumerate(together)}
+        encoded = []
         for i, one in enumerate(records):
-            if found[i] is None:
-                found[i] = _array(self.model.encoded(self.reader.read_records([one]).X))
-        return found
+            x = self.model.encoded(read[i] if i in read else self.reader.read_records([one]).X)
+            encoded.append(sparse.csr_array(x) if sparse.issparse(x) else np.asarray(x, float))
+        return encoded
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
         """Return the model of a later version: corrected rows move to the end."""
@@ -142,7 +134,7 @@ class Growing(Training):
         if come:
             Y: Any = self._matrix(ledger, come)
             Y = sparse.csr_array(Y) if sparse.issparse(learner.Y_) else Y
-            learner.partial_fit(self.points(ledger, come), Y)
+            learner.partial_fit(self._points(ledger, come), Y)
         if gone:
             learner.forget(gone)
         rows = np.concatenate([np.delete(before.rows, gone), np.array(come, dtype=np.intp)])
@@ -155,16 +147,11 @@ class Refitting(Training):
     how = "refit"
 
     def __init__(self, model: Model, reader: RowReader, X: Any, Y: Any) -> None:
-        super().__init__(model, reader)
-        self.X, self.Y = X, Y
-        self.n_given = int(Y.shape[0])
+        super().__init__(model, reader, Y)
+        self.X = X
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_rows != self.n_given:
             raise ValueError(f"X has {n_rows} rows, but Y has {self.n_given}")
-
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels of a row of the data before any correction."""
-        return self._names(self.Y[[row]])
 
     def rows_now(self, ledger: Ledger) -> list[int]:
         """Numbers of all current rows, in order."""
@@ -194,29 +181,6 @@ class Refitting(Training):
         X, Y = self.table(ledger, rows)
         model = replace(before.model, estimator=estimator.fit(X, Y))
         return Trained(model, ledger.version, np.array(rows, dtype=np.intp))
-
-
-class Keeping(Training):
-    """Keep corrections for export without learning them."""
-
-    how = "kept"
-    n_given = 0
-
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Raise an error, since there are no training rows."""
-        raise KeyError(row)
-
-    def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """Return the same model, of the same version."""
-        del ledger
-        return before
-
-
-def _array(X: Any) -> Any:
-    """The output of a transformer as an array."""
-    if sparse.issparse(X):
-        return sparse.csr_array(X)
-    return np.asarray(X, dtype=np.float64)
 
 
 def _stacked(X: Any, new: Any) -> Any:
