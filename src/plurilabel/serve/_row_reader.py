@@ -285,9 +285,11 @@ class RowReader:
 
     # errors -------------------------------------------------------------------------------------
 
-    def blamed(self, error: Exception, rows: ModelRows) -> BadInput:
+    def blamed(self, error: Exception, rows: ModelRows | Any) -> BadInput:
         """Convert an error of a learner to one that names the cell at fault, if it is found."""
         problem = one_line(error)
+        if not isinstance(rows, ModelRows):  # they could not be read
+            return BadInput(problem)
         named = None if "NaN" in problem else self.huge(problem, rows.X)
         return named or self.missing(rows) or BadInput(problem)
 
@@ -396,16 +398,14 @@ def row_key(record: Any) -> str:
 
 def plain_value(value: Any) -> Any:
     """Convert a cell of a table to a JSON value."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, str | bool | int):
         return value
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if value != value:  # NaT and NA
+    if value != value or value in (math.inf, -math.inf):  # also NaT
         return None
+    if isinstance(value, float):
+        return value
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 

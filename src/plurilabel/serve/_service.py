@@ -33,7 +33,6 @@ from plurilabel.serve._row_reader import (
     BadInput,
     RowReader,
     checked_labels,
-    one_line,
     plain_value,
     row_key,
 )
@@ -111,10 +110,12 @@ class Service:
             read = self.model.read(pool)
             self.pool = self.reader.json_rows(read.X, read.frame)
         self.training = self._training()
+        self.n_given = self.training.n_given  # training rows before any correction
         self.method = _score_method(self.model.estimator)
         self.asked: dict[str, Any] = {}  # rows of earlier requests by key, the latest last
         about = {"model": digest or _digest(self.model), "rows": str(self.n_given)}
-        self.corrections = Corrections(self.training, Store(store, about), self.remarks)
+        self.store = Store(store, about)
+        self.corrections = Corrections(self.training, self.store, self.remarks)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -134,11 +135,6 @@ class Service:
     # state -------------------------------------------------------------------------------------
 
     @property
-    def n_given(self) -> int:
-        """Number of training rows before any correction."""
-        return self.training.n_given
-
-    @property
     def now(self) -> Trained:
         """The current model."""
         return self.corrections.now
@@ -147,11 +143,6 @@ class Service:
     def ledger(self) -> Ledger:
         """All corrections so far."""
         return self.corrections.ledger
-
-    @property
-    def store(self) -> Store:
-        """The file of the corrections."""
-        return self.corrections.store
 
     @property
     def version(self) -> int:
@@ -272,43 +263,43 @@ class Service:
 
         A request has checked JSON rows, or the rows read from a table.
         """
-        together = [
-            i
-            for i, (records, _) in enumerate(requests)
-            if isinstance(records, list) and self.reader.independent(records)
-        ]
         results: list[Any] = [None] * len(requests)
-        if len(together) > 1 and not self.alone:
-            given = [requests[i] for i in together]
-            with suppress(ValueError, TypeError, OverflowError):  # find the bad one below
-                for i, answer in zip(together, self._predict_together(given)):
+        together = [i for i, (records, _) in enumerate(requests) if self._batched(records)]
+        if len(together) > 1:
+            with suppress(BadInput):  # of one request, which is found below
+                for i, answer in zip(together, self._responses([requests[i] for i in together])):
                     results[i] = answer
-        for i, (records, ask) in enumerate(requests):
+        for i, request in enumerate(requests):
             if results[i] is None:
-                results[i] = self._predict_one(records, ask)
+                try:
+                    (results[i],) = self._responses([request])
+                except BadInput as error:
+                    results[i] = error
         return results
 
-    def _predict_together(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
-        rows = self.reader.read_records([row for records, _ in requests for row in records])
-        version, found = self._predicted(rows, [ask for records, ask in requests for _ in records])
-        sizes = [len(records) for records, _ in requests]
+    def _batched(self, records: Any) -> bool:
+        """Whether rows may be predicted together with those of other requests."""
+        return isinstance(records, list) and self.reader.independent(records) and not self.alone
+
+    def _responses(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
+        """Predict requests together."""
+        rows, sizes = None, [_n_rows(records) for records, _ in requests]
+        asks = [ask for (_, ask), size in zip(requests, sizes) for _ in range(size)]
+        try:
+            rows = requests[0][0]
+            if isinstance(rows, list):
+                rows = self.reader.read_records([row for given, _ in requests for row in given])
+            version, found = self._predicted(rows, asks)
+        except BadInput:
+            raise
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self.reader.blamed(error, rows) from None
         results, end = [], 0
         for size, remarks in zip(sizes, self.reader.remarks(rows, sizes)):
-            results.append(_answer(version, found[end : end + size], remarks))
+            answer = {"version": version, "rows": found[end : end + size]}
+            results.append({**answer, "remarks": remarks} if remarks else answer)
             end += size
         return results
-
-    def _predict_one(self, records: Any, ask: Ask) -> Any:
-        rows = None
-        try:
-            n = len(records) if isinstance(records, list) else records.X.shape[0]
-            rows = self.reader.read_records(records) if isinstance(records, list) else records
-            version, found = self._predicted(rows, [ask] * n)
-            return _answer(version, found, self.reader.remarks(rows, [n])[0])
-        except BadInput as error:
-            return error
-        except (ValueError, TypeError, OverflowError) as error:
-            return BadInput(one_line(error)) if rows is None else self.reader.blamed(error, rows)
 
     def _predicted(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
         now = self.now
@@ -487,9 +478,8 @@ class Service:
         self.corrections.close()
 
 
-def _answer(version: int, rows: list[Any], remarks: list[str]) -> dict[str, Any]:
-    answer = {"version": version, "rows": rows}
-    return {**answer, "remarks": remarks} if remarks else answer
+def _n_rows(records: Any) -> int:
+    return len(records) if isinstance(records, list) else int(records.X.shape[0])
 
 
 def _only(results: list[Any]) -> Any:

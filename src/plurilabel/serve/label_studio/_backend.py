@@ -26,12 +26,7 @@ from plurilabel.serve.label_studio._protocol import (
 
 
 class LabelStudio:
-    """Requests of Label Studio to a service.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """Requests of Label Studio to a service."""
 
     def __init__(self, service: Service) -> None:
         self.service, self.model = service, service.model

@@ -41,17 +41,7 @@ class Tagging:
     choices: Mapping[str, tuple[str, ...]]
 
     def choice_of(self, label_names: Iterable[str]) -> dict[str, str]:
-        """Match labels of a model with choices.
-
-        Parameters
-        ----------
-        label_names : iterable of str
-
-        Returns
-        -------
-        dict of str to str
-            Choice by label, for labels that have one, in the order of the labels.
-        """
+        """Choice by label, for the labels of a model that have one."""
         names = list(label_names)
         if not self.choices:
             return {name: name for name in names}
@@ -69,23 +59,10 @@ class Tagging:
         version: str,
         sure: Sequence[float] | None = None,
     ) -> dict[str, Any]:
-        """Format predictions for Label Studio.
+        """Format the labels of tasks as the response to ``/predict``.
 
-        Parameters
-        ----------
-        label_sets : sequence of iterables of str
-            Labels of each task; labels without a choice are left out.
-        label_names : sequence of str
-            All labels of the model.
-        version : str
-            Version of the model.
-        sure : sequence of float, default=None
-            Confidence of each prediction, from 0 to 1, by which tasks can be sorted.
-
-        Returns
-        -------
-        dict
-            The response to ``/predict``.
+        Labels without a choice are left out. ``sure`` is the confidence of each prediction, from
+        0 to 1, by which tasks can be sorted.
         """
         choice_of, results = self.choice_of(label_names), []
         for i, labels in enumerate(label_sets):
@@ -157,15 +134,6 @@ def setup(request: Any, model: Model, version: str) -> dict[str, Any]:
     model : Model
     version : str
         Version of the model.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If the configuration has no multiple choices, or none that is a label.
     """
     config = as_mapping(request, "the request").get("schema")
     if config:
@@ -187,10 +155,6 @@ def predict(
         Version of the model.
     columns : mapping of str to str, default=None
         Keys in the data of the tasks, by column of the model, where they differ.
-
-    Returns
-    -------
-    dict
 
     Examples
     --------
@@ -242,8 +206,8 @@ def corrections(
     Examples
     --------
     >>> from plurilabel import MLDecisionTree
-    >>> from plurilabel.serve import label_studio
     >>> from plurilabel.models import Model
+    >>> from plurilabel.serve import label_studio
     >>> model = Model.of(MLDecisionTree().fit([[1.0], [2.0]], [["small"], ["red"]]))
     >>> event = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 17}]}
     >>> (gone,) = label_studio.corrections({**event, "project": {"id": 2}}, model)
@@ -302,11 +266,6 @@ def read_config(config: Any, label_names: Collection[str] = ()) -> Tagging:
     Returns
     -------
     Tagging
-
-    Raises
-    ------
-    ValueError
-        If it is not XML, has no ``<Choices choice="multiple">``, or no choice is a label.
 
     Examples
     --------
@@ -375,11 +334,7 @@ def _choice(tag: ElementTree.Element) -> tuple[str, tuple[str, ...]]:
 
 
 def task_rows(
-    tasks: Any,
-    tagging: Tagging,
-    model: Model,
-    *,
-    columns: Mapping[str, str] | None = None,
+    tasks: Any, tagging: Tagging, model: Model, *, columns: Mapping[str, str] | None = None
 ) -> list[Any]:
     """Convert tasks to rows of the model.
 
@@ -396,11 +351,6 @@ def task_rows(
     Returns
     -------
     list of dicts by column, or of texts for a model of texts
-
-    Raises
-    ------
-    ValueError
-        If a task lacks a column, which is named.
     """
     if not isinstance(tasks, Sequence) or isinstance(tasks, str | bytes):
         raise ValueError(f"tasks must be a list, got {_shown(tasks)}")
