@@ -40,6 +40,11 @@ class Learner:
     name: str = field(default="", kw_only=True)
     package: str = field(default="", kw_only=True)
 
+    @property
+    def family(self) -> str:
+        """The folder of its kind: ``"lazy"``, ``"boosting"``, ``"bags"`` and so on."""
+        return self.package.rpartition(".")[2]
+
     def find(self) -> Any:
         """The class."""
         return find_estimator(self.name)
