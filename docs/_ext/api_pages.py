@@ -1,6 +1,6 @@
 """The reference: a page ``api/<package>.md`` for every public package, made from its docstrings.
 
-A page has the package's docstring, a table of its public names with the first sentence of each, and
+A page has the package's docstring, a table of its public names with their first sentences, and
 their documentation. Estimators are documented under their address, ``plurilabel.Name``; learners
 have pages of their own, and are only listed. ``api/index.md`` is the map of the library.
 """
@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def constant_doc(package: str, name: str) -> str:
     """The string below the assignment of a constant, somewhere in its package."""
     for path in sorted((SRC / package).rglob("*.py")):
         body = ast.parse(path.read_text("utf-8")).body
-        for statement, text in zip(body, body[1:]):
+        for statement, text in pairwise(body):
             targets = getattr(statement, "targets", [getattr(statement, "target", None)])
             if getattr(targets[0], "id", None) == name and isinstance(text, ast.Expr):
                 return inspect.cleandoc(ast.literal_eval(text.value))
@@ -107,8 +108,8 @@ def index() -> str:
         [
             "# Reference",
             "",
-            "Every estimator is `plurilabel.Name`; functions live in the package of their subject.",
-            "Learners have [pages of their own](../learners/index.md), and so has the",
+            "Every estimator is `plurilabel.Name`; functions live in the package of their",
+            "subject. Learners have [pages of their own](../learners/index.md), and so has the",
             "[command line](../commands.md). A package uses those on its own floor and below.",
             "",
             map_table(link="[`{0}`]({0}.md)"),
