@@ -16,7 +16,8 @@ if not find_spec("onnx") or not find_spec("onnxruntime"):
     collect_ignore_glob += ["src/plurilabel/export/*.py"]
 if not (find_spec("fastapi") and find_spec("uvicorn")):
     collect_ignore_glob += [
-        f"src/plurilabel/serve/_{name}.py" for name in ("app", "examples", "server")
+        f"src/plurilabel/serve/{name}.py"
+        for name in ("_app", "_http", "_openapi", "_routes", "_server", "label_studio/_backend")
     ]
 
 # examples in docstrings that a package's ``__init__`` publishes
