@@ -96,7 +96,8 @@ class Batches:
             self._busy -= 1
 
     def _next_batch(self) -> tuple[list[Any], list[asyncio.Future[Any]]]:
-        requests, futures, size = [], [], 0
+        requests: list[Any] = []
+        futures, size = [], 0
         while self._queue and (not requests or size + self._queue[0][1] <= self.most):
             request, rows, future = self._queue.popleft()
             self.queued -= rows

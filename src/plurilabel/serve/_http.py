@@ -91,7 +91,8 @@ class Context:
 
 def context_of(request: Request) -> Context:
     """The context of the application that received a request."""
-    return request.app.state.context  # type: ignore[no-any-return]
+    context: Context = request.app.state.context
+    return context
 
 
 Shared: TypeAlias = Annotated[Context, Depends(context_of)]

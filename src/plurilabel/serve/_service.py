@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import CUTS
@@ -306,12 +307,12 @@ class Service:
         found: list[Any] = []
         for block in row_blocks(len(asks), len(self.places), _SCORES_AT_ONCE):
             X, these = safe_indexing(rows.X, block), asks[block]
-            unknown = [False] * len(these) if rows.unknown is None else rows.unknown[block]
+            unknown = np.zeros(len(these), bool) if rows.unknown is None else rows.unknown[block]
             found += self._predicted_block(now.model, X, these, unknown)
         return now.version, found
 
     def _predicted_block(
-        self, model: Model, X: Any, asks: Sequence[Ask], unknown: Sequence[bool]
+        self, model: Model, X: Any, asks: Sequence[Ask], unknown: NDArray[np.bool_]
     ) -> list[Any]:
         # a batch mixes requests with and without scores: compute each at most once
         S: Any = [None] * len(asks)

@@ -364,7 +364,7 @@ def task_data(task: Any, i: int, tagging: Tagging) -> tuple[str, dict[str, Any]]
         raise ValueError(f"task {i} must have data, got {_shown(task)}")
     name = f"task {task.get('id', i)}"
     data = as_mapping(task.get("data"), f"data of {name}")
-    inner = data.get(tagging.key)
+    inner = data.get(tagging.key or "")
     return name, {**data, **inner} if isinstance(inner, Mapping) else dict(data)
 
 
@@ -374,7 +374,7 @@ def _strict_row(
     """Convert a task to a row with all columns of the model."""
     name, data = task_data(task, i, tagging)
     if not len(model.feature_names):
-        text = data.get(tagging.key)
+        text = data.get(tagging.key or "")
         if not isinstance(text, str):
             raise ValueError(f"{name} must have a text as {tagging.key!r}, got {_shown(text)}")
         return text
