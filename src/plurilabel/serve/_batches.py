@@ -26,20 +26,8 @@ class Batches:
     """A queue that passes requests to a function in batches.
 
     No request waits for a batch to fill up: if a thread is idle, it is processed at once.
-
-    Parameters
-    ----------
-    work : function
-        Takes a list of requests and returns a list with a response for each. A response that is
-        an exception is raised in the caller.
-    most : int
-        Maximum number of rows in a batch.
-    waiting : int
-        Maximum number of rows in the queue; further requests are rejected.
-    seconds : float, default=None
-        Time limit of a request.
-    threads : int, default=1
-        Number of batches that are processed at the same time.
+    ``work`` takes a list of requests and returns a list of responses; exceptions among them are
+    raised in the callers. A batch has at most ``most`` rows, and the queue at most ``waiting``.
     """
 
     def __init__(

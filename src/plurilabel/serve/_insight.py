@@ -80,7 +80,7 @@ class Insight:
             Y, S, rows = dense(learner.Y_), learner.training_scores(), now.rows
         else:
             assert isinstance(training, Refitting)
-            rows = np.array(training.rows_now(ledger))
+            rows = np.array(ledger.rows())
             X, labels = training.table(ledger, rows.tolist())
             Y, S = dense(labels), self._held_out(now, X, labels)
         quality = np.ones(Y.shape)

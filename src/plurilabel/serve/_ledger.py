@@ -51,6 +51,10 @@ class Ledger:
         """Number of the last entry; 0 for none."""
         return len(self.entries)
 
+    def rows(self) -> list[int]:
+        """Numbers of all rows, in the order of the training set."""
+        return [r for r in range(self.n_given) if r not in self.changed] + list(self.changed)
+
     def has(self, row: int) -> bool:
         """Whether the row exists."""
         return 0 <= row < self.n_given or bool(self._in_force.get(row))

@@ -284,12 +284,9 @@ def page() -> APIRouter:
     router = APIRouter(include_in_schema=False)
     for path, (name, kind) in PAGE.items():
         content = files("plurilabel").joinpath(name).read_bytes()
-        router.add_api_route(path, _file(content, kind))
+
+        async def file(_: Request, content: bytes = content, kind: str = kind) -> Response:
+            return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+        router.add_route(path, file)
     return router
-
-
-def _file(content: bytes, kind: str) -> Callable[[], Any]:
-    async def file() -> Response:
-        return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
-
-    return file

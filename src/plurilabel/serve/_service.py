@@ -120,15 +120,7 @@ class Service:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """Create a service from a model file.
-
-        Parameters
-        ----------
-        path : str or path
-            A ``.skops`` file.
-        **options : dict
-            Parameters of the class.
-        """
+        """Create a service from a ``.skops`` file; the options are the parameters of the class."""
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         options.setdefault("name", Path(path).stem)
         return cls(load_model(path), digest=digest, **options)
@@ -424,18 +416,7 @@ class Service:
         return _only(self.correct_many([corrections]))
 
     def undo(self, id: int) -> dict[str, Any]:
-        """Undo a correction.
-
-        Parameters
-        ----------
-        id : int
-            The ``id`` that :meth:`correct` returned.
-
-        Returns
-        -------
-        dict
-            As returned by :meth:`correct`.
-        """
+        """Undo the correction with an ``id`` of :meth:`correct`, which has the same result."""
         return _only(self.correct_many([id]))
 
     def correct_many(self, requests: Sequence[Any]) -> list[Any]:
@@ -462,9 +443,9 @@ class Service:
             Whether to export all training rows, with their current labels.
         """
         ledger = self.ledger
-        rows = [row for row in ledger.changed if all_rows or ledger.labels(row) is not None]
+        rows = [row for row in ledger.changed if ledger.labels(row) is not None]
         if all_rows:
-            rows = [r for r in range(self.n_given) if r not in ledger.changed] + rows
+            rows = ledger.rows()
         features = [self.features_of(row) for row in rows]
         if any(one is None for one in features):
             raise BadInput(

@@ -153,10 +153,6 @@ class Refitting(Training):
         if n_rows != self.n_given:
             raise ValueError(f"X has {n_rows} rows, but Y has {self.n_given}")
 
-    def rows_now(self, ledger: Ledger) -> list[int]:
-        """Numbers of all current rows, in order."""
-        return [r for r in range(self.n_given) if r not in ledger.changed] + list(ledger.changed)
-
     def table(self, ledger: Ledger, rows: list[int]) -> tuple[Any, Any]:
         """Input of the estimator for some rows, and their labels."""
         given = [row for row in rows if row < self.n_given]
@@ -175,7 +171,7 @@ class Refitting(Training):
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
         """Return a model fitted on all rows."""
-        rows = self.rows_now(ledger)
+        rows = ledger.rows()
         estimator = clone(before.model.estimator)
         set_seeds(estimator, 0)  # so that the same log gives the same model
         X, Y = self.table(ledger, rows)
