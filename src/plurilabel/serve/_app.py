@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -18,6 +19,16 @@ from plurilabel.serve._service import Service
 from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class _Application(FastAPI):
+    """FastAPI behind a guard."""
+
+    guard: Guard
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        scope["app"] = self  # as Starlette does, for endpoints that the guard calls
+        await self.guard(scope, receive, send)
 
 
 def create_app(
@@ -52,7 +63,7 @@ def create_app(
         yield
         context.close()
 
-    app = FastAPI(
+    app = _Application(
         title=f"plurilabel: {service.name}",
         version=__version__,
         docs_url=None,  # these pages load scripts from elsewhere
@@ -74,9 +85,9 @@ def create_app(
         app.include_router(router)
     for error in (BadInput, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
-    app.add_middleware(
-        Guard,
-        counters=context.counters,
+    app.guard = Guard(
+        super(_Application, app).__call__,
+        context.counters,
         token=token,
         hosts=hosts,
         public=(*_routes.PAGE, "/health"),

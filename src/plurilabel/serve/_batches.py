@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from typing import Any
 
 from plurilabel.serve._row_reader import BadInput
 
 
-@asynccontextmanager
-async def in_time(seconds: float | None) -> AsyncIterator[None]:
-    """Limit the time of a response."""
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError:
-        raise BadInput(f"no answer within {seconds:g} seconds", status=503) from None
+def too_late(seconds: float | None) -> BadInput:
+    """The error of a request that exceeds its time limit."""
+    return BadInput(f"no answer within {seconds:g} seconds", status=503)
 
 
 class Batches:
@@ -51,7 +45,8 @@ class Batches:
         """Return the response to a request."""
         if self.queued and self.queued + rows > self.waiting:
             raise BadInput("too many requests are waiting: try again", status=503)
-        future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
         self._queue.append((request, rows, future))
         self.queued += rows
         if self._busy < self.threads:
@@ -59,8 +54,18 @@ class Batches:
             task = asyncio.create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        async with in_time(self.seconds):
+        if self.seconds is None:
             return await future
+        # asyncio.timeout would take 14 of the 70 microseconds of a request
+        timer = loop.call_later(self.seconds, self._expire, future)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+
+    def _expire(self, future: asyncio.Future[Any]) -> None:
+        if not future.done():
+            future.set_exception(too_late(self.seconds))
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -20,7 +20,7 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from plurilabel.serve._batches import Batches, in_time
+from plurilabel.serve._batches import Batches, too_late
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
@@ -79,8 +79,11 @@ class Context:
 
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
-        async with in_time(self.limits.seconds), self._slow:
-            return await asyncio.to_thread(work, *args, **kwargs)
+        try:
+            async with asyncio.timeout(self.limits.seconds), self._slow:
+                return await asyncio.to_thread(work, *args, **kwargs)
+        except TimeoutError:
+            raise too_late(self.limits.seconds) from None
 
     def close(self) -> None:
         """Finish the batches under way and close the service."""
@@ -137,11 +140,8 @@ async def json_body(request: Request) -> Any:
     return parsed_json(await read_body(request))
 
 
-async def json_object(
-    request: Request, required: str, optional: Collection[str] = ()
-) -> dict[str, Any]:
-    """Read a body of JSON with one required field."""
-    said = await json_body(request)
+def checked_object(said: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
+    """Check the fields of a JSON object."""
     if not isinstance(said, dict):
         raise BadInput(f"the body must be an object with {required!r}")
     if required not in said:

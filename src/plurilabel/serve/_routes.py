@@ -14,10 +14,12 @@ from fastapi.responses import PlainTextResponse, Response
 from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import (
     Shared,
+    checked_object,
     content_type,
     context_of,
-    json_object,
+    json_body,
     json_response,
+    parsed_json,
     read_body,
 )
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
@@ -37,7 +39,7 @@ async def predict(request: Request) -> Response:
     service, most, remember = context.service, context.limits.rows, False
     rows: Any
     if kind == "application/json":
-        said = await json_object(request, "rows", _OPTIONS)
+        said = checked_object(parsed_json(await read_body(request)), "rows", _OPTIONS)
         ask, remember = _checked_ask(said), said.get("remember", False)
         _check_length(said["rows"], most)
         reader = service.reader
@@ -79,9 +81,9 @@ _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _checked_ask(said: dict[str, Any]) -> Ask:
-    for name, (fits, expected) in _OPTIONS.items():
-        optional = name in ("top", "cut") and said.get(name) is None
-        if name in said and not optional and not fits(said[name]):
+    for name in said.keys() & _OPTIONS.keys():
+        fits, expected = _OPTIONS[name]
+        if not (fits(said[name]) or (said[name] is None and name in ("top", "cut"))):
             raise BadInput(f"{name} must be {expected}")
     top, cut = said.get("top"), said.get("cut")
     top = None if top is None else min(top, 1 << 30)
@@ -115,7 +117,7 @@ explanations = APIRouter()
 @explanations.post("/explain", summary="Explain scores")
 async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
-    said = await json_object(request, "rows", ("labels", "top"))
+    said = checked_object(await json_body(request), "rows", ("labels", "top"))
     _check_length(said["rows"], context.limits.explained)
     top = said.get("top", 8)
     if not _is_count(top):
@@ -136,7 +138,7 @@ async def feedback(request: Request, context: Shared) -> Response:
     The response is sent once the corrections are on disk; `applied` tells whether the model has
     already learned them.
     """
-    given = (await json_object(request, "corrections"))["corrections"]
+    given = checked_object(await json_body(request), "corrections")["corrections"]
     if not isinstance(given, list):
         raise BadInput("corrections must be a list with at least one correction")
     check_number_of_rows(len(given), context.limits.rows)
