@@ -19,6 +19,7 @@ from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import check_output, echo, force_option, say
+from plurilabel.io.shared import frame_writer
 from plurilabel.models import Model, load_model
 
 MOST_COLUMNS = 10_000
@@ -113,7 +114,7 @@ def predict(
     safe = not formulas
     with (
         target as stream,
-        io.frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
+        frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
     ):
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))

@@ -12,7 +12,7 @@ import numpy as np
 
 from plurilabel._core.words import first_repeated
 from plurilabel.io import FileFormatError
-from plurilabel.io.shared import csv_separator, table_module
+from plurilabel.io.shared import sniff, table_module
 
 READ_AT_ONCE = 1 << 23
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -63,7 +63,7 @@ def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
             problem = "only UTF-8 text that is not gzipped can be read in blocks"
             raise FileFormatError(path, None, problem)
-    sep = csv_separator(path)
+    sep = sniff(path).sep
     header: tuple[int, int, int] | None = None  # of the names: begin, end, line of the next row
     ends: list[tuple[int, int]] = []  # of every so many rows, and the line after them
     n = 0

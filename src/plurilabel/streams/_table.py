@@ -16,10 +16,9 @@ from typing import Any, BinaryIO, Literal, cast
 from sklearn.feature_extraction.text import CountVectorizer
 
 from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
-from plurilabel.io import CellReader, FileFormatError, file_format, opened
+from plurilabel.io import FileFormatError, file_format
+from plurilabel.io.shared import CellReader, header_separator, opened
 from plurilabel.streams._sources import Row, Stream
-
-SEPARATORS = ",;\t|"
 
 LONGEST = 1 << 24
 """Bytes of a line; beyond that, the file is not what it seems."""
@@ -33,7 +32,8 @@ class TableStream(Stream):
     Nothing is known of the rows to come, so columns have no types: a number is a feature with its
     value, a date several numbers, and any other text a feature of its own, ``column=text``, with
     the value 1. Empty cells and ``null`` are left out. Numbers and dates are written as in
-    :func:`~plurilabel.io.read_table`; see :class:`~plurilabel.io.CellReader`.
+    :func:`~plurilabel.io.read_table`. Where a cell can be read in two ways, the first clear cell
+    of its column decides; if an earlier cell was read otherwise, that is an error.
 
     Parameters
     ----------
@@ -193,7 +193,8 @@ class TableStream(Stream):
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
         first = next(lines, "")
-        sep = self.sep or self._found_sep(first)
+        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
+        sep = self.sep or header_separator(first, wanted)
         reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
@@ -217,14 +218,6 @@ class TableStream(Stream):
                 yield reader.line_num, dict(zip(names, cells))
         except csv.Error as error:
             raise FileFormatError(self.path, reader.line_num, str(error)) from None
-
-    def _found_sep(self, header: str) -> str:
-        """The separator that makes most columns of the first line, and those that are named."""
-        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
-        columns = {
-            sep: next(csv.reader([header], delimiter=sep), list[str]()) for sep in SEPARATORS
-        }
-        return max(SEPARATORS, key=lambda sep: (wanted <= {*columns[sep]}, len(columns[sep])))
 
     def _json_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(self._lines(stream), 1):

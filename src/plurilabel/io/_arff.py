@@ -5,20 +5,29 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse as sp
 
-from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.words import similar
-from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import read_header
-from plurilabel.io._arff._label_xml import parse_label_xml
-from plurilabel.io._arff._relational import read_bags, relational
-from plurilabel.io._arff._rows import read_rows
-from plurilabel.io._files import AnyPath, FileFormatError, opened
+from plurilabel._core.base import LabelMatrix, check_labels
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.records import write_atomic
+from plurilabel._core.unknown import known_part
+from plurilabel._core.words import first_repeated, similar
+from plurilabel.io._arff_columns import Columns
+from plurilabel.io._arff_header import (
+    parse_label_xml,
+    quote,
+    read_header,
+    write_label_xml,
+)
+from plurilabel.io._arff_rows import read_bags, read_rows, relational
+from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
 
 _DIGITS = 18  # of a number that is read; those with more are too large in any case
 _MEKA = re.compile(r"(?s)(.*?):\s*(-.*)")
@@ -145,19 +154,14 @@ def read_arff(
         _check_known("drop", drop, names, path)
         if both := [attribute for attribute in drop if attribute in parents]:
             raise ValueError(f"drop must not name labels, got {both[0]!r}")
+        title, options = _meka(header.relation)
+        title = title if name is None else name
         if bag := relational(header, path):
-            others = [n for n in names if n != bag.name and n not in parents and n not in drop]
-            if len(others) > 1:
-                raise ValueError(
-                    f"{os.fspath(path)} must have only the bag {bag.name!r}, labels and one "
-                    f"attribute that names the bags, got {others}; leave some out with drop"
-                )
-            bags, Y, labelled = read_bags(stream, path, header, bag, set(parents), encoding)
-            title = _meka(header.relation)[0] if name is None else name
-            return Dataset(bags, Y, bags.feature_names or (), labelled, name=title)
+            own, unused = set(parents), set(drop)
+            bags, Y, found = read_bags(stream, path, header, bag, own, unused, encoding)
+            return Dataset(bags, Y, bags.feature_names or (), found, name=title)
         columns = Columns(path, header.attributes, parents, set(drop))
         X, Y = read_rows(stream, path, header.lines, columns, encoding)
-    title, options = _meka(header.relation)
     train, test = _split(options, X.shape[0], path)
     place: dict[str | None, int] = {label: l for l, label in enumerate(columns.label_names)}
     above = tuple(place.get(parents[label], -1) for label in columns.label_names)
@@ -168,7 +172,7 @@ def read_arff(
         columns.label_names,
         train,
         test,
-        title if name is None else name,
+        title,
         label_parents=above if max(above, default=-1) >= 0 else None,
     )
 
@@ -186,23 +190,12 @@ def _label_parents(
     """Names of the labels, each with the name of its parent."""
     if labels is None:
         labels = _xml_beside(path) or _count_in_relation(path, relation, len(names))
-    known = set(names)
     if isinstance(labels, str | os.PathLike):
-        lines = parse_label_xml(labels)
-        for label in lines if required else ():
-            if label.name not in known:
-                problem = f"label {label.name!r} is not an attribute of {os.fspath(path)}"
-                problem += _similar(label.name, names)
-                raise FileFormatError(labels, label.line, problem)
-        return {
-            label.name: None if label.parent < 0 else lines[label.parent].name
-            for label in lines
-            if label.name in known
-        }
+        return _labels_in_xml(path, names, labels, required)
     if isinstance(labels, Sequence) or np.ndim(labels) == 1:
         chosen = [str(label) for label in labels]  # type: ignore[union-attr]
         if not required:
-            chosen = [label for label in chosen if label in known]
+            chosen = [label for label in chosen if label in set(names)]
         elif not chosen:
             raise ValueError("labels must name at least one attribute, got none")
         _check_known("labels", chosen, names, path)
@@ -218,6 +211,21 @@ def _label_parents(
             f"(negative: counted from the end), got {labels}"
         )
     return dict.fromkeys(names[:labels] if labels > 0 else names[labels:])
+
+
+def _labels_in_xml(
+    path: AnyPath, names: list[str], xml: AnyPath, required: bool
+) -> dict[str, str | None]:
+    lines, known = parse_label_xml(xml), set(names)
+    for label in lines if required else ():
+        if label.name not in known:
+            problem = f"label {label.name!r} is not an attribute of {os.fspath(path)}"
+            raise FileFormatError(xml, label.line, problem + _similar(label.name, names))
+    return {
+        label.name: None if label.parent < 0 else lines[label.parent].name
+        for label in lines
+        if label.name in known
+    }
 
 
 def _xml_beside(path: AnyPath) -> Path | None:
@@ -289,3 +297,169 @@ def _split(
         stacklevel=3,
     )
     return None, None
+
+
+# writing: reading gives the same data back, bit for bit ---------------------------------------
+
+
+def write_arff(
+    path: AnyPath,
+    dataset: Dataset,
+    *,
+    labels_xml: AnyPath | None = None,
+    sparse: bool | None = None,
+) -> None:
+    """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
+
+    :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
+    they need. The labels are the first attributes. The file appears whole or not at all, and is
+    gzipped if its name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path : str or path
+    dataset : Dataset
+        All features are written as numbers. NaN is written as ``?``, in labels too: they are
+        not known. The citation becomes a comment. A split
+        is kept (``-split-number``) if the training rows come first, then the test rows.
+    labels_xml : str or path, optional
+        Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
+        relation says how many attributes are labels (``-C``), as MEKA expects.
+    sparse : bool, optional
+        Whether rows hold only nonzero values; by default if X is sparse.
+
+    Raises
+    ------
+    ValueError
+        If an ARFF file cannot hold the dataset: no rows, bags of instances, two columns of the
+        same name, another split, a hierarchy without ``labels_xml``, a name with MEKA's mark for
+        options (``: -``). Nothing is written in that case.
+
+    See Also
+    --------
+    read_arff : Reads ARFF files.
+    write_label_xml : Writes only the XML file of the labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_arff
+    >>> data = Dataset(np.array([[0.5, 2], [np.nan, 0]]), np.array([[1], [0]]),
+    ...                ("size", "age (years)"), ("red",), name="toy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.arff")
+    ...     write_arff(path, data)
+    ...     print(path.read_text())
+    @relation 'toy: -C 1'
+    <BLANKLINE>
+    @attribute red {0,1}
+    @attribute size numeric
+    @attribute 'age (years)' numeric
+    <BLANKLINE>
+    @data
+    1,0.5,2
+    0,?,0
+    """
+    X, Y = _check_matrices(dataset)
+    relation = _relation(dataset, with_count=labels_xml is None)
+    _check_names(dataset)
+    as_sparse = sp.issparse(X) if sparse is None else sparse
+    if labels_xml is not None:
+        write_label_xml(labels_xml, dataset.label_names, dataset.label_parents)
+    with write_atomic(path) as stream:
+        comment = "".join(f"% {line}\n" for line in dataset.citation.splitlines())
+        header = [f"{comment}@relation {quote(relation)}\n\n"]
+        header += [f"@attribute {quote(name)} {{0,1}}\n" for name in dataset.label_names]
+        header += [f"@attribute {quote(name)} numeric\n" for name in dataset.feature_names]
+        stream.write("".join([*header, "\n@data\n"]).encode("utf-8"))
+        for text in (_sparse_rows if as_sparse else _dense_rows)(X, Y):
+            stream.write(text.encode("ascii"))
+
+
+def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
+    filled, unknown = known_part(dataset.Y)
+    X, Y = dataset.X, check_labels(filled, name="dataset.Y")
+    if unknown is not None:  # written as NaN in features is: ?
+        Y = Y.astype(np.float64)
+        if sp.issparse(Y):
+            Y = Y + sp.csr_array(unknown).astype(np.float64) * np.nan
+        else:
+            Y[dense(unknown)] = np.nan
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d), got bags of instances")
+    if X.shape[0] == 0 or Y.shape[1] == 0:
+        raise ValueError(
+            f"dataset must have rows and labels, got {X.shape[0]} rows and {Y.shape[1]} labels"
+        )
+    if sp.issparse(X):
+        return sp.csr_array(X).astype(np.float64), Y
+    return np.asarray(X, dtype=np.float64), Y
+
+
+def _check_names(dataset: Dataset) -> None:
+    names = [*dataset.label_names, *dataset.feature_names]
+    if (twice := first_repeated(names)) is not None:
+        raise ValueError(
+            f"dataset must have different names for all its labels and features, "
+            f"got {twice!r} twice"
+        )
+    for name in names:
+        if any("\ud800" <= c <= "\udfff" for c in name):
+            raise ValueError(f"{name!r} has a character that UTF-8 cannot hold")
+
+
+def _relation(dataset: Dataset, with_count: bool) -> str:
+    """Name of the relation, with MEKA's options where there are any."""
+    if re.search(r":\s*-", dataset.name):
+        raise ValueError(
+            f"dataset.name must not hold ': -', MEKA's mark for options, got {dataset.name!r}"
+        )
+    if with_count and dataset.label_parents is not None:
+        raise ValueError(
+            "dataset has a label hierarchy (label_parents), which only XML holds: pass "
+            "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
+        )
+    options = f" -C {dataset.Y.shape[1]}" if with_count else ""
+    if dataset.train is not None or dataset.test is not None:
+        train, test = (rows if rows is not None else [] for rows in (dataset.train, dataset.test))
+        in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
+        if not (len(train) and len(test) and in_order):
+            raise ValueError(
+                "dataset has a split (train, test) other than first rows and last rows, which "
+                "ARFF cannot hold: remove it with "
+                "dataclasses.replace(dataset, train=None, test=None)"
+            )
+        options += f" -split-number {len(train)}"
+    return f"{dataset.name}:{options}" if options else dataset.name
+
+
+def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
+    for rows in row_blocks(X.shape[0], width=1, at_once=1000):
+        both = np.hstack([dense(Y[rows]), dense(X[rows])])
+        yield _short("".join(f"{','.join(map(repr, row))}\n" for row in both.tolist()))
+
+
+def _sparse_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:
+    for rows in row_blocks(X.shape[0], width=1, at_once=1000):
+        both = sp.hstack([sp.csr_array(Y[rows]), sp.csr_array(X[rows])], format="csr")
+        both.sum_duplicates()
+        both.eliminate_zeros()
+        pairs = [f"{j} {value!r}" for j, value in zip(both.indices.tolist(), both.data.tolist())]
+        ends = pairwise(both.indptr.tolist())
+        yield _short("".join(f"{{{','.join(pairs[i:j])}}}\n" for i, j in ends))
+
+
+def _short(text: str) -> str:
+    """Whole numbers without ``.0``, and NaN and infinity in ARFF's words."""
+    for end in ",}\n":
+        text = text.replace(f".0{end}", end)
+    return text.replace("nan", "?").replace("inf", "Infinity")
+
+
+def _further(path: AnyPath, _: int, label_names: list[str]) -> Dataset:
+    return read_arff(path, label_names, require_labels=False)
+
+
+FORMATS = (Format("arff", (".arff",), read_arff, further=_further),)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from plurilabel._core.blocks import dense
 from plurilabel.io import FileFormatError, read_arff, read_label_xml, write_label_xml
-from tests.io.arff.twin import assert_is_twin, read
+from tests.io.arff_twin import assert_is_twin, read
 
 # instances of the files, attributes that are features, labels, LC and label sets of all together
 REAL = {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel.io import FileFormatError, read, read_further, read_table
-from plurilabel.io._table._written import date_of, has_comma, number_of, orders_of
+from plurilabel.io._table._notation import date_of, has_comma, number_of, orders_of
 
 # numbers ------------------------------------------------------------------------------------
 

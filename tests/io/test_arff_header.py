@@ -5,7 +5,7 @@ import re
 import pytest
 
 from plurilabel.io import FileFormatError
-from tests.io.arff.twin import TOP, read
+from tests.io.arff_twin import TOP, read
 
 
 def test_other_encodings_and_byte_order_mark():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from plurilabel.io import CellReader, read_table
+from plurilabel.io import read_table
+from plurilabel.io.shared import CellReader
 
 
 def read(column, *cells, **options):

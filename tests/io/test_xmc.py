@@ -17,7 +17,7 @@ from plurilabel.io import (
     write_libsvm,
     write_xmc,
 )
-from plurilabel.io._sparse_text import _lines
+from plurilabel.io import _sparse_lines as _lines
 
 
 def write(path, text):

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plurilabel.io import FileFormatError, read_arff
-from plurilabel.io._arff import _rows
-from tests.io.arff.twin import NUMBERS, TOP, assert_is_twin, read, twin
+from plurilabel.io import _arff_rows as _rows
+from tests.io.arff_twin import NUMBERS, TOP, assert_is_twin, read, twin
 
 
 def test_question_mark_in_quotes_is_a_value():

@@ -14,7 +14,7 @@ from scipy import sparse
 from plurilabel._core.blocks import dense
 from plurilabel.datasets import Dataset, PartialLabels
 from plurilabel.io import FileFormatError, read_arff, write_arff
-from tests.io.arff.twin import assert_same_bits
+from tests.io.arff_twin import assert_same_bits
 
 names = st.text(
     st.one_of(

@@ -1,5 +1,7 @@
 """The rows of an ARFF file, in chunks: numbers as arrays where possible, else cell by cell.
 
+Bags of instances are rows inside the cells of a relational attribute.
+
 The fast path never guesses. It takes a chunk only if it contains nothing but well-formed numbers;
 anything else takes the slow path, which handles quotes and comments and knows its line.
 
@@ -9,6 +11,7 @@ tmc2007-500) and 3 to 6 times for dense ones (yeast, image), its lists not yet m
 
 from __future__ import annotations
 
+import io
 import itertools
 import operator
 import os
@@ -20,11 +23,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.blocks import csr_of_rows
+from plurilabel._core.data.bags import Bags
 from plurilabel._core.data.dataset import Matrix
 from plurilabel._core.unknown import PartialLabels
 from plurilabel._core.words import shortened
-from plurilabel.io._arff._columns import Columns
-from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
+from plurilabel.io._arff_columns import Columns
+from plurilabel.io._arff_header import (
+    CELL,
+    NOTHING,
+    PAIR,
+    SPACE,
+    Attribute,
+    Header,
+    decode,
+    unquote,
+)
+from plurilabel.io._decimal_text import DecimalText, byte_classes
 from plurilabel.io._files import (
     MOST_UNPACKED,
     NUMBER_OR_NAN,
@@ -32,7 +46,6 @@ from plurilabel.io._files import (
     FileFormatError,
     most_unpacked,
 )
-from plurilabel.io._numbers import DecimalText, byte_classes
 
 CHUNK = 1 << 18  # bytes; a chunk needs about 20 times that while it is parsed
 
@@ -53,31 +66,24 @@ def read_rows(
     parts: list[tuple[Any, Any]] = []
     is_sparse: bool | None = None
     n, limit = 0, most_unpacked(os.path.getsize(path))
-    made = int(columns.levels[columns.one_hot].sum())  # columns that are more than an attribute
     # whole lines: what readline adds completes the last one
     while chunk := stream.read(CHUNK) + stream.readline():
         if not chunk.endswith(b"\n"):
             chunk += b"\n"
         if is_sparse is None and (first := _FIRST.search(chunk)):
             is_sparse = first[1] == b"{"
-        if is_sparse is None:
-            pass  # comments only
-        elif is_sparse:
-            cells = _sparse_numbers(chunk, columns) or _sparse_numbers(_tidy(chunk), columns)
-            cells = cells or _SlowRows(path, line, columns, encoding).sparse(chunk)
-            n += cells[3]
-            _check_room(path, n, int((columns.flip | columns.one_hot).sum()), limit)
-            parts.append(columns.sparse(*cells))
-        else:
-            codes = None
-            if not columns.textual.any():
-                codes = _dense_numbers(chunk, columns)
-                codes = _dense_numbers(_tidy(chunk), columns) if codes is None else codes
-            if codes is None:
-                codes = _SlowRows(path, line, columns, encoding).dense(chunk)
-            n += len(codes)
-            _check_room(path, n, made, limit)
-            parts.append(columns.dense(codes))
+        if is_sparse is not None:  # else comments only
+            slow = _SlowRows(path, line, columns, encoding)
+            if is_sparse:
+                cells = _sparse_cells(chunk, columns, slow)
+                size, width = cells[3], int((columns.flip | columns.one_hot).sum())
+            else:
+                codes = _dense_codes(chunk, columns, slow)
+                # columns that are more than an attribute
+                size, width = len(codes), int(columns.levels[columns.one_hot].sum())
+            n += size
+            _check_room(path, n, width, limit)
+            parts.append(columns.sparse(*cells) if is_sparse else columns.dense(codes))
         line += chunk.count(b"\n")
     if not parts:
         raise FileFormatError(path, line, "expected rows of data after @data, got none")
@@ -85,16 +91,31 @@ def read_rows(
     del parts
     if not is_sparse:
         return np.vstack(Xs), np.vstack(Ys)
-    matrices = []
     # one after the other, so that never more than twice the result is in memory
-    for side, names in ((Xs, columns.feature_names), (Ys, columns.label_names)):
-        values, places, sizes = map(np.concatenate, zip(*side))
-        side.clear()
-        matrix = csr_of_rows(values, places, sizes, len(names))
-        matrix.sort_indices()
-        matrices.append(matrix)
-    X, Y = matrices
+    X, Y = _csr(Xs, len(columns.feature_names)), _csr(Ys, len(columns.label_names))
     return X, PartialLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
+
+
+def _csr(parts: list[Any], width: int) -> Any:
+    """One matrix from the entries of consecutive rows; ``parts`` are consumed."""
+    values, places, sizes = map(np.concatenate, zip(*parts))
+    parts.clear()
+    matrix = csr_of_rows(values, places, sizes, width)
+    matrix.sort_indices()
+    return matrix
+
+
+def _dense_codes(chunk: bytes, columns: Columns, slow: _SlowRows) -> NDArray[np.float64]:
+    codes = None
+    if not columns.textual.any():
+        codes = _dense_numbers(chunk, columns)
+        codes = _dense_numbers(_tidy(chunk), columns) if codes is None else codes
+    return slow.dense(chunk) if codes is None else codes
+
+
+def _sparse_cells(chunk: bytes, columns: Columns, slow: _SlowRows) -> Cells:
+    cells = _sparse_numbers(chunk, columns) or _sparse_numbers(_tidy(chunk), columns)
+    return cells or slow.sparse(chunk)
 
 
 def _check_room(path: AnyPath, n: int, width: int, limit: int) -> None:
@@ -169,32 +190,36 @@ def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
     pairs = _pairs_per_row(text, marks)
     if pairs is None:
         return None
-    n_pairs = int(pairs.sum())
-    index: NDArray[Any] | None = None
-    if marks == other_than_digits:
-        index = _indices_of_ones(text)
-    code: NDArray[Any] = np.ones(n_pairs, np.int8)
+    index = _indices_of_ones(text) if marks == other_than_digits else None
+    code: NDArray[Any] = np.ones(int(pairs.sum()), np.int8)
     if index is None:
-        found = _numbers(text, 2 * n_pairs)
+        found = _numbers(text, 2 * len(code))
         if found is None:
             return None
         index, code = found[0::2], found[1::2]
-    # min and max are NaN if there is one, and that is not in order either
-    if index.size and not (index.min() >= 0 and index.max() < len(columns.attributes)):
-        return None
-    attribute = index.astype(np.int32, copy=False)
     row = np.repeat(np.arange(len(pairs), dtype=np.int32), pairs)
-    if (
-        (attribute != index).any()
-        or (columns.textual.any() and columns.textual[attribute].any())
-        or not _all_different(row, attribute)
-    ):
+    attribute = _attributes(index, row, columns)
+    if attribute is None:
         return None
     for attributes, numbers in columns.lookups.values():
         these = attributes[attribute]
         code = code.astype(np.float64)
         code[these] = _places(code[these], numbers)
     return (row, attribute, code, len(pairs)) if columns.accepts(code, attribute) else None
+
+
+def _attributes(
+    index: NDArray[Any], row: NDArray[np.int32], columns: Columns
+) -> NDArray[np.int32] | None:
+    """Attributes at these indices; None if one is out of range, textual, or twice in a row."""
+    # min and max are NaN if there is one, and that is not in order either
+    if index.size and not (index.min() >= 0 and index.max() < len(columns.attributes)):
+        return None
+    attribute = index.astype(np.int32, copy=False)
+    textual = columns.textual.any() and columns.textual[attribute].any()
+    if textual or (attribute != index).any() or not _all_different(row, attribute):
+        return None
+    return attribute
 
 
 def _pairs_per_row(text: bytes, marks: bytes) -> NDArray[np.intp] | None:
@@ -371,3 +396,98 @@ class _SlowRows:
         raise self.fail(
             f"expected an index from 0 to {w - 1}, one per attribute, got {shortened(text)!r}"
         )
+
+
+# bags of instances ----------------------------------------------------------------------------
+
+
+def relational(header: Header, path: AnyPath) -> Attribute | None:
+    """The attribute that holds the bags; None if there is none."""
+    found = [attribute for attribute in header.attributes if attribute.type == "relational"]
+    if len(found) > 1:
+        problem = f"expected one relational attribute, got {found[1].name!r} as a second"
+        raise FileFormatError(path, found[1].line, problem)
+    return found[0] if found else None
+
+
+def read_bags(
+    stream: BinaryIO,
+    path: AnyPath,
+    header: Header,
+    bag: Attribute,
+    labels: set[str],
+    unused: set[str],
+    encoding: str,
+) -> tuple[Bags, Matrix, list[str]]:
+    """Bags, Y and the names of the labels from the rest of the file."""
+    others = [a.name for a in header.attributes if a.name not in {bag.name, *labels, *unused}]
+    if len(others) > 1:
+        raise ValueError(
+            f"{os.fspath(path)} must have only the bag {bag.name!r}, labels and one "
+            f"attribute that names the bags, got {others}; leave some out with drop"
+        )
+    inside = Columns(path, list(bag.inside), set(), set())
+    names = {attribute.name for attribute in header.attributes}
+    outside = Columns(path, header.attributes, labels, names - labels)
+    place = header.attributes.index(bag)
+    rows: list[bytes] = []  # all instances
+    lines: list[int] = []  # the line that each is from
+    sizes: list[int] = []
+    outer = io.BytesIO()
+    for number, raw in enumerate(stream, header.lines + 1):
+        text = decode(raw, path, number, encoding).strip(SPACE)
+        if not text or text.startswith("%"):
+            outer.write(b"\n")
+            continue
+        start, end = _cell_span(text, place, bag.name, path, number)
+        cell = text[start:end]
+        content = unquote(cell) if cell[:1] in ("'", '"') else cell
+        instances = [row.encode() for row in content.split("\n") if row.strip(SPACE)]
+        if not instances:
+            raise FileFormatError(path, number, f"the bag {bag.name!r} has no instances")
+        rows += instances
+        sizes.append(len(instances))
+        lines += [number] * len(instances)
+        # what is left is a usual row, of the same line
+        outer.write(f"{text[:start]}?{text[end:]}\n".encode())
+    if not rows:
+        raise FileFormatError(path, header.lines, "expected rows of data after @data, got none")
+    outer.seek(0)
+    Y = read_rows(outer, path, header.lines, outside, "utf-8")[1]
+    try:
+        X = read_rows(io.BytesIO(b"\n".join(rows)), path, 0, inside, "utf-8")[0]
+    except FileFormatError as error:
+        line = None if error.line is None else lines[error.line - 1]
+        raise FileFormatError(path, line, f"in {bag.name!r}: {error.problem}") from None
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    try:
+        bags = Bags(X, offsets, feature_names=inside.feature_names)
+    except ValueError as error:  # a missing value
+        raise FileFormatError(path, None, str(error)) from None
+    return bags, Y, outside.label_names
+
+
+def _cell_span(text: str, place: int, name: str, path: AnyPath, line: int) -> tuple[int, int]:
+    """Where the cell of an attribute begins and ends in a row, dense or sparse."""
+    shift = int(text.startswith("{"))  # a sparse row has an index before each cell
+    position, cell, pattern = shift, -1, PAIR if shift else CELL
+    while position < len(text):
+        if not shift and cell == place - 1 and (end := _end_of_quotes(text, position)):
+            return position, end
+        match = pattern.match(text, position)
+        if match is None:
+            break
+        index = match[1] if shift else str(cell + 1)
+        cell = int(index) if index.isdecimal() else -1
+        group = (1 if match[1 + shift] else 2) + shift
+        if cell == place and match[group]:
+            return match.span(group)
+        position = match.end()
+    problem = f"expected the bag {name!r} as value {place + 1}, in quotes, got {shortened(text)!r}"
+    raise FileFormatError(path, line, problem)
+
+
+def _end_of_quotes(text: str, start: int) -> int:
+    """Where quotes end that have none inside, the usual case, much faster than a pattern; or 0."""
+    end = text.find(text[start], start + 1) if text[start] in "'\"" else -1
+    return end + 1 if end > 0 and text[end - 1] != "\\" else 0

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from plurilabel.io import FileFormatError, read_libsvm, read_xmc
-from plurilabel.io._sparse_text import _lines
+from plurilabel.io import _sparse_lines as _lines
 
 NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[nN][aA][nN]|[iI][nN][fF])"
 

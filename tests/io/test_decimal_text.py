@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from plurilabel.io._numbers import DecimalText
+from plurilabel.io._decimal_text import DecimalText
 
 
 def parsed(words):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.words import NO_YES, shortened
-from plurilabel.io._arff._header import Attribute
+from plurilabel.io._arff_header import Attribute
 from plurilabel.io._files import NUMBER_OR_NAN, AnyPath, FileFormatError
 
 _PAIRS = set(zip([*NO_YES][::2], [*NO_YES][1::2]))  # ("no", "yes") and the like
@@ -92,45 +92,48 @@ class Columns:
         self.label_names: list[str] = []
         # attributes whose values are numbers, but not 0, 1, 2, ...: where they are, the numbers
         self.lookups: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
+        self._known: dict[tuple[str, ...], Codes] = {}
         rows = []
-        known: dict[tuple[str, ...], Codes] = {}
         for a, attribute in enumerate(attributes):
-            name, values = attribute.name, attribute.values
-            label, dropped = name in labels, name in drop
-            if dropped:
+            if attribute.name in drop:
                 rows.append((True, False, False, False, False, 0, 0))
                 self.converters.append(lambda _: math.nan)
                 continue
+            label = attribute.name in labels
             _check_type(path, attribute, attributes, label)
             names = self.label_names if label else self.feature_names
-            column = len(names)
+            column, levels = len(names), len(attribute.values) or 2 * label
             convert: Callable[[str], float] = as_number
-            flip = one_hot = textual = False
+            kinds = [False, False, False]
             if attribute.type == "number":
-                names.append(name)
+                names.append(attribute.name)
             else:
-                if values not in known:
-                    known[values] = Codes(values)
-                codes = known[values]
-                convert, textual = codes.__getitem__, codes.numbers is None
-                if codes.numbers is not None and not codes.counting:
-                    fresh = np.zeros(len(attributes), bool), codes.numbers
-                    self.lookups.setdefault(values, fresh)[0][a] = True
-                no_first = truth_order(values)
-                flip = no_first is False
-                one_hot = no_first is None and len(values) != 2
-                if no_first is not None:
-                    names.append(name)
-                else:
-                    names.extend(f"{name}={value}" for value in values[not one_hot :])
-            if label:
-                convert = _checked_label(convert)
-            rows.append((False, label, flip, one_hot, textual, len(values) or 2 * label, column))
-            self.converters.append(convert)
+                convert, *kinds = self._add_nominal(a, attribute, names)
+            rows.append((False, label, *kinds, levels, column))
+            self.converters.append(_checked_label(convert) if label else convert)
         table = np.array(rows, dtype=np.int64).T
         self.dropped, self.label, self.flip, self.one_hot, self.textual = table[:5].astype(bool)
         self.levels, self.column = table[5:].astype(np.int32)
         self.fewest = self.levels[self.levels > 0].min(initial=np.iinfo(np.int32).max)
+
+    def _add_nominal(
+        self, a: int, attribute: Attribute, names: list[str]
+    ) -> tuple[Callable[[str], float], bool, bool, bool]:
+        """Add the columns of a nominal attribute: its converter, ``flip, one_hot, textual``."""
+        name, values = attribute.name, attribute.values
+        if values not in self._known:
+            self._known[values] = Codes(values)
+        codes = self._known[values]
+        if codes.numbers is not None and not codes.counting:
+            fresh = np.zeros(len(self.attributes), bool), codes.numbers
+            self.lookups.setdefault(values, fresh)[0][a] = True
+        no_first = truth_order(values)
+        one_hot = no_first is None and len(values) != 2
+        if no_first is not None:
+            names.append(name)
+        else:
+            names.extend(f"{name}={value}" for value in values[not one_hot :])
+        return codes.__getitem__, no_first is False, one_hot, codes.numbers is None
 
     def accepts(self, codes: NDArray[Any], attribute: Any = slice(None)) -> bool:
         """Whether all codes are among the declared ones, or missing."""

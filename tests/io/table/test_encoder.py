@@ -14,13 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from plurilabel.io import (
-    column_kinds,
-    read_further,
-    read_table,
-    table_encoder,
-    unseen_categories,
-)
+from plurilabel.io import column_kinds, read_further, read_table, table_encoder
+from plurilabel.io.shared import unseen_categories
 
 NAN = np.nan
 FIRST = pd.DataFrame(

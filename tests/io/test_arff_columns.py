@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.io.arff.twin import assert_is_twin, read
+from tests.io.arff_twin import assert_is_twin, read
 
 HEADER = """% a comment
 @RELATION 'many things: -C 2' %50

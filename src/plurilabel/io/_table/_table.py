@@ -1,19 +1,29 @@
-"""Reading tables: CSV, Parquet, JSON lines and data frames."""
+"""Reading and writing tables: CSV, Parquet, JSON and data frames."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+from typing import Any, BinaryIO, Literal, NamedTuple
 
+import numpy as np
 from scipy import sparse
 
+from plurilabel._core.base import check_labels
+from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.records import write_atomic
+from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, listed, similar
+from plurilabel.io._files import formats
 from plurilabel.io._table._encoder import table_encoder
-from plurilabel.io._table._frame import VECTORS, open_frame
+from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
+
+_CELLS_AT_ONCE = 1 << 18
 
 
 def read_table(
@@ -170,16 +180,7 @@ def read_table(
     >>> model.fit(data.X, data.Y.toarray()).predict(pd.DataFrame({"note": ["rash, itching"]}))
     array([[0, 0, 1]])
     """
-    if not isinstance(labels, str) and label_names is not None:
-        raise ValueError("label_names is for one column of tags, but labels names label columns")
-    if label_names is not None and (twice := first_repeated(label_names)) is not None:
-        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
-    if tag_sep == "":
-        raise ValueError("tag_sep must hold at least one character, got ''")
-    if empty_labels not in (None, "unknown", "absent"):
-        raise ValueError(f'empty_labels must be "unknown", "absent" or None, got {empty_labels!r}')
-    if empty_labels is not None and isinstance(labels, str):
-        raise ValueError("empty_labels is for label columns, but labels names a column of tags")
+    _check_labels_given(labels, label_names, tag_sep, empty_labels)
     for parameter, names in (("features", features), ("drop", drop)):
         if isinstance(names, str):
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
@@ -188,7 +189,6 @@ def read_table(
     table = open_frame(
         path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
     )
-    name = table.name if name is None else name
     with table.located():
         used = _feature_columns(list(table.frame.columns), labels, features, texts, drop)
         if embeddings is not None and VECTORS not in used:
@@ -200,28 +200,49 @@ def read_table(
             Y = label_columns(table.frame, labels, empty_labels)
             found, tag_sep = list(labels), None
         X, written = typed_frame(
-            table.frame, used, texts, comma=table.comma, points=table.points, day_first=day_first
+            table.frame, used, texts, commas=table.commas, day_first=day_first
         )
-    feature_names = X.columns
-    if encode:
-        encoder = table_encoder(X, text=texts, words=words)
-        X = encoder.fit_transform(X)
-        X = sparse.csr_array(X) if texts else X
-        try:
-            feature_names = encoder.get_feature_names_out()
-        except ValueError as error:
-            raise ValueError(
-                f"two columns would give the same feature: rename one ({error})"
-            ) from None
+    X, feature_names = _encoded(X, texts, words) if encode else (X, X.columns)
     return Dataset(
         X,
         Y,
         tuple(feature_names.tolist()),
         tuple(found),
-        name=name,
+        name=table.name if name is None else name,
         tag_sep=tag_sep,
         written=written,
     )
+
+
+def _check_labels_given(
+    labels: str | Sequence[str],
+    label_names: Sequence[str] | None,
+    tag_sep: str | None,
+    empty_labels: str | None,
+) -> None:
+    is_tags = isinstance(labels, str)
+    if label_names is not None and not is_tags:
+        raise ValueError("label_names is for one column of tags, but labels names label columns")
+    if label_names is not None and (twice := first_repeated(label_names)) is not None:
+        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
+    if tag_sep == "":
+        raise ValueError("tag_sep must hold at least one character, got ''")
+    if empty_labels not in (None, "unknown", "absent"):
+        raise ValueError(f'empty_labels must be "unknown", "absent" or None, got {empty_labels!r}')
+    if empty_labels is not None and is_tags:
+        raise ValueError("empty_labels is for label columns, but labels names a column of tags")
+
+
+def _encoded(X: Any, texts: list[str], words: Any) -> tuple[Any, Any]:
+    """Numbers for typed columns, and the names of the features."""
+    encoder = table_encoder(X, text=texts, words=words)
+    X = encoder.fit_transform(X)
+    try:
+        names = encoder.get_feature_names_out()
+    except ValueError as error:
+        problem = f"two columns would give the same feature: rename one ({error})"
+        raise ValueError(problem) from None
+    return sparse.csr_array(X) if texts else X, names
 
 
 def _feature_columns(
@@ -233,24 +254,10 @@ def _feature_columns(
 ) -> list[str]:
     """The feature columns, after a check of all names that were given."""
     labels = [labels] if isinstance(labels, str) else labels
-    there = set(columns)
-    asked = {
-        "labels": labels,
-        "features": features or (),
-        "text": text,
-        "drop": drop,
-    }
-    for parameter, names in asked.items():
-        if (twice := first_repeated(names)) is not None:
-            raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
-        for column in names:
-            if column not in there:
-                instead = _instead(column, columns)
-                raise ValueError(f"{parameter} names a column {column!r}, {instead}")
-            if parameter != "labels" and column in labels:
-                raise ValueError(f"{parameter} must name no label column, got {column!r}")
-            if parameter == "drop" and column in {*text, *(features or ())}:
-                raise ValueError(f"drop must name no column that is to be used, got {column!r}")
+    chosen = {*text, *(features or ())}
+    _check_named(columns, "labels", labels)
+    for parameter, names in (("features", features or ()), ("text", text), ("drop", drop)):
+        _check_named(columns, parameter, names, labels, chosen if parameter == "drop" else ())
     if not labels:
         raise ValueError("labels must name at least one column, got none")
     if features is None:
@@ -264,6 +271,26 @@ def _feature_columns(
             "with the table: give it one, or leave it out with drop=['']"
         )
     return used
+
+
+def _check_named(
+    columns: list[str],
+    parameter: str,
+    names: Sequence[str],
+    labels: Sequence[str] = (),
+    chosen: Collection[str] = (),
+) -> None:
+    """Check that a parameter names columns that are there, once each, and may be named by it."""
+    if (twice := first_repeated(names)) is not None:
+        raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
+    there = set(columns)
+    for column in names:
+        if column not in there:
+            raise ValueError(f"{parameter} names a column {column!r}, {_instead(column, columns)}")
+        if column in labels:
+            raise ValueError(f"{parameter} must name no label column, got {column!r}")
+        if column in chosen:
+            raise ValueError(f"drop must name no column that is to be used, got {column!r}")
 
 
 def _instead(column: str, columns: list[str]) -> str:
@@ -351,11 +378,160 @@ def read_further(
         if label_names is not None and labels in table.frame.columns:
             Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
         elif label_names is not None:
-            if missing := [name for name in names if name not in table.frame.columns]:
-                where = "columns" if labels is None else f"the column {labels!r}"
-                raise ValueError(
-                    f"the table must have the true labels, in {where} as in training; "
-                    f"it has no {listed([repr(name) for name in missing], 5)}"
-                )
+            _check_true_labels(table.frame, names, labels)
             Y = label_columns(table.frame, names, empty_labels)
     return FurtherRows(X, Y, names, table.frame)
+
+
+def _check_true_labels(frame: Any, names: list[str], tags: str | None) -> None:
+    if missing := [name for name in names if name not in frame.columns]:
+        where = "columns" if tags is None else f"the column {tags!r}"
+        raise ValueError(
+            f"the table must have the true labels, in {where} as in training; "
+            f"it has no {listed([repr(name) for name in missing], 5)}"
+        )
+
+
+# writing ----------------------------------------------------------------------------------------
+
+
+def write_table(
+    path: str | os.PathLike[str], dataset: Dataset, *, tags: str | None = None, tag_sep: str = ";"
+) -> None:
+    """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
+    :func:`read_table` gives back the same numbers, bit for bit, and the same names: those that a
+    spreadsheet would take for formulas, such as ``=A1``, are written as they are. Split and
+    citation have no place in a table. A sparse X is written with all its zeros, a few rows at a
+    time; for many features :func:`write_xmc` and :func:`write_libsvm` are made. Needs pandas:
+    ``pip install plurilabel[table]``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, and perhaps ``.gz``.
+    dataset : Dataset
+    tags : str, default=None
+        Name of one column for the names of each row's labels: separated text in CSV, lists in
+        the other formats. By default each label is a column of 0 and 1, after the features,
+        whose cells are empty where the label is not known.
+    tag_sep : str, default=";"
+        What separates the tags in CSV. No label name may hold it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_table
+    >>> data = Dataset(np.array([[0, 0.5], [2, np.nan]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.csv")
+    ...     write_table(path, data, tags="colours")
+    ...     print(path.read_text())
+    width,height,colours
+    0.0,0.5,red;blue
+    2.0,,
+    """
+    table_module("pandas")
+    format = table_format(path)
+    if format.writer is None:
+        raise ValueError(f"tables are not written as {format.name}: choose another suffix")
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
+    if not tag_sep:
+        raise ValueError("tag_sep must hold at least one character, got ''")
+    features = list(dataset.feature_names)
+    labels = list(dataset.label_names) if tags is None else [tags]
+    is_csv = format.name in ("csv", "tsv")
+    # a lone carriage return would end a line of CSV: the csv module does not quote it
+    _check_writable(features + labels, "column name", ["\r"] if is_csv else [])
+    if tags is not None:
+        _check_writable(dataset.label_names, "label name", ["\r", tag_sep] if is_csv else [])
+
+    def schema(arrow: Any) -> Any:
+        label_type = arrow.int64() if tags is None else arrow.list_(arrow.string())
+        numbers = [(name, arrow.float64()) for name in features]
+        return arrow.schema(numbers + [(name, label_type) for name in labels])
+
+    label_frame = _label_frames(dataset, tags, tag_sep if is_csv else None)
+    with (
+        write_atomic(path) as stream,
+        frame_writer(stream, format.name, features + labels, schema) as write,
+    ):
+        for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
+            write(_feature_frame(dataset, rows).join(label_frame(rows)))
+
+
+def _feature_frame(dataset: Dataset, rows: slice) -> Any:
+    X = dense(dataset.X[rows]).astype(np.float64)
+    return table_module("pandas").DataFrame(X, columns=list(dataset.feature_names))
+
+
+def _label_frames(
+    dataset: Dataset, tags: str | None, tag_sep: str | None
+) -> Callable[[slice], Any]:
+    """From rows to a data frame of label columns, or of one column of tags, as lists or text."""
+    pandas = table_module("pandas")
+    filled, unknown = known_part(dataset.Y)
+    Y = check_labels(filled, name="dataset.Y")
+    names = np.array(dataset.label_names, dtype=object)
+    if unknown is not None and tags is not None:
+        raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
+
+    def zeros_and_ones(rows: slice) -> Any:
+        found = pandas.DataFrame(dense(Y[rows]).astype(np.int64), columns=names)
+        return found if unknown is None else found.astype("Int64").mask(dense(unknown[rows]))
+
+    def tag_cells(rows: slice) -> Any:
+        y = sparse.csr_array(Y[rows])
+        sets = [names[y.indices[i:j]].tolist() for i, j in pairwise(y.indptr)]
+        cells = sets if tag_sep is None else [tag_sep.join(own) for own in sets]
+        return pandas.DataFrame({tags: pandas.Series(cells, dtype=object)})
+
+    return zeros_and_ones if tags is None else tag_cells
+
+
+def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) -> None:
+    """Names that a reader would not give back are refused."""
+    for name in names:
+        if not name or name != name.strip():
+            raise ValueError(f"a {what} must have text without blanks around it, got {name!r}")
+        for part in unwanted:
+            if part in name:
+                raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
+    twice = first_repeated(names)
+    if twice is not None:
+        raise ValueError(f"each {what} must be there once, got {twice!r} twice")
+
+
+def frame_writer(
+    stream: BinaryIO,
+    format: str,
+    names: Sequence[str],
+    schema: Callable[[Any], Any],
+    *,
+    escape_formulas: bool = False,
+) -> AbstractContextManager[Callable[[Any], object]]:
+    """A function that appends data frames to a stream.
+
+    Parameters
+    ----------
+    stream : binary stream
+    format : {"csv", "tsv", "parquet", "jsonl"}
+    names : sequence of str
+        Names of the columns.
+    schema : callable
+        Takes pyarrow and returns the schema of a Parquet file: a single block of rows may not
+        show what kind of lists a column holds.
+    escape_formulas : bool, default=False
+        Whether text in CSV that a spreadsheet would take for a formula, because it begins with
+        ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is not a number, gets a ``'``
+        before it. Without it, text is written as it is.
+    """
+    writer = formats()[format].writer
+    if writer is None:
+        raise ValueError(f"tables are not written as {format}")
+    return writer(stream, names, schema, escape_formulas)

@@ -608,7 +608,7 @@ def test_real_data_come_back_bit_for_bit(tmp_path, data_folder, suffix):
 
 
 def test_blocks_of_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.io._table._write._CELLS_AT_ONCE", 7)
+    monkeypatch.setattr("plurilabel.io._table._table._CELLS_AT_ONCE", 7)
     rng = np.random.default_rng(0)
     X, Y = rng.random((11, 2)), rng.integers(0, 2, (11, 1))
     for suffix in SUFFIXES:
