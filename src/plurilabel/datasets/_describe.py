@@ -410,22 +410,23 @@ def describe(
             f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}: a file can "
             "announce more than memory has room for"
         )
-    features = None
-    if X is not None:
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
-        if len(shape) < 2 or shape[0] != n:
-            raise ValueError(f"X must have {n} rows, as Y has, got shape {tuple(shape)}")
-        features = int(shape[-1])
     label_sets, set_counts = distinct_label_sets(sparse.csr_array(labels))
     return Description(
         name=name,
         instances=n,
-        features=features,
+        features=None if X is None else _n_features(X, n),
         label_names=names_or_default(names if label_names is None else label_names, q),
         label_sets=label_sets,
         set_counts=set_counts,
         unknown=0 if unknown is None else int(unknown.sum()),
     )
+
+
+def _n_features(X: Any, n: int) -> int:
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) < 2 or shape[0] != n:
+        raise ValueError(f"X must have {n} rows, as Y has, got shape {tuple(shape)}")
+    return int(shape[-1])
 
 
 def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:

@@ -105,7 +105,7 @@ def read(
             raise ValueError("labels must name the label columns, or the column of tags")
         table = (_parquet if kind == "parquet" else _csv)(files, rows)
         return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
-    if not (labels is None and features is None and not drop):
+    if labels or features or drop:
         raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
     if len(files) > 1:
         raise ValueError(f"paths must be one {FORMATS[kind]}, got {len(files)}")

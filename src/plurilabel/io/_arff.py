@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
@@ -200,17 +201,22 @@ def _label_parents(
             raise ValueError("labels must name at least one attribute, got none")
         _check_known("labels", chosen, names, path)
         return dict.fromkeys(chosen)
-    if isinstance(labels, bool) or not isinstance(labels, Integral):
+    return dict.fromkeys(_first_or_last(path, names, labels))
+
+
+def _first_or_last(path: AnyPath, names: list[str], count: Any) -> list[str]:
+    if isinstance(count, bool) or not isinstance(count, Integral):
         raise TypeError(
             "labels must be the path of an XML file, a sequence of names, a number or None, "
-            f"got {labels!r}"
+            f"got {count!r}"
         )
-    if not 1 <= abs(labels) <= len(names):
+    n = int(count)
+    if not 1 <= abs(n) <= len(names):
         raise ValueError(
             f"labels must be between 1 and the {len(names)} attributes of {os.fspath(path)} "
-            f"(negative: counted from the end), got {labels}"
+            f"(negative: counted from the end), got {n}"
         )
-    return dict.fromkeys(names[:labels] if labels > 0 else names[labels:])
+    return names[:n] if n > 0 else names[n:]
 
 
 def _labels_in_xml(
@@ -422,17 +428,21 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
             "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
         )
     options = f" -C {dataset.Y.shape[1]}" if with_count else ""
-    if dataset.train is not None or dataset.test is not None:
-        train, test = (rows if rows is not None else [] for rows in (dataset.train, dataset.test))
-        in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
-        if not (len(train) and len(test) and in_order):
-            raise ValueError(
-                "dataset has a split (train, test) other than first rows and last rows, which "
-                "ARFF cannot hold: remove it with "
-                "dataclasses.replace(dataset, train=None, test=None)"
-            )
-        options += f" -split-number {len(train)}"
+    options += _split_option(dataset)
     return f"{dataset.name}:{options}" if options else dataset.name
+
+
+def _split_option(dataset: Dataset) -> str:
+    if dataset.train is None and dataset.test is None:
+        return ""
+    train, test = (() if part is None else part for part in (dataset.train, dataset.test))
+    in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
+    if not (len(train) and len(test) and in_order):
+        raise ValueError(
+            "dataset has a split (train, test) other than first rows and last rows, which ARFF "
+            "cannot hold: remove it with dataclasses.replace(dataset, train=None, test=None)"
+        )
+    return f" -split-number {len(train)}"
 
 
 def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:

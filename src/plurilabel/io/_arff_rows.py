@@ -420,12 +420,7 @@ def read_bags(
     encoding: str,
 ) -> tuple[Bags, Matrix, list[str]]:
     """Bags, Y and the names of the labels from the rest of the file."""
-    others = [a.name for a in header.attributes if a.name not in {bag.name, *labels, *unused}]
-    if len(others) > 1:
-        raise ValueError(
-            f"{os.fspath(path)} must have only the bag {bag.name!r}, labels and one "
-            f"attribute that names the bags, got {others}; leave some out with drop"
-        )
+    _check_only_bags(path, header, {bag.name, *labels, *unused}, bag.name)
     inside = Columns(path, list(bag.inside), set(), set())
     names = {attribute.name for attribute in header.attributes}
     outside = Columns(path, header.attributes, labels, names - labels)
@@ -465,6 +460,15 @@ def read_bags(
     except ValueError as error:  # a missing value
         raise FileFormatError(path, None, str(error)) from None
     return bags, Y, outside.label_names
+
+
+def _check_only_bags(path: AnyPath, header: Header, known: set[str], bag: str) -> None:
+    others = [attribute.name for attribute in header.attributes if attribute.name not in known]
+    if len(others) > 1:
+        raise ValueError(
+            f"{os.fspath(path)} must have only the bag {bag!r}, labels and one attribute that "
+            f"names the bags, got {others}; leave some out with drop"
+        )
 
 
 def _cell_span(text: str, place: int, name: str, path: AnyPath, line: int) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from plurilabel.io._files import AnyPath, FileFormatError, Format, plain_name
 from plurilabel.io._sparse_lines import (
     BLOCK_BYTES,
     LARGEST_NUMBER,
+    Kind,
     Rows,
     joined,
     line_blocks,
@@ -101,28 +102,33 @@ def read_libsvm(
     """
     if not (isinstance(zero_based, bool) or zero_based == "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
-    n_names = None if label_names is None else len(label_names)
-    if None not in (n_names, n_labels) and n_labels != n_names:
-        raise ValueError(f"n_labels is {n_labels}, but label_names has {n_names} entries")
+    width, source = n_labels, f"n_labels={n_labels}"
+    if label_names is not None:
+        width, source = len(label_names), "the number of label_names"
+        if n_labels not in (None, width):
+            raise ValueError(f"n_labels is {n_labels}, but label_names has {width} entries")
     for what, size in (("n_features", n_features), ("n_labels", n_labels)):
-        if size is not None and size < 0:
+        if (size or 0) < 0:
             raise ValueError(f"{what} must be at least 0, got {size}")
     rows = joined(_rows(path))
     if not len(rows.lines):
         raise FileFormatError(path, None, "expected at least one row, got none")
     base = _base(path, rows, zero_based)
-    # the file may need fewer columns than it is to have, but not more
-    d, q = max(rows.width("feature") - base, 0), rows.width("label")
-    if n_features is not None:
-        rows.check_below(path, "feature", n_features + base, f"n_features={n_features}")
-        d = n_features
-    if (width := n_labels if n_names is None else n_names) is not None:
-        source = f"n_labels={n_labels}" if n_names is None else "the number of label_names"
-        rows.check_below(path, "label", width, source)
-        q = width
+    d = _width(path, rows, "feature", n_features, f"n_features={n_features}", base)
+    q = _width(path, rows, "label", width, source)
     X, Y = rows.matrices(path, d, q, base=base)
     name = plain_name(path) if name is None else name
     return Dataset(X, Y, label_names=label_names or (), name=name)
+
+
+def _width(
+    path: AnyPath, rows: Rows, kind: Kind, given: int | None, source: str, base: int = 0
+) -> int:
+    """Number of columns: as given, unless the file needs more, or as many as it needs."""
+    if given is None:
+        return max(rows.width(kind) - base, 0)
+    rows.check_below(path, kind, given + base, source)
+    return given
 
 
 def _base(path: AnyPath, rows: Rows, zero_based: bool | str) -> int:

@@ -252,17 +252,14 @@ def _learned(
     kind = _one_kind(cells, name)
     if kind == "date":
         return {name: _seconds_of(cells)}, None
-    if kind == "text" and texts and all(_LIST.fullmatch(text) for text in texts):
-        cells, kind = [_list_of(cell) for cell in cells], "list"
-    if kind == "list":
-        first = next(cell for cell in cells if cell is not None)
+    if kind == "list" or (texts and all(map(_LIST.fullmatch, texts))):
+        first = _list_of(next(cell for cell in cells if cell is not None))
         return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
     if kind == "number" or _texts_are_numbers(cells):
         _refuse_some_percents(texts, cells, name)
-        shows = has_comma(texts)
-        comma = comma if shows is None else shows
+        comma = _comma(texts, comma)
         return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
-    if _most(cells, lambda text: bool(orders_of(text)) or date_of(text) is not None):
+    if _most(cells, _is_date):
         order = _order(cells, name, texts, day_first, order_elsewhere)
         return {name: _parsed_dates(cells, name, order)}, _ORDERS[order]
     _refuse_free_text(cells, name)
@@ -312,6 +309,10 @@ def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:
     """Whether something holds for most of the cells that are not missing."""
     counts = Counter(cell for cell in cells if cell is not None and cell.lower() not in MISSING)
     return 2 * sum(n for text, n in counts.items() if holds(text)) > sum(counts.values())
+
+
+def _is_date(text: str) -> bool:
+    return bool(orders_of(text)) or date_of(text) is not None
 
 
 def _texts_are_numbers(cells: list[str | None]) -> bool:
@@ -447,8 +448,13 @@ def _float_of(cell: Any) -> float | None:
 
 def _numbers_like(series: Any, name: str, written: str | None) -> NDArray[np.float64]:
     """Numbers of a further table."""
-    shows = has_comma(_texts_in(series))
-    return numbers_of(series, name, comma=written == COMMA if shows is None else shows)
+    return numbers_of(series, name, comma=_comma(_texts_in(series), written == COMMA))
+
+
+def _comma(texts: list[str], usual: bool) -> bool:
+    """Whether a comma separates decimals: what the texts show, or else as usual."""
+    shows = has_comma(texts)
+    return usual if shows is None else shows
 
 
 def _categories(cells: list[Any], name: str) -> list[Any]:

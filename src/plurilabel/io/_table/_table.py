@@ -190,7 +190,8 @@ def read_table(
         path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
     )
     with table.located():
-        used = _feature_columns(list(table.frame.columns), labels, features, texts, drop)
+        own = [labels] if isinstance(labels, str) else labels
+        used = _feature_columns(list(table.frame.columns), own, features, texts, drop)
         if embeddings is not None and VECTORS not in used:
             used.append(VECTORS)
         Y: Matrix
@@ -247,17 +248,17 @@ def _encoded(X: Any, texts: list[str], words: Any) -> tuple[Any, Any]:
 
 def _feature_columns(
     columns: list[str],
-    labels: str | Sequence[str],
+    labels: Sequence[str],
     features: Sequence[str] | None,
     text: Sequence[str],
     drop: Sequence[str],
 ) -> list[str]:
     """The feature columns, after a check of all names that were given."""
-    labels = [labels] if isinstance(labels, str) else labels
-    chosen = {*text, *(features or ())}
+    chosen = list(features or ())
     _check_named(columns, "labels", labels)
-    for parameter, names in (("features", features or ()), ("text", text), ("drop", drop)):
-        _check_named(columns, parameter, names, labels, chosen if parameter == "drop" else ())
+    _check_named(columns, "features", chosen, labels)
+    _check_named(columns, "text", text, labels)
+    _check_named(columns, "drop", drop, labels, {*text, *chosen})
     if not labels:
         raise ValueError("labels must name at least one column, got none")
     if features is None:
@@ -447,9 +448,10 @@ def write_table(
     labels = list(dataset.label_names) if tags is None else [tags]
     is_csv = format.name in ("csv", "tsv")
     # a lone carriage return would end a line of CSV: the csv module does not quote it
-    _check_writable(features + labels, "column name", ["\r"] if is_csv else [])
+    unwanted = ["\r", tag_sep] if is_csv else []
+    _check_writable(features + labels, "column name", unwanted[:1])
     if tags is not None:
-        _check_writable(dataset.label_names, "label name", ["\r", tag_sep] if is_csv else [])
+        _check_writable(dataset.label_names, "label name", unwanted)
 
     def schema(arrow: Any) -> Any:
         label_type = arrow.int64() if tags is None else arrow.list_(arrow.string())
