@@ -93,7 +93,7 @@ class Columns:
         # attributes whose values are numbers, but not 0, 1, 2, ...: where they are, the numbers
         self.lookups: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
         self._known: dict[tuple[str, ...], Codes] = {}
-        rows = []
+        rows: list[tuple[int, ...]] = []
         for a, attribute in enumerate(attributes):
             if attribute.name in drop:
                 rows.append((True, False, False, False, False, 0, 0))

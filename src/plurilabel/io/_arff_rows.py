@@ -190,7 +190,9 @@ def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
     pairs = _pairs_per_row(text, marks)
     if pairs is None:
         return None
-    index = _indices_of_ones(text) if marks == other_than_digits else None
+    index: NDArray[Any] | None = None
+    if marks == other_than_digits:
+        index = _indices_of_ones(text)
     code: NDArray[Any] = np.ones(int(pairs.sum()), np.int8)
     if index is None:
         found = _numbers(text, 2 * len(code))
