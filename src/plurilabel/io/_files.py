@@ -146,32 +146,18 @@ def plain_name(path: AnyPath) -> str:
 class Format(NamedTuple):
     """A file format. A module of this package declares its formats in a tuple ``FORMATS``.
 
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-    read : callable or None
-        From a path and options to a :class:`Dataset`; None for tables, which have ``frame``.
-    has_labels : bool
-        Whether the format has its own place for labels, so that none need to be named.
-    further : callable or None
-        From a path, the number of features and the label names of a model to a :class:`Dataset`
-        of rows for it; None for tables.
-    has_names : bool
-        Whether features and labels have names; otherwise their order counts.
-    frame : callable or None
-        For tables: from a path, ``sep``, ``decimal`` and the columns to leave as text to a
-        :class:`~plurilabel.io._table._frame.Frame`.
-    writer : callable or None
-        For tables: a context manager, see :func:`~plurilabel.io._table._table.frame_writer`.
+    A format has ``read``, from a path and options to a :class:`Dataset`, or, if it is a table,
+    ``frame``, from a path, the separator, the decimal mark and the columns to leave as text to a
+    :class:`~plurilabel.io._table._frame.Frame`.
     """
 
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Dataset] | None = None
-    has_labels: bool = False
+    has_labels: bool = False  # has its own place for labels, so that none are to be named
+    # from a path, the number of features and the label names of a model to rows for it
     further: Callable[[AnyPath, int, list[str]], Dataset] | None = None
-    has_names: bool = True
+    has_names: bool = True  # names its features and labels; otherwise their order counts
     frame: Callable[..., Any] | None = None
     writer: Callable[..., AbstractContextManager[Callable[[Any], object]]] | None = None
 

@@ -34,13 +34,8 @@ _BLANKS = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-"
 def number_of(text: str, *, comma: bool = False) -> float | None:
     """The value of a number in text, None if it is not one.
 
-    There may be separators of thousands, and one sign of a currency or percent, which is left out.
-
-    Parameters
-    ----------
-    text : str
-    comma : bool, default=False
-        Whether a comma separates the decimals, and a point thousands; else it is the other way.
+    Thousands separators and one currency or percent sign are ignored. With ``comma``, a comma
+    separates decimals and a point thousands.
 
     Examples
     --------
@@ -124,14 +119,9 @@ _LONGEST = 60
 def date_of(text: str, *, day_first: bool | None = None) -> datetime | None:
     """The date and time in a text, as it is written; None if there is none.
 
-    A zone or offset is left out: what counts is the clock where it was written. A time alone is
-    one of 1 January 1900. Of two digits for a year, 69 and above are of the 20th century.
-
-    Parameters
-    ----------
-    text : str
-    day_first : bool or None
-        What ``03/04/2021`` means; if None, it is not a date. ``03.04.2021`` is 3 April, always.
+    Zones and offsets are ignored: the local clock counts. A time alone is on 1 January 1900.
+    Two-digit years from 69 on are in the 20th century. ``day_first`` tells what ``03/04/2021``
+    means; if None, it is not a date. ``03.04.2021`` is always 3 April.
 
     Examples
     --------

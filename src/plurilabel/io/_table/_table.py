@@ -55,98 +55,93 @@ def read_table(
         A file, gzipped or not; or a data frame of pandas or polars.
     labels : sequence of str, or str
         Names of the label columns, which hold 0 and 1 (also true and false, yes and no). Or the
-        name of the one column that holds the tags of each row: as text with a separator
-        (``sport;politics``), or, in Parquet, JSON lines and data frames, as lists.
+        name of the one column with the tags of each row: text with a separator
+        (``sport;politics``), or lists in Parquet, JSON and data frames.
     features : sequence of str, default=None
-        Columns to use as features. By default all but the labels; with ``text``, none.
+        Feature columns. By default all but the labels; with ``text``, none.
     drop : sequence of str, default=()
         Columns to leave out, for instance identifiers.
     text : str or sequence of str, default=None
-        A column of text, or several, to turn into features, one for each word of each column.
+        One or several columns of text, whose words become features.
     sep : str, default=None
-        What separates columns in CSV. By default a tab in a ``.tsv`` file, and else the one of
-        comma, semicolon, tab and ``|`` that cuts the first rows into the most columns, equally
-        many in each row.
+        Column separator of CSV. By default a tab in ``.tsv`` files, otherwise comma, semicolon,
+        tab or ``|``: the one that splits the first rows into the most columns of equal number.
     tag_sep : str, default=None
-        What separates tags in one cell of text. By default ``;``, ``|`` or ``,``, whichever
-        occurs in the column; if more than one does, this must be given.
+        Tag separator. By default ``;``, ``|`` or ``,``, whichever occurs in the column; required
+        if more than one does.
     label_names : sequence of str, default=None
-        With a column of tags: the labels, in the order wanted. By default the tags that occur,
-        sorted. Give it where several files are to have the same columns.
+        With a column of tags: the labels in order, by default the sorted tags that occur. Pass
+        it if several files must have the same columns.
     format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
-        By default what the name of the file says.
+        By default the format given by the file name.
     encode : bool, default=True
-        Whether X is turned into numbers. If not, it is a data frame of typed columns, for a
+        Whether to turn X into numbers. If False, X is a data frame of typed columns, for a
         pipeline that begins with :func:`table_encoder`.
     name : str, default=None
         Name of the dataset; by default that of the file.
     words : transformer, default=None
-        What turns text into features, as for :func:`table_encoder`.
+        Turns text into features, see :func:`table_encoder`.
     embeddings : path or ndarray of shape (n, dimensions), default=None
-        Ready-made vectors, one for each row of the table: a ``.npy`` file or an array. They
-        become features ``embeddings[0], embeddings[1], ...``.
+        Precomputed vectors of the rows, as a ``.npy`` file or an array. They become features
+        ``embeddings[0], embeddings[1], ...``.
     decimal : {".", ","}, default=None
-        What separates the decimals of numbers; by default what each column shows.
+        Decimal mark; by default detected for each column.
     day_first : bool, default=None
-        Whether 03/04/2021 is 3 April or March 4; by default what the column shows, or else the
-        other columns.
+        Whether 03/04/2021 is 3 April or March 4; by default detected from the column, or else
+        from the other columns.
     empty_labels : {"unknown", "absent"}, default=None
-        What an empty cell of a label column means: that the label is not known, NaN in Y, or that
-        it is absent, 0. By default it is not known where the label columns have zeros; where none
-        of them has a zero, empty cells are refused, since they may stand for it.
+        Meaning of an empty cell in a label column: the label is unknown, NaN in Y, or absent, 0.
+        By default unknown if the label columns have zeros; if none of them has a zero, empty
+        cells are refused, since they may stand for it.
 
     Returns
     -------
     Dataset
-        X is dense, or CSR with ``text``; without ``encode`` it is a data frame, in which numbers
-        are float64, dates datetime64, categories and ``text`` text. Y is dense for label columns,
-        with floats if some labels are not known, and CSR for tags. ``written`` tells how numbers
-        and dates are written.
+        X is dense, or CSR with ``text``; without ``encode`` it is a data frame with float64
+        numbers, datetime64 dates, and text for categories and ``text``. Y is dense for label
+        columns, with floats if some labels are unknown, and CSR for tags. ``written`` holds the
+        notation of numbers and dates.
 
     Raises
     ------
     FileFormatError
-        If the file is broken: with the line, where there is one, and what was expected.
+        If the file is broken: with the line, if there is one, and what was expected.
     ValueError
-        If a parameter does not fit the table, or, for a data frame, a cell; its row is counted
-        from 0.
+        If a parameter does not fit the table or, for a data frame, a cell; rows are counted from
+        0.
 
     See Also
     --------
-    table_encoder : What turns the columns into numbers.
-    write_table : Write a dataset as a table.
+    table_encoder : Turns the columns into numbers.
+    write_table : Writes a dataset as a table.
 
     Notes
     -----
-    *Features.* Numbers stay as they are; booleans become 0 and 1, and so do two words such as
-    false and true, or no and yes. An empty cell among them is NaN. Lists of numbers, as
-    embeddings are kept in Parquet, become columns ``name[0], name[1], ...``. Other columns of
-    text are categories and become 0/1 columns ``name_value``, sorted by value, with ``name_nan``
-    for empty cells. A column of pandas' categorical type has the values that it declares, in
-    their order. Numbers come first, then categories, then words: this is the work of
-    :func:`table_encoder`. Two files may differ in the values that occur, and so in their columns:
-    read them as one, declare the categories of a data frame, or put the encoder in a pipeline.
+    *Features.* Numbers are kept. Booleans become 0 and 1, as do two words such as no and yes.
+    Empty cells among them are NaN. Lists of numbers, such as embeddings in Parquet, become
+    columns ``name[0], name[1], ...``. Other text columns are categories and become 0/1 columns
+    ``name_value``, sorted by value, with ``name_nan`` for empty cells; pandas' categorical type
+    keeps its declared values and their order. Numbers come first, then categories, then words, as
+    :func:`table_encoder` arranges them. Two files with different values get different columns:
+    read them as one, declare the categories, or put the encoder in a pipeline.
 
-    *Dates.* A column of dates becomes numbers: the year, and season, weekday and hour, see
-    :class:`DateEncoder`. Read are ``2021-04-03``, ``2021/04/03``, ``3.4.2021``, ``03/04/2021``,
-    ``3 Apr 2021`` and ``April 3, 2021``, each with or without a time, and a time or a month
-    (``2021-04``) alone. Times are taken as they are written: an offset from UTC is left out.
+    *Dates* become the year, and season, weekday and hour, see :class:`DateEncoder`. Accepted are
+    ``2021-04-03``, ``2021/04/03``, ``3.4.2021``, ``03/04/2021``, ``3 Apr 2021`` and
+    ``April 3, 2021``, each with or without a time, and a time or a month (``2021-04``) alone.
+    Offsets from UTC are ignored.
 
-    *Numbers as people write them.* ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` and ``$5`` are
-    numbers; the sign of percent or a currency is left out.
+    *Numbers* may be written ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` or ``$5``; percent
+    and currency signs are ignored. If most of a column are numbers, the rest must be too; ``?``,
+    ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
 
-    *Free text.* A column with more than 255 different values, or more than 20 if they are more
-    than half the number of rows, or with a value of more than 60 characters, is not taken for
-    categories but refused: ``drop`` it, name the ``features`` to use, or give it as ``text``. All
-    such columns are named in one error. The
-    weights of ``text`` come from all rows. To keep test rows out of them, put the encoder in a
+    *Free text.* A column with more than 255 distinct values, or more than 20 if they exceed half
+    the number of rows, or with a value of more than 60 characters, is refused as categories:
+    ``drop`` it, choose the ``features``, or pass it as ``text``. One error names all such
+    columns. Word weights come from all rows; to keep test rows out of them, put the encoder in a
     pipeline.
 
-    *Numbers with errors.* If most of a column are numbers, the rest must be too; ``?``, ``NA``,
-    ``N/A``, ``NaN``, ``null`` and ``none`` among numbers are missing values.
-
-    *Tags.* Blanks around a tag are dropped, as are empty tags and repetitions. An empty cell is
-    an empty label set, of which all labels are known to be absent.
+    *Tags.* Blanks around tags, empty tags and repetitions are dropped. An empty cell is an empty
+    label set: all labels are known to be absent.
 
     Examples
     --------
@@ -335,25 +330,21 @@ def read_further(
     embeddings: str | os.PathLike[str] | Any = None,
     empty_labels: Literal["unknown", "absent"] | None = None,
 ) -> FurtherRows:
-    """Read a table for a model that has learned from another one.
+    """Read a table for a model that was trained on another one.
 
     Parameters
     ----------
     path : str, path or data frame
     kinds : mapping of str to {"numbers", "dates", "categories", "text"}
-        What the columns were in the first table, as :func:`column_kinds` says. They are found by
-        their names, in any order; others may be there.
+        Kinds of the training columns, see :func:`column_kinds`. Columns are found by name, in
+        any order; others are ignored.
     labels : str, default=None
         The column of tags. A table without it has a column of 0 and 1 for each label.
     label_names : sequence of str, default=None
-        All labels, if Y is wanted. Tags that are not among them are returned too.
-    sep, tag_sep : str, default=None
-        As for :func:`read_table`.
+        All labels, to get Y. Other tags are returned too.
     written : mapping of str to str, default=None
-        How numbers and dates were written in the first table, as its dataset says.
-    embeddings : path or ndarray, default=None
-        As for :func:`read_table`.
-    empty_labels : {"unknown", "absent"}, default=None
+        Notation of numbers and dates in the training table, from its dataset.
+    sep, tag_sep, embeddings, empty_labels : optional
         As for :func:`read_table`.
 
     Returns
@@ -399,14 +390,13 @@ def _check_true_labels(frame: Any, names: list[str], tags: str | None) -> None:
 def write_table(
     path: str | os.PathLike[str], dataset: Dataset, *, tags: str | None = None, tag_sep: str = ";"
 ) -> None:
-    """Write a dataset as a table: CSV, Parquet or JSON lines, as the name of the file says.
+    """Write a dataset as a table: CSV, Parquet or JSON lines, as given by the file name.
 
     The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
-    :func:`read_table` gives back the same numbers, bit for bit, and the same names: those that a
-    spreadsheet would take for formulas, such as ``=A1``, are written as they are. Split and
-    citation have no place in a table. A sparse X is written with all its zeros, a few rows at a
-    time; for many features :func:`write_xmc` and :func:`write_libsvm` are made. Needs pandas:
-    ``pip install plurilabel[table]``.
+    :func:`read_table` gives back the same numbers, bit for bit, and the same names, including
+    those that a spreadsheet would take for formulas, such as ``=A1``. Split and citation are not
+    written. A sparse X is written with all its zeros; for many features, use :func:`write_xmc` or
+    :func:`write_libsvm`. Needs pandas: ``pip install plurilabel[table]``.
 
     Parameters
     ----------
@@ -414,11 +404,11 @@ def write_table(
         Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, and perhaps ``.gz``.
     dataset : Dataset
     tags : str, default=None
-        Name of one column for the names of each row's labels: separated text in CSV, lists in
-        the other formats. By default each label is a column of 0 and 1, after the features,
-        whose cells are empty where the label is not known.
+        Name of one column for the labels of each row: separated text in CSV, lists in the other
+        formats. By default each label is a column of 0 and 1, after the features; cells of
+        unknown labels are empty.
     tag_sep : str, default=";"
-        What separates the tags in CSV. No label name may hold it.
+        Tag separator in CSV, which no label name may contain.
 
     Examples
     --------
@@ -517,21 +507,11 @@ def frame_writer(
     *,
     escape_formulas: bool = False,
 ) -> AbstractContextManager[Callable[[Any], object]]:
-    """A function that appends data frames to a stream.
+    """Give a function that appends data frames to a stream.
 
-    Parameters
-    ----------
-    stream : binary stream
-    format : {"csv", "tsv", "parquet", "jsonl"}
-    names : sequence of str
-        Names of the columns.
-    schema : callable
-        Takes pyarrow and returns the schema of a Parquet file: a single block of rows may not
-        show what kind of lists a column holds.
-    escape_formulas : bool, default=False
-        Whether text in CSV that a spreadsheet would take for a formula, because it begins with
-        ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and is not a number, gets a ``'``
-        before it. Without it, text is written as it is.
+    ``schema`` takes pyarrow and returns the schema of a Parquet file: a single block of rows may
+    not show what kind of lists a column holds. With ``escape_formulas``, text in CSV that a
+    spreadsheet would take for a formula gets a ``'`` before it.
     """
     writer = formats()[format].writer
     if writer is None:
