@@ -38,7 +38,7 @@ class Description:
     instances : int
         n.
     features : int or None
-        None if X is not known.
+        None if X is not given.
     label_names : sequence of str
     labels : int
         q.
@@ -69,7 +69,7 @@ class Description:
     label_scumble : ndarray of shape (q,)
         The same mean over the instances with label l; NaN for a label that is never present.
     unknown : int
-        Labels that are not known. They are not counted as present anywhere.
+        Number of unknown labels, which count as absent.
     cooccurrence : csr_array of shape (q, q)
         Instances that have both labels; the diagonal holds c_l. Computed when first used.
 
@@ -343,7 +343,7 @@ def describe(
     Y : Dataset, or 0/1 matrix of shape (n, q), dense, sparse or a data frame
         The dataset, or its labels.
     X : array-like, sparse matrix or data frame of shape (n, d), optional
-        The features, of which only the number is reported; not with a Dataset, which has its own.
+        The features, to report their number; not with a Dataset, which has its own.
     label_names : sequence of str, optional
         Names of the labels; otherwise those of the Dataset or data frame, or
         ``label0, label1, ...``.

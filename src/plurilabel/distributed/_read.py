@@ -63,7 +63,7 @@ def read(
     drop : sequence of str
         For tables: columns to leave out, such as identifiers.
     tag_sep : str, optional
-        What separates the tags of a text; see :func:`plurilabel.io.read_table`.
+        Tag separator; see :func:`plurilabel.io.read_table`.
     label_names : sequence of str, optional
         The tags, in the order wanted. By default all that occur, sorted: the column of tags is
         read once for that.

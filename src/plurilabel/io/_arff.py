@@ -61,9 +61,8 @@ def read_arff(
 
         Labels are always in the order of the attributes in the file.
     require_labels : bool, default=True
-        Whether all labels that are named, in ``labels`` or in the XML file, must be in the file.
-        If not, those that are missing are skipped, and Y may have no columns at all: for new rows
-        whose labels are still to be predicted.
+        Whether all labels named in ``labels`` or the XML file must be in the file. If False,
+        missing ones are skipped, and Y may have no columns: for rows to be predicted.
     drop : sequence of str
         Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
     name : str, optional
@@ -94,17 +93,16 @@ def read_arff(
     -----
     How attributes become columns:
 
-    - A number stays as it is. ``?`` becomes NaN.
-    - A nominal attribute with the values 0 and 1 becomes one column of that name. So does one with
-      the values false and true, f and t, no and yes, or n and y, in either order and case: the
-      column is 1 for true or yes.
+    - Numbers are kept. ``?`` becomes NaN.
+    - A nominal attribute with the values 0 and 1, false and true, f and t, no and yes, or n and
+      y, in either order and case, becomes one column of that name, 1 for true or yes.
     - Any other nominal attribute with two values becomes one column, 1 for the second value that
       is declared, and is called ``name=second``.
     - All other nominal attributes become one column for each value, called ``name=value``. A
       missing value is NaN in each of them.
     - Where all declared values are numbers, rows may write them differently: ``1.0`` for 1.
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
-      above. ``?`` is a label that is not known: Y then has floats with NaN, or is
+      above. ``?`` is an unknown label: Y then has floats with NaN, or is
       :class:`~plurilabel.datasets.PartialLabels` if the rows of the file are sparse.
     - Strings and dates are not converted: leave them out with ``drop``.
     - A relational attribute holds bags of instances, as the MIML library writes them: X consists
@@ -325,9 +323,9 @@ def write_arff(
     ----------
     path : str or path
     dataset : Dataset
-        All features are written as numbers. NaN is written as ``?``, in labels too: they are
-        not known. The citation becomes a comment. A split
-        is kept (``-split-number``) if the training rows come first, then the test rows.
+        All features are written as numbers. NaN, also for unknown labels, is written as ``?``.
+        The citation becomes a comment. A split is kept (``-split-number``) if the training rows
+        come first, then the test rows.
     labels_xml : str or path, optional
         Where to write MULAN's XML file with the labels and their hierarchy. If omitted, the
         relation says how many attributes are labels (``-C``), as MEKA expects.

@@ -160,9 +160,9 @@ def _separator(path: str, tries: Sequence[Iterator[str]]) -> str:
 
 
 def header_separator(header: str, wanted: set[str]) -> str:
-    """The separator that makes most columns of a header, and those that are wanted.
+    """The separator that makes most columns of a header, among them the wanted ones if possible.
 
-    For rows that come one by one, of which nothing but the header is known.
+    For streams, of which only the header is known.
     """
     columns = {sep: next(csv.reader([header], delimiter=sep), list[str]()) for sep in SEPARATORS}
     return max(SEPARATORS, key=lambda sep: (wanted <= {*columns[sep]}, len(columns[sep])))

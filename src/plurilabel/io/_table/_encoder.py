@@ -29,27 +29,25 @@ def table_encoder(
     numbers: Any = "passthrough",
     words: Any = None,
 ) -> ColumnTransformer:
-    """An encoder for the columns of a table, to put before a learner in a pipeline.
+    """Make an encoder for the columns of a table, to put before a learner in a pipeline.
 
-    Fitted with the learner, it takes categories, words and their weights from the training rows
-    of each fold only. What it holds are scikit-learn's own encoders, and for dates
-    :class:`DateEncoder`; the type of a column tells its kind, as in what :func:`read_table`
-    returns with ``encode=False``.
+    Fitted with the learner, it learns categories, words and their weights from the training rows
+    of each fold only. It consists of scikit-learn's encoders, and :class:`DateEncoder` for dates,
+    chosen by column type, as in the X of :func:`read_table` with ``encode=False``.
 
     Parameters
     ----------
     frame : pandas data frame
-        Looked at for the names and types of its columns, and for declared categories.
+        Gives the names and types of the columns, and declared categories.
     text : str or sequence of str, default=None
-        A column of text, for word features, or several.
+        One or several columns of text, for word features.
     numbers : transformer or "passthrough", default="passthrough"
-        What is done to the numbers, and to those of dates, such as
+        Transforms the numbers, including those of dates, such as
         :class:`~sklearn.impute.SimpleImputer`.
     words : transformer, default=None
-        What turns a column of text into features; each column gets a copy. By default
-        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, with its n-grams, stop words
-        and frequencies. With ``analyzer="char_wb"`` it takes parts of words, and in a
-        :class:`~sklearn.pipeline.FeatureUnion` both.
+        Turns a column of text into features; each column gets a copy. By default
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`; with ``analyzer="char_wb"``
+        it takes parts of words, and in a :class:`~sklearn.pipeline.FeatureUnion` both.
 
     Returns
     -------
@@ -63,13 +61,12 @@ def table_encoder(
 
     Notes
     -----
-    A column of categories becomes one 0/1 column for each value, ``country_fr`` and so on, with
-    one more for missing values if training rows have any. A value that is new after training
-    becomes zeros in all of them. That is why no column is dropped where there are two values: a
-    new value would look like the first of them. A column of pandas' categorical type has the
-    values that it declares, whether they occur or not. Words become their TF-IDF; if there are
-    other columns too, names begin with the kind: ``numbers__length``, ``text__red``; of several
-    columns of text, with the column: ``text title__red``.
+    A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
+    for missing values if training rows have any. A new value becomes zeros in all of them, which
+    is why no column is dropped for two values. A column of pandas' categorical type has its
+    declared values, whether they occur or not. Words become their TF-IDF; if there are other
+    columns too, names begin with the kind: ``numbers__length``, ``text__red``; with several
+    columns of text, also with the column: ``text title__red``.
 
     Examples
     --------
@@ -131,7 +128,7 @@ def _text_parts(texts: list[str]) -> list[str]:
 
 
 def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
-    """Kinds of the columns that a fitted encoder takes, by their names.
+    """Kinds of the columns of a fitted encoder, by name.
 
     Parameters
     ----------
@@ -140,10 +137,7 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
-        "categories" for columns of an encoder with ``categories_``, "dates" for those of a
-        :class:`DateEncoder`, "text" for a column that was given by its name alone, as a
-        vectorizer takes it, "numbers" for all others.
+    dict of str to {"numbers", "dates", "categories", "text"}
 
     Examples
     --------
@@ -213,10 +207,9 @@ _CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
 class DateEncoder(TransformerMixin, BaseEstimator):
     """Columns of dates as numbers: the year, and the season, weekday and hour on circles.
 
-    The year is a decimal number, 2021.5 in the middle of 2021, for what changes over time. What
-    comes again and again is a point on a circle, with a sine and a cosine, so that December is as
-    close to January as to November: the season by the day of the year, the day of the week, and
-    the hour with its minutes. On a circle, a linear model can tell any one weekday, and any run of
+    The year is a decimal number, 2021.5 in the middle of 2021, for trends. Season (day of the
+    year), weekday and hour are points on circles, with a sine and a cosine, so that December is as
+    close to January as to November. A linear model can then tell any one weekday, and any run of
     months or hours, from all others. Circles on which all training rows have the same place, such
     as the hour of dates without a time, are left out. A missing date gives missing numbers.
 

@@ -1,4 +1,4 @@
-"""What kind of feature a column of a data frame is, and the column with the type of its kind."""
+"""Kinds of feature columns: found out, or as in a first table; each with the type of its kind."""
 
 from __future__ import annotations
 
@@ -179,16 +179,7 @@ def _all_refused(refused: list[_Refused]) -> CellError:
 
 
 def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
-    """Columns of a further table, with the kinds that those of a first one had.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-    kinds : mapping of str to str
-        "numbers", "dates", "categories" or "text" by the names of the typed columns.
-    written : mapping of str to str
-        How numbers and dates were written in the first one, as :func:`typed_frame` found.
-    """
+    """Columns of a further table, with the kinds and the notation of those of the first."""
     there = set(frame.columns)
     parts_of: dict[str, list[str]] = {}  # by column of the table: its typed columns
     for name in kinds:
@@ -205,7 +196,8 @@ def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str])
 
 
 def _require_columns(frame: Any, names: list[str]) -> None:
-    missing = [name for name in names if name not in set(frame.columns)]
+    there = set(frame.columns)
+    missing = [name for name in names if name not in there]
     if VECTORS in missing:
         raise ValueError(
             "the table lacks the vectors that the model was learned with: give embeddings=, "
@@ -231,7 +223,7 @@ def _frame(parts: list[dict[str, Any]]) -> Any:
 
 
 def _texts_in(series: Any) -> list[str]:
-    """The different texts of a column, but for words that stand for a missing value."""
+    """Distinct texts of a column, without words for a missing value."""
     if series.dtype.kind not in "OSUT":  # T: text of numpy; pandas' own is O
         return []
     found = (cell.strip() for cell in series.tolist() if isinstance(cell, str))

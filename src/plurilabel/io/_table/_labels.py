@@ -21,10 +21,10 @@ from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
 
 def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) -> NDArray[Any]:
-    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are not known.
+    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are unknown.
 
-    ``empty`` says what an empty cell is, "unknown" or "absent". None: not known if there is a 0
-    in one of the columns; without any, an empty cell may well mean 0, and is refused.
+    An empty cell is "unknown" or "absent". By default it is unknown if one of the columns has a
+    0; otherwise it may stand for 0, and is refused.
     """
     Y = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
@@ -137,18 +137,18 @@ def label_matrix(
 ) -> Any:
     """Make a 0/1 label matrix of tags: a data frame with a column for each tag.
 
-    Learners take lists and sets of tags as ``y`` as they are. This is for everything else: tags
-    in one text, tags that are numbers, splits and measures, or several parts of the data that
-    shall have the same columns. Needs pandas: ``pip install plurilabel[table]``.
+    Learners take lists and sets of tags as ``y``. This is for everything else: tags in one text,
+    tags that are numbers, splits and measures, or several parts of the data with the same
+    columns. Needs pandas: ``pip install plurilabel[table]``.
 
     Parameters
     ----------
     tags : sequence of n lists, sets or texts; or a column or array of them
-        None, NaN, an empty text and an empty list are an instance without labels. Blanks around a
-        tag and repetitions are dropped. The rows of a matrix are lists.
+        None, NaN, an empty text and an empty list are an instance without labels. Blanks around
+        tags and repetitions are dropped. The rows of a matrix are lists.
     sep : str, default=None
-        What separates the tags in a text. By default ``;``, ``|`` or ``,``, whichever occurs; if
-        more than one does, this must be given.
+        Tag separator in texts. By default ``;``, ``|`` or ``,``, whichever occurs; required if
+        more than one does.
     label_names : sequence of str, default=None
         The labels, in the order wanted. By default the tags that occur, sorted.
     sparse : bool, default=False
@@ -217,7 +217,7 @@ def _tag_cells(tags: Any, pd: Any) -> Any:
 
 
 def _in_parameters(problem: str) -> str:
-    """What is wrong with a column of a table, in the parameters of :func:`label_matrix`."""
+    """The error of a table's column in terms of the parameters of :func:`label_matrix`."""
     problem = problem.replace("tag_sep=", "sep=")
     return problem.replace(
         "; a label column is labels=['tags']", "; a 0/1 matrix is a label matrix already"
