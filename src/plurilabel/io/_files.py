@@ -171,6 +171,12 @@ def formats() -> dict[str, Format]:
     return {format.name: format for some in found for format in some}
 
 
+def is_table(path: AnyPath) -> bool:
+    """Whether a file is a table, by its name."""
+    found = file_format(path)
+    return found is not None and formats()[found].frame is not None
+
+
 def file_format(path: AnyPath) -> str | None:
     """Format of a file by its name; None if the suffix is unknown.
 

@@ -1,6 +1,6 @@
 """What other packages share with the readers of files."""
 
-from plurilabel.io._files import formats, opened
+from plurilabel.io._files import formats, is_table, opened
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
 from plurilabel.io._table._encoder import imputer, unseen_categories, without_known_words
@@ -17,6 +17,7 @@ __all__ = [
     "frame_writer",
     "header_separator",
     "imputer",
+    "is_table",
     "opened",
     "sniff",
     "table_module",

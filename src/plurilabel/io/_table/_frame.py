@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from plurilabel._core.words import first_repeated
+from plurilabel._core.words import first_repeated, listed
 from plurilabel.io._files import (
     MOST_UNPACKED,
     AnyPath,
@@ -26,7 +26,6 @@ from plurilabel.io._files import (
 )
 
 MOST_COLUMNS = 100_000
-TABLES = ("csv", "tsv", "parquet", "jsonl", "json")
 VECTORS = "embeddings"
 """The column for vectors that come from a file of their own."""
 
@@ -45,14 +44,15 @@ def table_module(name: str) -> Any:
 def table_format(path: AnyPath, given: str | None = None) -> Format:
     """Format of a table file: as given, or by its suffix, before a ``.gz``."""
     tables = {name: format for name, format in formats().items() if format.frame is not None}
-    names = ", ".join(sorted(tables, key=[*TABLES, *tables].index))
+    names = ", ".join(tables)
     if given is not None and given not in tables:
         raise ValueError(f"format must be one of {names}, got {given!r}")
     kind = given or file_format(path)
     if kind not in tables:
+        suffixes = listed([format.suffixes[0] for format in tables.values()])
         raise ValueError(
             f"the format of {os.fspath(path)!r} does not show in its name: expected one of "
-            f".csv, .tsv, .parquet, .jsonl and .json, or format= one of {names}"
+            f"{suffixes}, or format= one of {names}"
         )
     return tables[kind]
 
@@ -333,6 +333,6 @@ def _parquet_writer(
 
 FORMATS = (
     Format("parquet", (".parquet", ".pq"), frame=_read_parquet, writer=_parquet_writer),
-    Format("json", (".json",), frame=_read_json),
     Format("jsonl", (".jsonl", ".ndjson"), frame=_read_json_lines, writer=_json_lines_writer),
+    Format("json", (".json",), frame=_read_json),
 )

@@ -290,11 +290,8 @@ def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None
     signed = [text for text in texts if "%" in text]
     plain = [text for text in texts if "%" not in text and number_of(text)]
     if signed and plain:
-        raise CellError(
-            name,
-            cells.index(plain[0]),
-            f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}",
-        )
+        problem = f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}"
+        raise CellError(name, cells.index(plain[0]), problem)
 
 
 def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:
@@ -339,8 +336,8 @@ def _seconds(series: Any) -> NDArray[np.datetime64]:
 
 def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
     """Dates of Python as numpy's."""
-    times = (None if cell is None else cell.isoformat()[:19] for cell in cells)
-    return np.array(["NaT" if time is None else time for time in times], dtype="datetime64[s]")
+    times = ["NaT" if cell is None else cell.isoformat()[:19] for cell in cells]
+    return np.array(times, dtype="datetime64[s]")
 
 
 def _order(
@@ -356,19 +353,12 @@ def _order(
         return day_first if orders else None
     clear = {next(iter(found)): text for text, found in orders.items() if len(found) == 1}
     if len(clear) == 2:
-        raise CellError(
-            name,
-            cells.index(clear[False]),
-            f"expected dates in one order, got {clear[True]!r} and {clear[False]!r}",
-        )
+        problem = f"expected dates in one order, got {clear[True]!r} and {clear[False]!r}"
+        raise CellError(name, cells.index(clear[False]), problem)
     order = next(iter(clear)) if clear else order_elsewhere()
     if order is None:
-        raise CellError(
-            name,
-            None,
-            f"expected dates whose order is clear, got only such as {next(iter(orders))!r}; "
-            "say day_first=True or day_first=False",
-        )
+        problem = f"expected dates whose order is clear, got only such as {next(iter(orders))!r}"
+        raise CellError(name, None, f"{problem}; say day_first=True or day_first=False")
     return order
 
 
@@ -393,8 +383,7 @@ def _dates_like(series: Any, name: str, written: str | None) -> NDArray[np.datet
     for row, cell in enumerate(cells):
         if cell is not None and _kind(cell) not in ("text", "date"):
             raise CellError(name, row, f"expected a date, got {shown(cell)}")
-    if any(isinstance(cell, date) for cell in cells):
-        cells = [cell.isoformat()[:19] if isinstance(cell, date) else cell for cell in cells]
+    cells = [cell.isoformat()[:19] if isinstance(cell, date) else cell for cell in cells]
     texts = [text for text in dict.fromkeys(filter(None, cells)) if text.lower() not in MISSING]
     return _parsed_dates(cells, name, _order(cells, name, texts, day_first))
 

@@ -41,12 +41,9 @@ def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) ->
         return np.where(blank, 0, Y).astype(np.int64)
     if empty is None and not (Y == 0).any():
         row, j = (int(at[0]) for at in np.nonzero(blank))
-        raise CellError(
-            names[j],
-            row,
-            "expected a label 0 or 1, got an empty cell, and no label column has a 0: "
-            'say what it means with empty_labels="absent" or empty_labels="unknown"',
-        )
+        problem = "expected a label 0 or 1, got an empty cell, and no label column has a 0: say "
+        problem += 'what it means with empty_labels="absent" or empty_labels="unknown"'
+        raise CellError(names[j], row, problem)
     return Y
 
 
@@ -92,20 +89,13 @@ def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The one separator that occurs in a column of tags, None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
-            raise CellError(
-                name,
-                cells.index(text),
-                f"expected separated tags, got a printed list, {shown(text)}; save lists as "
-                "Parquet or JSON lines, or join the tags with a separator",
-            )
+            problem = f"expected separated tags, got a printed list, {shown(text)}; save lists as "
+            problem += "Parquet or JSON lines, or join the tags with a separator"
+            raise CellError(name, cells.index(text), problem)
     found = [sep for sep in TAG_SEPARATORS if any(sep in text for text in texts)]
     if len(found) > 1:
-        raise CellError(
-            name,
-            None,
-            f"expected one separator between tags, got {' and '.join(map(repr, found))}; "
-            "say which with tag_sep=",
-        )
+        problem = f"expected one separator between tags, got {' and '.join(map(repr, found))}"
+        raise CellError(name, None, f"{problem}; say which with tag_sep=")
     return found[0] if found else None
 
 
