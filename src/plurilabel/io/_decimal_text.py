@@ -93,16 +93,9 @@ class DecimalText:
     ) -> Floats | None:
         """Values of numbers such as 7, -0.5 and 1e-3; None if one of them is not a number.
 
-        Parameters
-        ----------
-        ends, lengths : ndarray of shape (runs,)
-            The text cut into runs at whatever separates numbers, and at points.
-        last : ndarray of shape (numbers,)
-            The run at the end of each number.
-        has_point : ndarray of shape (numbers,)
-            Whether the run before that is the whole part.
-        letters : ndarray
-            Places where numbers have anything but digits and points.
+        The text is cut into runs (``ends, lengths``) at points and whatever separates numbers.
+        ``last`` is the run at the end of each number, ``has_point`` whether the run before it is
+        the whole part, and ``letters`` are the places of anything but digits and points.
         """
         whole = lengths[last - has_point]
         fraction = np.where(has_point, lengths[last], 0)

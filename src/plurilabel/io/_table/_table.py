@@ -426,8 +426,7 @@ def write_table(
     0.0,0.5,red;blue
     2.0,,
     """
-    table_module("pandas")
-    format = table_format(path)
+    pandas, format = table_module("pandas"), table_format(path)
     if format.writer is None:
         raise ValueError(f"tables are not written as {format.name}: choose another suffix")
     if dataset.has_bags:
@@ -454,12 +453,8 @@ def write_table(
         frame_writer(stream, format.name, features + labels, schema) as write,
     ):
         for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
-            write(_feature_frame(dataset, rows).join(label_frame(rows)))
-
-
-def _feature_frame(dataset: Dataset, rows: slice) -> Any:
-    X = dense(dataset.X[rows]).astype(np.float64)
-    return table_module("pandas").DataFrame(X, columns=list(dataset.feature_names))
+            X = pandas.DataFrame(dense(dataset.X[rows]).astype(np.float64), columns=features)
+            write(pandas.concat([X, label_frame(rows)], axis=1))
 
 
 def _label_frames(
