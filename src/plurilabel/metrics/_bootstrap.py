@@ -7,7 +7,7 @@ sum, so that many samples at a time are one matrix product, and nothing is sorte
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._auc import stored_by_label
-from plurilabel.metrics._by_label import LABEL_BASED
-from plurilabel.metrics._counts import confusion
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks
+from plurilabel.metrics._label_sets import confusion
+from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
 
@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 
 
 def intervals_of(
+    measures: Sequence[Measure],
     terms: Mapping[str, Terms],
     Y: LabelMatrix,
     Z: LabelMatrix | None,
@@ -37,10 +38,12 @@ def intervals_of(
     confidence: float,
     random_state: Any,
 ) -> dict[str, tuple[float, float]]:
-    """Interval of each measure with terms, of the label-based ones, and of the AUCs."""
+    """Interval of each measure; ``terms`` has those of means over instances."""
     n = Y.shape[0]
     rng = check_random_state(random_state)
-    columns, pooled = ([], None) if S is None else _columns_of(Y, S)
+    labels = [one for one in measures if one.kind == "labels" and one.name not in terms]
+    areas = [one for one in measures if one.kind == "scores" and one.name not in terms]
+    columns, pooled = _columns_of(Y, S) if areas else ([], None)
     samples: defaultdict[str, list[FloatArray]] = defaultdict(list)
     for block in row_blocks(n_samples, n, _WEIGHTS):
         W = np.empty((block.stop - block.start, n))
@@ -48,16 +51,14 @@ def intervals_of(
             w[:] = np.bincount(rng.randint(0, n, n), minlength=n)
         for name, (total, weight) in terms.items():
             samples[name].append(_ratio_or_nan(_product(W, total), _product(W, weight)))
-        if Z is not None:
-            for name, values in _label_based(W, Y, Z).items():
-                samples[name].append(values)
-        if pooled is not None:
-            auc = np.stack([column.auc(W) for column in columns], axis=1)
-            defined = ~np.isnan(auc)
-            macro = _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))
-            samples["macro_auc"].append(macro)
-            samples["micro_auc"].append(pooled.auc(W))
-    return {name: _interval(np.concatenate(v), confidence) for name, v in samples.items()}
+        if labels:
+            counts, known = _weighted_confusion(W, Y, Z)
+            for one in labels:
+                samples[one.name].append(_label_based(one, counts, known))
+        for one in areas:
+            samples[one.name].append(_auc(columns, W) if one.average == "macro" else pooled.auc(W))
+    ends = {name: _interval(np.concatenate(v), confidence) for name, v in samples.items()}
+    return {one.name: ends[one.name] for one in measures}
 
 
 def _interval(values: FloatArray, confidence: float) -> tuple[float, float]:
@@ -79,23 +80,24 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
-def _label_based(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> dict[str, FloatArray]:
-    """Macro and micro means of each measure, for each sample."""
+def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[tuple[FloatArray, ...], Any]:
+    """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
-    if isinstance(Y, PartialLabels):  # what is predicted of labels that are not known is left out
+    if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
         known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
         Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
-    true, pred, both = _weighted_counts(W, Y, Z)
-    counts = confusion(true, pred, both, known)  # four of (b, q)
-    result = {f"macro_{name}": _macro(m(*counts), known) for name, m in LABEL_BASED.items()}
-    sums = [count.sum(axis=1) for count in counts]
-    return result | {f"micro_{name}": m(*sums) for name, m in LABEL_BASED.items()}
+    return confusion(*_weighted_counts(W, Y, Z), known), known
 
 
-def _macro(values: FloatArray, known: Any) -> FloatArray:
-    """Mean over the labels, of each sample; those known of no instance in it are left out."""
+def _label_based(measure: Measure, counts: tuple[FloatArray, ...], known: Any) -> FloatArray:
+    """A macro or micro measure, for each sample."""
+    assert measure.terms is not None
+    if measure.average == "micro":
+        return measure.terms(*(count.sum(axis=1) for count in counts))
+    values = measure.terms(*counts)
     if np.ndim(known) == 0:
         return values.mean(axis=1)
+    # without the labels that no instance of the sample knows
     return _ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
 
 
@@ -109,6 +111,13 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
         for count, M in zip(counts, (y, z, y & z)):
             count += _product(W[:, rows], M.astype(np.float64))
     return counts
+
+
+def _auc(columns: Sequence[_Column], W: FloatArray) -> FloatArray:
+    """Mean AUC of the labels that have one, for each sample."""
+    auc = np.stack([column.auc(W) for column in columns], axis=1)
+    defined = ~np.isnan(auc)
+    return _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))
 
 
 class _Column:
