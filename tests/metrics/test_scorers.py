@@ -20,14 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from plurilabel import metrics
-from plurilabel.metrics import (
-    get_measure,
-    get_scorer,
-    label_scores,
-    measure_names,
-    score_matrix,
-    score_method,
-)
+from plurilabel._core.scores import score_matrix, score_method
+from plurilabel.metrics import get_measure, get_scorer, label_scores, measure_names
 
 X, Y = make_multilabel_classification(120, n_classes=4, random_state=0)
 

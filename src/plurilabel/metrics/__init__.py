@@ -7,7 +7,7 @@ from plurilabel._core.scores import label_scores
 from plurilabel.metrics import _auc, _label_sets, _ranking
 from plurilabel.metrics._auc import *
 from plurilabel.metrics._calibration import expected_calibration_error
-from plurilabel.metrics._evaluate import Evaluation, PerLabel, evaluate, per_label
+from plurilabel.metrics._evaluate import Evaluation, MeasureSums, PerLabel, evaluate, per_label
 from plurilabel.metrics._label_sets import *
 from plurilabel.metrics._ranking import *
 from plurilabel.metrics._registry import (
@@ -23,6 +23,7 @@ __all__ = [
     "MEASURES",
     "Evaluation",
     "Measure",
+    "MeasureSums",
     "PerLabel",
     "RunningMeasures",
     "evaluate",

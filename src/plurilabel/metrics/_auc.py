@@ -45,17 +45,13 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     The AUC of a label is the share of pairs of an instance with the label and one without in which
     the first scores higher; a tie counts one half. A label without positives or without negatives
     has no AUC and is left out; apart from that, equal to scikit-learn's
-    ``roc_auc_score(average="macro")``, which then returns NaN.
+    ``roc_auc_score(average="macro")``, which then returns NaN. NaN if no label has both positives
+    and negatives.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no label has both positives and negatives.
 
     Examples
     --------
@@ -72,17 +68,13 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     The share of pairs of a true and a false entry, anywhere in the matrix, in which the first
     scores higher; a tie counts one half. Equal to scikit-learn's
-    ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers.
+    ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers. NaN if the labels
+    are all 0 or all 1.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if the labels are all 0 or all 1.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def intervals_of(
     rng = check_random_state(random_state)
     labels = [one for one in measures if one.kind == "labels" and one.name not in terms]
     areas = [one for one in measures if one.kind == "scores" and one.name not in terms]
-    columns, pooled = _columns_of(Y, S) if areas else ([], None)
+    columns: Any = _columns_of(Y, S) if areas else ()
     samples: defaultdict[str, list[FloatArray]] = defaultdict(list)
     for block in row_blocks(n_samples, n, _WEIGHTS):
         W = np.empty((block.stop - block.start, n))
@@ -56,7 +56,7 @@ def intervals_of(
             for one in labels:
                 samples[one.name].append(_label_based(one, counts, known))
         for one in areas:
-            samples[one.name].append(_auc(columns, W) if one.average == "macro" else pooled.auc(W))
+            samples[one.name].append(_auc(one, *columns, W))
     ends = {name: _interval(np.concatenate(v), confidence) for name, v in samples.items()}
     return {one.name: ends[one.name] for one in measures}
 
@@ -86,7 +86,8 @@ def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[tuple[FloatArray
     if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
         known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
         Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
-    return confusion(*_weighted_counts(W, Y, Z), known), known
+    true, pred, both = _weighted_counts(W, Y, Z)
+    return confusion(true, pred, both, known), known
 
 
 def _label_based(measure: Measure, counts: tuple[FloatArray, ...], known: Any) -> FloatArray:
@@ -113,8 +114,10 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     return counts
 
 
-def _auc(columns: Sequence[_Column], W: FloatArray) -> FloatArray:
-    """Mean AUC of the labels that have one, for each sample."""
+def _auc(measure: Measure, columns: Sequence[_Column], pooled: Any, W: FloatArray) -> FloatArray:
+    """AUC of all entries, or the mean over labels that have one, for each sample."""
+    if measure.average == "micro":
+        return pooled.auc(W)
     auc = np.stack([column.auc(W) for column in columns], axis=1)
     defined = ~np.isnan(auc)
     return _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))

@@ -29,7 +29,7 @@ from plurilabel.metrics._inputs import (
 )
 from plurilabel.metrics._label_sets import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
 from plurilabel.metrics._ranking import Ranking, rank, worth_of
-from plurilabel.metrics._registry import Measure, get_measure, usual_measures
+from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
 _SHOWN = 30  # labels of a printed table
 
@@ -238,7 +238,7 @@ def _checked(
         raise ValueError(f"{caller} needs scores, labels or both, got neither")
     ks = check_top(top)
     Y = Z = S = counts = ranking = None
-    kinds = []
+    kinds: list[Kind] = []
     if labels is not None:
         kinds.append("labels")
         Y, Z = check_predicted(Y_true, labels, name="labels")
@@ -309,8 +309,8 @@ class MeasureSums:
     _without: int  # rows without labels
     _is_labels: bool  # whether all scores were integers 0 and 1
     _names: tuple[str, ...]  # of all measures, in order
-    _terms: dict[str, tuple[float, float]]  # sums of the terms and of their weights
-    _counts: NDArray[np.int64] | None  # (4, q): true, predicted, both and known of each label
+    _terms: dict[str, NDArray[np.float64]]  # (2,): sums of the terms and of their weights
+    _counts: Any  # None or (4, q): true, predicted, both and known of each label
 
     @classmethod
     def of(
@@ -338,7 +338,7 @@ class MeasureSums:
         Y, counts, table = given.Y, given.counts, None
         n, q = Y.shape
         terms = {
-            one.name: tuple(float(np.sum(part, dtype=np.float64)) for part in given.terms(one))
+            one.name: np.array([np.sum(part, dtype=np.float64) for part in given.terms(one)])
             for one in given.measures
             if one.average == "instances"
         }
@@ -358,14 +358,13 @@ class MeasureSums:
             )
         if self._names != other._names:
             raise ValueError("sums must be of the same measures")
-        pairs = ((name, self._terms[name], other._terms[name]) for name in self._terms)
         return replace(
             self,
             n=self.n + other.n,
             n_unknown=self.n_unknown + other.n_unknown,
             _without=self._without + other._without,
             _is_labels=self._is_labels and other._is_labels,
-            _terms={name: (a[0] + b[0], a[1] + b[1]) for name, a, b in pairs},
+            _terms={name: sums + other._terms[name] for name, sums in self._terms.items()},
             _counts=None if self._counts is None else self._counts + other._counts,
         )
 
@@ -388,7 +387,7 @@ class MeasureSums:
             name = measure.name
             if name in self._terms:
                 total, weight = self._terms[name]
-                values[name] = total / weight if weight else float("nan")
+                values[name] = float(total / weight) if weight else float("nan")
             elif self._counts is not None and measure.kind == "labels":
                 true, pred, both, known = self._counts
                 rows = np.zeros(0, dtype=np.int64)

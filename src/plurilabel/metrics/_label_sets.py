@@ -253,17 +253,13 @@ def subset_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean Jaccard similarity of the true and the predicted set; 1 is best.
 
-    ``mean |Y and Z| / |Y or Z|``. An instance without true labels is left out; apart from
-    that, equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it as 0.
+    ``mean |Y and Z| / |Y or Z|``. An instance without true labels is left out; apart from that,
+    equal to scikit-learn's ``jaccard_score(average="samples")``, which counts it as 0. NaN if no
+    instance has a label.
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-
-    Returns
-    -------
-    float
-        NaN if no instance has a label.
 
     Examples
     --------
@@ -280,16 +276,12 @@ def precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 
     ``mean |Y and Z| / |Z|``. An instance with true labels and none predicted counts as 0, as in
     the published tables. One without true labels is left out; apart from that, equal to
-    scikit-learn's ``precision_score(average="samples", zero_division=0)``.
+    scikit-learn's ``precision_score(average="samples", zero_division=0)``. NaN if no instance has
+    a label.
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-
-    Returns
-    -------
-    float
-        NaN if no instance has a label.
 
     Examples
     --------
@@ -307,16 +299,11 @@ def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean share of the true labels that are predicted; 1 is best.
 
     ``mean |Y and Z| / |Y|``. An instance without true labels is left out, as in scikit-learn's
-    ``recall_score(average="samples", zero_division=np.nan)``.
+    ``recall_score(average="samples", zero_division=np.nan)``. NaN if no instance has a label.
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-
-    Returns
-    -------
-    float
-        NaN if no instance has a label.
 
     Examples
     --------
@@ -331,22 +318,17 @@ def recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean F-beta of the instances; 1 is best.
 
-    ``mean (1 + beta^2) |Y and Z| / (beta^2 |Y| + |Z|)``: the F of each instance, then the mean,
-    as is usual today and as in scikit-learn's ``fbeta_score(average="samples")``. The review of
-    Zhang and Zhou (2014) takes the F of the mean :func:`precision` and the mean :func:`recall`
-    instead, which in general is a different number. An instance without true labels is left
-    out; scikit-learn counts it as 0 if labels are predicted.
+    ``mean (1 + beta^2) |Y and Z| / (beta^2 |Y| + |Z|)``: the F of each instance, then the mean, as
+    is usual today and as in scikit-learn's ``fbeta_score(average="samples")``. The review of Zhang
+    and Zhou (2014) takes the F of the mean :func:`precision` and the mean :func:`recall` instead,
+    which in general is a different number. An instance without true labels is left out;
+    scikit-learn counts it as 0 if labels are predicted. NaN if no instance has a label.
 
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
     beta : float, default=1.0
         Above 1 recall has more weight, below 1 precision.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a label.
 
     Examples
     --------
@@ -361,14 +343,11 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
 def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean F1 of the instances; 1 is best. :func:`f_beta` with ``beta=1``.
 
+    NaN if no instance has a label.
+
     Parameters
     ----------
     Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames; or lists of tags
-
-    Returns
-    -------
-    float
-        NaN if no instance has a label.
 
     Examples
     --------
@@ -601,10 +580,6 @@ def hierarchical_precision(
         "micro", as in the paper: over all pairs of instance and label. "instances": the mean over
         instances, those without labels left out.
 
-    Returns
-    -------
-    float
-
     References
     ----------
     S. Kiritchenko, S. Matwin, A. F. Famili. Functional annotation of genes using hierarchical
@@ -630,10 +605,6 @@ def hierarchical_recall(
     Parameters
     ----------
     Y_true, Y_pred, hierarchy, average : as in :func:`hierarchical_precision`
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -662,10 +633,6 @@ def hierarchical_f_beta(
     Y_true, Y_pred, hierarchy, average : as in :func:`hierarchical_precision`
     beta : float, default=1.0
         Above 1 recall has more weight, below 1 precision.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

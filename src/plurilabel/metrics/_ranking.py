@@ -81,18 +81,14 @@ def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose top label is not relevant; 0 is best.
 
     If several labels share the highest score, it is an error unless all of them are relevant. An
-    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1.
+    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1. NaN if
+    no instance has a relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
         In sparse scores, a row with nothing stored is an error.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -109,17 +105,13 @@ def coverage(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Mean over instances of the largest rank of a relevant label, minus 1: 0 if the only relevant
     label comes first. An instance without relevant labels is left out. Scikit-learn's
-    ``coverage_error`` is this plus 1 and counts such an instance as 0.
+    ``coverage_error`` is this plus 1 and counts such an instance as 0. NaN if no instance has a
+    relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -140,17 +132,12 @@ def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """:func:`coverage` divided by the number of labels q, as in later papers; smaller is better.
 
     It lies between 0 and (q - 1) / q, so that datasets with different numbers of labels can be
-    shown side by side.
+    shown side by side. NaN if no instance has a relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -165,19 +152,15 @@ def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
 def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of pairs (relevant, irrelevant) that are ranked incorrectly; 0 is best.
 
-    Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a
-    tie is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with
-    all labels has no pairs and is left out; scikit-learn counts it as 0.
+    Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a tie
+    is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with all
+    labels has no pairs and is left out; scikit-learn counts it as 0. NaN if no instance has both a
+    relevant and an irrelevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has both a relevant and an irrelevant label.
 
     Examples
     --------
@@ -198,17 +181,13 @@ def is_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose ranking is not perfect; 0 is best.
 
     One irrelevant label that scores at least as high as a relevant one makes an error (Crammer and
-    Singer, 2003). An instance with no label or with all labels is left out.
+    Singer, 2003). An instance with no label or with all labels is left out. NaN if no instance has
+    both a relevant and an irrelevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has both a relevant and an irrelevant label.
 
     References
     ----------
@@ -231,17 +210,13 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Per instance the mean over y in Y of ``|{y' in Y: rank(y') <= rank(y)}| / rank(y)``. An
     instance without relevant labels is left out; scikit-learn's
     ``label_ranking_average_precision_score``, equal apart from that, counts it as 1. (Its
-    ``average_precision_score`` is a different measure: it ranks instances, not labels.)
+    ``average_precision_score`` is a different measure: it ranks instances, not labels.) NaN if no
+    instance has a relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -260,7 +235,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the first k labels that are relevant; larger is better.
 
     The divisor is k even where fewer labels are relevant, or stored. An instance without relevant
-    labels is left out.
+    labels is left out. NaN if no instance has a relevant label.
 
     Parameters
     ----------
@@ -268,11 +243,6 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     scores : matrix of shape (n, q), dense or sparse
     k : int, default=5
         At most q.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -287,7 +257,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     """Mean share of the relevant labels that are among the first k; 1 is best.
 
-    An instance without relevant labels is left out.
+    An instance without relevant labels is left out. NaN if no instance has a relevant label.
 
     Parameters
     ----------
@@ -295,11 +265,6 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     scores : matrix of shape (n, q), dense or sparse
     k : int, default=5
         At most q.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -317,7 +282,7 @@ def ndcg_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     A hit at rank r counts ``1 / log2(r + 1)``; the sum is divided by that of a list with the
     relevant labels first, ``sum of 1 / log2(r + 1) for r up to min(k, |Y|)``. An instance without
     relevant labels is left out. On the others, equal to scikit-learn's ``ndcg_score(k=k)`` if
-    there are no ties; scikit-learn averages over ties.
+    there are no ties; scikit-learn averages over ties. NaN if no instance has a relevant label.
 
     Parameters
     ----------
@@ -325,11 +290,6 @@ def ndcg_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
     scores : matrix of shape (n, q), dense or sparse
     k : int, default=5
         At most q.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -348,7 +308,7 @@ def psp_at_k(
 
     A hit on label l counts ``1 / p_l``. The sum over all instances is divided by the largest that
     any ranking could reach, as in the Extreme Classification Repository. Among ties the label of
-    least worth comes first.
+    least worth comes first. NaN if no instance has a relevant label.
 
     Parameters
     ----------
@@ -358,11 +318,6 @@ def psp_at_k(
         At most q.
     propensities : array-like of shape (q,)
         From the labels of the training set; see :func:`propensities`.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     References
     ----------
@@ -384,7 +339,8 @@ def ps_ndcg_at_k(
 ) -> float:
     """Propensity-scored nDCG at k: :func:`ndcg_at_k` with hits worth ``1 / p_l``; 1 is best.
 
-    As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach.
+    As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach. NaN
+    if no instance has a relevant label.
 
     Parameters
     ----------
@@ -394,11 +350,6 @@ def ps_ndcg_at_k(
         At most q.
     propensities : array-like of shape (q,)
         From the labels of the training set; see :func:`propensities`.
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
