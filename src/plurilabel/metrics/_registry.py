@@ -224,19 +224,10 @@ def usual_measures(
 def check_measures(
     measures: Sequence[str] | str | None, *, propensities: bool | None = None
 ) -> list[str]:
-    """Check names of measures; by default, name all that need no further setting.
+    """Check names of measures, and return each once; by default all that need no setting.
 
-    Parameters
-    ----------
-    measures : sequence of str, str or None
-    propensities : bool, optional
-        Whether there are propensities; by default measures that need them are accepted.
-
-    Returns
-    -------
-    list of str
-        Each name once. Unknown names raise a ValueError, and so does ``"precision@k"`` without a
-        number for k.
+    Names must have a number for k. With ``propensities=False``, measures that need propensities
+    are refused.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Measures of predictions that come row by row: over all rows, over a window, and with fading.
 
-What a row adds to a mean over instances does not change later, and neither does its entry in the
-counts of a label. So sums and counts are enough, and a row costs O(q), or O(q log q) for rankings.
-Rows wait until the measures are read, at most 256 of them: then they pass through the same code as
-a whole matrix does, so that ties, empty sets and 0/0 mean the same here and in :func:`evaluate`.
+The terms of a row and its entries in the counts of labels do not change later. So sums and counts
+are enough, and a row costs O(q), or O(q log q) for rankings. Up to 256 rows wait until the measures
+are read: then they pass through the same code as a whole matrix, so that ties, empty sets and 0/0
+are treated as in :func:`evaluate`.
 """
 
 from __future__ import annotations
@@ -260,14 +260,11 @@ def _bits(values: Mapping[Any, Any], keys: tuple[Any, ...], name: str) -> list[A
     return bits
 
 
-def _widened(array: Array, q: int, axis: int = 1, fill: float = 0) -> Array:
-    """The array with room for q labels: new ones may come at any time."""
-    more = q - array.shape[axis]
-    if more <= 0:
-        return array
-    shape = list(array.shape)
-    shape[axis] = more
-    return np.concatenate([array, np.full(shape, fill, dtype=array.dtype)], axis=axis)
+def _widened(array: Array, q: int, fill: float = 0) -> Array:
+    """The array with room for q labels on its second axis: new ones may come at any time."""
+    more = q - array.shape[1]
+    widths = [(0, 0), (0, more), *[(0, 0)] * (array.ndim - 2)]
+    return np.pad(array, widths, constant_values=fill) if more > 0 else array
 
 
 class _Faded:
