@@ -194,5 +194,5 @@ def test_sparse_scores_of_labels_that_are_not_known_are_not_ranked(problem, k, s
 
 def test_whole_rankings_need_dense_scores_where_labels_are_not_known():
     partial = PartialLabels(sparse.csr_array([[1, 0]]), [[0, 1]])
-    with pytest.raises(ValueError, match="only measures of the first k labels take sparse ones"):
+    with pytest.raises(ValueError, match="only the measures at k take sparse scores"):
         metrics.average_precision(partial, sparse.csr_array([[0.5, 0.2]]))

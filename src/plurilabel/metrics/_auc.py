@@ -22,8 +22,8 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known
-from plurilabel.metrics._ranking import padded_rows, sort_against, stored_relevance
+from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known, stored_relevance
+from plurilabel.metrics._ranking import padded_rows, sort_against
 from plurilabel.metrics._registry import Average, measure
 
 __all__ = ["macro_auc", "micro_auc"]
@@ -122,7 +122,7 @@ def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
         hits = int(np.count_nonzero(relevant))
         misses = S.nnz - hits
         half_wins = _half_wins_in_parts(S.data, relevant, hits, misses)
-        # Whatever is stored beats whatever is not; what is not stored is tied.
+        # Stored scores are above all others, which are tied.
         half_wins += (2 * hits + positives - hits) * (negatives - misses)
     else:
         half_wins = _half_wins_in_parts(S, Y, positives, negatives)

@@ -19,7 +19,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._auc import stored_by_label
-from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks
+from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
 from plurilabel.metrics._label_sets import confusion
 from plurilabel.metrics._registry import Measure
 
@@ -124,12 +124,12 @@ def _auc(measure: Measure, columns: Sequence[_Column], pooled: Any, W: FloatArra
 
 
 class _Column:
-    """Entries whose AUC is wanted, each with its instance.
+    """Entries of which the AUC is computed, each with its instance.
 
     The negatives are in ascending order of their scores; ``lower`` and ``upper`` are, for each
     positive, the numbers of negatives below it and not above it. ``unscored`` are the instances of
-    the positives without a score, below all others. ``n_labels`` is how many labels of an instance
-    are meant, scored or not; None: only those that are scored.
+    the positives without a score, below all others. ``n_labels`` is the number of labels of an
+    instance, scored or not; None if all entries are scored.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class _Column:
         score: NDArray[Any],
         relevant: NDArray[np.bool_],
         unscored: NDArray[Any],
-        n_labels: int | None = 1,
+        n_labels: int | None,
     ) -> None:
         low, high = score[~relevant], score[relevant]
         order = np.argsort(low, kind="stable")
@@ -168,31 +168,25 @@ class _Column:
 
 
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The column of each label, and all entries of the matrix as one column."""
-    n, q = Y.shape
-    if isinstance(Y, PartialLabels):
-        return _known_columns(Y, S)
+    """The column of each label, and all entries of the matrix as one column.
+
+    Unknown labels have no entries; with sparse scores there are none.
+    """
+    n_labels: tuple[int | None, int | None]
     if sparse.issparse(S):
-        ends, *entries = stored_by_label(Y, S)
+        ends, row, score, relevant = stored_by_label(Y, S)
+        scored = sparse.csc_array((relevant.astype(np.int8), row, ends), shape=Y.shape)
+        unscored = sparse.csc_array(Y) - scored
+        unscored.eliminate_zeros()
+        n_labels = 1, Y.shape[1]
     else:
-        ends = np.arange(q + 1) * n
-        entries = [np.tile(np.arange(n), q), S.T.ravel(), dense(Y).T.ravel() == 1]
-    row, score, relevant = entries
-    scored = sparse.csc_array((relevant.astype(np.int8), row, ends), shape=Y.shape)
-    unscored = sparse.csc_array(Y) - scored
-    unscored.eliminate_zeros()
-    parts = [np.split(entry, ends[1:-1]) for entry in entries]
+        known = ~dense(Y.unknown) if isinstance(Y, PartialLabels) else np.ones(Y.shape, dtype=bool)
+        label, row = np.nonzero(known.T)
+        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label] == 1
+        ends = np.searchsorted(label, np.arange(Y.shape[1] + 1))
+        unscored = sparse.csc_array(Y.shape)
+        n_labels = None, None
+    parts = [np.split(entry, ends[1:-1]) for entry in (row, score, relevant)]
     parts.append(np.split(unscored.indices, unscored.indptr[1:-1]))
-    columns = [_Column(*column) for column in zip(*parts)]
-    return columns, _Column(row, score, relevant, unscored.indices, q)
-
-
-def _known_columns(Y: PartialLabels, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The same of the entries that are known; the scores are dense."""
-    label, row = np.nonzero(~dense(Y.unknown).T)
-    score, relevant = S[row, label], dense(Y.Y)[row, label] == 1
-    none = np.empty(0, dtype=np.intp)
-    ends = np.searchsorted(label, np.arange(1, Y.shape[1]))
-    parts = [np.split(entry, ends) for entry in (row, score, relevant)]
-    columns = [_Column(r, s, y, none, None) for r, s, y in zip(*parts)]
-    return columns, _Column(row, score, relevant, none, None)
+    columns = [_Column(*column, n_labels[0]) for column in zip(*parts)]
+    return columns, _Column(row, score, relevant, unscored.indices, n_labels[1])

@@ -123,19 +123,19 @@ def evaluate(
     accuracy and the macro and micro measures only; a line below the printed table says how many
     there are.
 
-    True labels that are not known (NaN, None, NA, or
-    :class:`~plurilabel.datasets.PartialLabels`) are left out of every measure, and counted in
-    ``n_unknown``: each instance is judged by its known labels, and each label by the instances
-    that know it. Instances and labels of which nothing is known are left out of the means.
+    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are left
+    out of every measure and counted in ``n_unknown``: each instance is judged by its known labels,
+    and each label by the instances for which it is known. Instances and labels without any known
+    value are left out of the means.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; with NaN if not known
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; NaN for unknown labels
     scores : matrix of shape (n, q), dense or sparse, optional
-        What ``predict_proba`` or ``decision_function`` returns. Sparse scores are not made dense:
+        The output of ``predict_proba`` or ``decision_function``. Sparse scores are not made dense:
         an entry that is not stored ranks below all stored ones.
     labels : 0/1 matrix of shape (n, q), dense, sparse or a data frame, optional
-        What ``predict`` returns.
+        The output of ``predict``.
     top : sequence of int, default=(1, 3, 5)
         The values of k for the measures at k. Those larger than q are left out.
     propensities : array-like of shape (q,), optional
@@ -160,25 +160,10 @@ def evaluate(
     >>> from plurilabel.metrics import evaluate
     >>> Y_true = np.array([[1, 0, 1], [0, 1, 0], [1, 0, 0]])
     >>> scores = np.array([[0.9, 0.5, 0.6], [0.4, 0.3, 0.2], [0.8, 0.1, 0.3]])
-    >>> result = evaluate(Y_true, scores, labels=scores > 0.5, top=(1,))
-    >>> result["hamming_loss"]
+    >>> evaluate(Y_true, scores, labels=scores > 0.5)["hamming_loss"]
     0.11...
-    >>> result
+    >>> evaluate(Y_true, scores, top=(1,))
     measure               value
-    hamming_loss         0.1111
-    subset_accuracy      0.6667
-    accuracy             0.6667
-    precision            0.6667
-    recall               0.6667
-    f1                   0.6667
-    macro_accuracy       0.8889
-    macro_precision      0.6667
-    macro_recall         0.6667
-    macro_f1             0.6667
-    micro_accuracy       0.8889
-    micro_precision      1.0000
-    micro_recall         0.7500
-    micro_f1             0.8571
     one_error            0.3333
     coverage             0.6667
     coverage_normalized  0.2222
@@ -279,12 +264,11 @@ def _note(n: int, without: int, n_unknown: int) -> str:
 
 @dataclass(frozen=True)
 class MeasureSums:
-    """What some rows add to the measures of :func:`~plurilabel.metrics.evaluate`.
+    """Sums from which :func:`~plurilabel.metrics.evaluate` can be computed block by block.
 
-    Sums of different rows are added with ``+``, in any order; :meth:`evaluation` reads the
-    measures of all of them. They are those of ``evaluate`` on all rows: measures that are
-    made of counts exactly, means up to rounding. The two measures of AUC compare rows with each
-    other, so that sums cannot give them.
+    Sums of different rows are added with ``+``, in any order; :meth:`evaluation` computes the
+    measures of all rows. Macro and micro measures are exactly those of ``evaluate``, means over
+    instances up to rounding. AUC compares rows with each other and has no sums.
 
     Attributes
     ----------
@@ -292,7 +276,7 @@ class MeasureSums:
         Number of rows.
     n_labels : int
     n_unknown : int
-        How many true labels are not known.
+        Number of unknown true labels.
 
     Examples
     --------
@@ -322,17 +306,7 @@ class MeasureSums:
         top: Sequence[int] = (1, 3, 5),
         propensities: ArrayLike | None = None,
     ) -> Self:
-        """Sum up some rows.
-
-        Parameters
-        ----------
-        Y_true, scores, labels, top, propensities :
-            As in :func:`~plurilabel.metrics.evaluate`, for these rows.
-
-        Returns
-        -------
-        MeasureSums
-        """
+        """Sum up some rows; parameters as in :func:`~plurilabel.metrics.evaluate`."""
         scores, is_labels = _as_floats(scores)
         given = _checked("MeasureSums", Y_true, scores, labels, top, propensities)
         Y, counts, table = given.Y, given.counts, None
@@ -369,30 +343,18 @@ class MeasureSums:
         )
 
     def evaluation(self, areas: Mapping[str, float] = {}) -> Evaluation:
-        """The measures of all rows, in the order of :func:`~plurilabel.metrics.evaluate`.
-
-        Parameters
-        ----------
-        areas : mapping of str to float, optional
-            Values of ``macro_auc`` and ``micro_auc``, computed from all rows.
-
-        Returns
-        -------
-        Evaluation
-        """
+        """Compute the measures of all rows; ``areas`` may add values of macro and micro AUC."""
         if self._is_labels:
             refuse_labels(np.array([0, 1]))
         values = {}
-        for measure in map(get_measure, self._names):
-            name = measure.name
+        for name in self._names:
             if name in self._terms:
-                total, weight = self._terms[name]
-                values[name] = float(total / weight) if weight else float("nan")
-            elif self._counts is not None and measure.kind == "labels":
-                true, pred, both, known = self._counts
-                rows = np.zeros(0, dtype=np.int64)
-                counts = SetCounts(rows, rows, rows, true, pred, both, label_known=known)
-                values[name] = value_of_counts(measure, counts)
+                values[name] = mean_of_defined(*self._terms[name])
+            elif get_measure(name).kind == "labels":
+                *counts, known = self._counts
+                none = np.zeros(0, dtype=np.int64)
+                by_label = SetCounts(none, none, none, *counts, label_known=known)
+                values[name] = value_of_counts(get_measure(name), by_label)
             elif name in areas:
                 values[name] = areas[name]
         note = _note(self.n, self._without, self.n_unknown)

@@ -41,28 +41,11 @@ from plurilabel.metrics._inputs import (
 from plurilabel.metrics._registry import MEASURES, Measure, measure
 
 __all__ = [
-    "COUNT_MEASURES",
-    "accuracy",
-    "f1",
-    "f_beta",
-    "hamming_loss",
-    "hierarchical_f_beta",
-    "hierarchical_precision",
-    "hierarchical_recall",
-    "macro_accuracy",
-    "macro_f1",
-    "macro_f_beta",
-    "macro_precision",
-    "macro_recall",
-    "micro_accuracy",
-    "micro_f1",
-    "micro_f_beta",
-    "micro_precision",
-    "micro_recall",
-    "precision",
-    "recall",
-    "subset_accuracy",
-]
+    "COUNT_MEASURES", "accuracy", "f1", "f_beta", "hamming_loss", "hierarchical_f_beta",
+    "hierarchical_precision", "hierarchical_recall", "macro_accuracy", "macro_f1", "macro_f_beta",
+    "macro_precision", "macro_recall", "micro_accuracy", "micro_f1", "micro_f_beta",
+    "micro_precision", "micro_recall", "precision", "recall", "subset_accuracy",
+]  # fmt: skip
 
 CountMeasure: TypeAlias = Callable[..., NDArray[Any]]
 """A measure of four counts: ``measure(tp, fp, fn, tn)``, elementwise."""
@@ -94,11 +77,9 @@ COUNT_MEASURES: Mapping[str, CountMeasure] = MappingProxyType(
         "jaccard": lambda tp, fp, fn, _tn: ratio(tp, tp + fp + fn),
     }
 )
-"""Measures of one binary decision by name, as functions of its counts (tp, fp, fn, tn).
+"""Measures of binary decisions by name, as functions of their counts (tp, fp, fn, tn).
 
-The counts are numbers or arrays that broadcast, with one entry per label, per instance or per
-candidate threshold. A ratio 0/0 is 0 (scikit-learn's ``zero_division=0``): a label that is never
-predicted has precision 0, one that never occurs has recall 0. For all of them, higher is better.
+The counts are numbers or arrays that broadcast. A ratio 0/0 is 0. Higher is better for all.
 """
 
 

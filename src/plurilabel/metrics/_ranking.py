@@ -36,23 +36,14 @@ from plurilabel.metrics._inputs import (
     check_true,
     mean_of_defined,
     split_known,
+    stored_relevance,
 )
 from plurilabel.metrics._registry import MEASURES, measure
 
 __all__ = [
-    "average_precision",
-    "coverage",
-    "coverage_normalized",
-    "is_error",
-    "ndcg_at_k",
-    "one_error",
-    "precision_at_k",
-    "propensities",
-    "ps_ndcg_at_k",
-    "psp_at_k",
-    "ranking_loss",
-    "recall_at_k",
-]
+    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg_at_k", "one_error",
+    "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "ranking_loss", "recall_at_k",
+]  # fmt: skip
 
 
 def value_of_ranking(
@@ -363,9 +354,9 @@ def ps_ndcg_at_k(
 def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
     """Probability that a label that applies is also recorded, from how often it is recorded.
 
-    The model of Jain et al. (2016): with N training instances, N_l of them with label l,
-    ``p_l = 1 / (1 + C (N_l + b)^-a)``, ``C = (ln N - 1) (b + 1)^a``. Rare labels are missing
-    more often, so a hit on them counts more (1 / p_l).
+    The model of Jain et al. (2016), see :func:`psp_at_k`: with N training instances, N_l of them
+    with label l, ``p_l = 1 / (1 + C (N_l + b)^-a)``, ``C = (ln N - 1) (b + 1)^a``. Rare labels are
+    missing more often, so a hit on them counts more (1 / p_l).
 
     Parameters
     ----------
@@ -380,11 +371,6 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     ndarray of shape (q,)
         Between 0 and 1.
 
-    References
-    ----------
-    H. Jain, Y. Prabhu, M. Varma. Extreme multi-label loss functions for recommendation, tagging,
-    ranking and other missing label applications. KDD 2016.
-
     Examples
     --------
     >>> import numpy as np
@@ -394,7 +380,7 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     >>> propensities(Y_train).round(3)
     array([0.668, 0.391, 0.217])
     """
-    Y = check_true(known_part(Y_train)[0])  # what is not known is not recorded
+    Y = check_true(known_part(Y_train)[0])  # unknown labels are not recorded
     n = Y.shape[0]
     if n < 3:
         raise ValueError(f"Y_train must have at least 3 instances to model propensities, got {n}")
@@ -405,10 +391,7 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
 
 
 class Worth(NamedTuple):
-    """What a hit on each label is worth, 1 / p_l, and the grades that order labels by it.
-
-    Both are None if all labels are worth the same.
-    """
+    """Worth of a hit on each label, 1 / p_l, and its rank as a grade; None if all are equal."""
 
     grade_of: NDArray[np.int64] | None = None  # (q,), from 1
     of_grade: NDArray[np.float64] | None = None  # (q + 1,), 0 for grade 0
@@ -588,27 +571,6 @@ def _parts(
     for rows in blocks(*S.shape):
         grade = dense(Y[rows])
         yield rows, S[rows], grade if grade_of is None else grade * grade_of
-
-
-def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
-    """Whether each stored entry of S, in order, is a true label."""
-    Y = sparse.csr_array(Y)
-    n, q = S.shape
-    relevant = np.zeros(S.nnz, dtype=bool)
-    for rows in blocks(n, (S.nnz + Y.nnz) // n):
-        stored, there = _entry_numbers(S, rows, q), _entry_numbers(Y, rows, q)
-        if len(stored) == 0:
-            continue
-        at = np.minimum(stored.searchsorted(there), len(stored) - 1)
-        relevant[S.indptr[rows.start] + at[stored[at] == there]] = True
-    return relevant
-
-
-def _entry_numbers(M: sparse.csr_array, rows: slice, q: int) -> NDArray[np.int64]:
-    """Row * q + column of the stored entries of some rows; ascending."""
-    ends = M.indptr[rows.start : rows.stop + 1].astype(np.int64)
-    row = np.repeat(np.arange(rows.stop - rows.start, dtype=np.int64), np.diff(ends))
-    return row * q + M.indices[ends[0] : ends[-1]]
 
 
 def padded_rows(

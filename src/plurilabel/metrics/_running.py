@@ -1,9 +1,9 @@
 """Measures of predictions that come row by row: over all rows, over a window, and with fading.
 
-The terms of a row and its entries in the counts of labels do not change later. So sums and counts
-are enough, and a row costs O(q), or O(q log q) for rankings. Up to 256 rows wait until the measures
-are read: then they pass through the same code as a whole matrix, so that ties, empty sets and 0/0
-are treated as in :func:`evaluate`.
+The terms of a row and its entries in the counts of labels do not change later, so sums and counts
+are enough: a row costs O(q), or O(q log q) for rankings. Up to 256 rows wait until the measures
+are read, then pass through the same code as a whole matrix, so that ties, empty sets and 0/0 are
+treated as in :func:`evaluate`.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _IS_PRESENT = np.isin(range(7), [FN, TP, PRESENT])  # by outcome
 class RunningMeasures:
     """Measures of a stream of predictions, updated row by row.
 
-    They are kept in three ways: ``overall``, over all rows since the first; ``window``, over the
-    last rows; and ``fading``, over all rows with weights that shrink by a factor with each row.
+    Each is kept in three ways: ``overall``, over all rows; ``window``, over the last rows; and
+    ``fading``, over all rows with weights that shrink by a factor with each row.
 
     Parameters
     ----------
     measures : sequence of str
         Names as :func:`get_measure` takes them, with a number in place of k.
     window : int or None, default=1000
-        Number of rows of the window; None to keep none.
+        Number of rows of the window; None for no window.
     fading : float or None, default=0.995
-        Factor by which the weight of a row shrinks with each further row; None to keep none.
+        Factor by which the weight of a row shrinks with each further row; None for no fading.
     propensities : mapping of label to float, optional
         For ``psp@k`` and ``ps_ndcg@k``; see :func:`propensities`.
 
@@ -64,14 +64,14 @@ class RunningMeasures:
 
     Notes
     -----
-    A row is measured on the labels that are known in it, and undefined rows are left out as the
-    docstring of each measure says. For a measure at k, so is a row with fewer than k known labels.
-    A label has a place in macro means if it is known in some row (of the window).
+    A row is measured on the labels that are known in it; rows for which a measure is undefined are
+    left out of it. For a measure at k, so are rows with fewer than k known labels. A label counts
+    in macro means if it is known in some row (of the window).
 
-    Without missing labels, ``overall`` and ``window`` are equal to what the functions of the
-    measures return for the same rows, with one exception: the AUC compares rows with each other.
-    Over a window it is exact and computed when it is read; overall and with fading it is
-    that of scores rounded to 1/256 (beyond 0 and 1, more coarsely), so that memory stays bounded.
+    Without unknown labels, ``overall`` and ``window`` are equal to the functions of the measures
+    on the same rows, except for AUC, which compares rows with each other. Over a window it is
+    exact and computed when it is read; overall and with fading, scores are rounded to 1/256
+    (beyond 0 and 1, more coarsely), so that memory stays bounded.
 
     Examples
     --------
@@ -120,18 +120,18 @@ class RunningMeasures:
         scores: Mapping[Any, float] | None = None,
         labels: Mapping[Any, Any] | None = None,
     ) -> None:
-        """Take note of one row.
+        """Add one row.
 
         Parameters
         ----------
         y_true : mapping of label to bool
-            A label that is not there, None or NaN is missing and left out.
+            A label that is absent, None or NaN is unknown and left out.
         scores : mapping of label to float, optional
-            A label that is not there has score 0. Without scores the row is left out of the
-            measures of rankings.
+            An absent label has score 0. Without scores the row is left out of the measures of
+            rankings.
         labels : mapping of label to bool, optional
-            The predicted labels. One that is not there is not predicted. Without any mapping the
-            row is left out of the measures of label sets.
+            The predicted labels; an absent one is not predicted. Without them the row is left out
+            of the measures of label sets.
         """
         known = {label: y for label, y in y_true.items() if not is_missing(y)}
         if not known:
@@ -151,7 +151,7 @@ class RunningMeasures:
             self._flush()
 
     def read(self) -> dict[Kind, Evaluation]:
-        """The measures as they are now.
+        """Compute the measures of the rows so far.
 
         Returns
         -------
