@@ -6,8 +6,7 @@ sum, so that many samples at a time are one matrix product, and nothing is sorte
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,24 +40,33 @@ def intervals_of(
     """Interval of each measure; ``terms`` has those of means over instances."""
     n = Y.shape[0]
     rng = check_random_state(random_state)
-    labels = [one for one in measures if one.kind == "labels" and one.name not in terms]
-    areas = [one for one in measures if one.kind == "scores" and one.name not in terms]
-    columns: Any = _columns_of(Y, S) if areas else ()
-    samples: defaultdict[str, list[FloatArray]] = defaultdict(list)
+    columns = None if S is None else _columns_of(Y, S)
+    sampled = []
     for block in row_blocks(n_samples, n, _WEIGHTS):
         W = np.empty((block.stop - block.start, n))
         for w in W:
             w[:] = np.bincount(rng.randint(0, n, n), minlength=n)
-        for name, (total, weight) in terms.items():
-            samples[name].append(_ratio_or_nan(_product(W, total), _product(W, weight)))
-        if labels:
-            counts, known = _weighted_confusion(W, Y, Z)
-            for one in labels:
-                samples[one.name].append(_label_based(one, counts, known))
-        for one in areas:
-            samples[one.name].append(_auc(one, *columns, W))
-    ends = {name: _interval(np.concatenate(v), confidence) for name, v in samples.items()}
-    return {one.name: ends[one.name] for one in measures}
+        sampled.append(list(_values(measures, terms, W, Y, Z, columns)))
+    return {
+        measure.name: _interval(np.concatenate(values), confidence)
+        for measure, values in zip(measures, zip(*sampled))
+    }
+
+
+def _values(
+    measures: Sequence[Measure], terms: Mapping[str, Terms], W: FloatArray, Y: Any, Z: Any,
+    columns: Any,
+) -> Iterator[FloatArray]:  # fmt: skip
+    """Each measure, for each sample."""
+    counts: Any = None if Z is None else _weighted_confusion(W, Y, Z)
+    for measure in measures:
+        if measure.name in terms:
+            total, weight = terms[measure.name]
+            yield _ratio_or_nan(_product(W, total), _product(W, weight))
+        elif measure.kind == "labels":
+            yield _label_based(measure, *counts)
+        else:
+            yield _auc(measure, W, *columns)
 
 
 def _interval(values: FloatArray, confidence: float) -> tuple[float, float]:
@@ -80,7 +88,7 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
-def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[tuple[FloatArray, ...], Any]:
+def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
     """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
     if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
@@ -114,7 +122,7 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     return counts
 
 
-def _auc(measure: Measure, columns: Sequence[_Column], pooled: Any, W: FloatArray) -> FloatArray:
+def _auc(measure: Measure, W: FloatArray, columns: Any, pooled: Any) -> FloatArray:
     """AUC of all entries, or the mean over labels that have one, for each sample."""
     if measure.average == "micro":
         return pooled.auc(W)
@@ -188,5 +196,5 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
         n_labels = None, None
     parts = [np.split(entry, ends[1:-1]) for entry in (row, score, relevant)]
     parts.append(np.split(unscored.indices, unscored.indptr[1:-1]))
-    columns = [_Column(*column, n_labels[0]) for column in zip(*parts)]
+    columns = [_Column(r, s, y, u, n_labels[0]) for r, s, y, u in zip(*parts)]
     return columns, _Column(row, score, relevant, unscored.indices, n_labels[1])

@@ -351,10 +351,10 @@ class MeasureSums:
             if name in self._terms:
                 values[name] = mean_of_defined(*self._terms[name])
             elif get_measure(name).kind == "labels":
-                *counts, known = self._counts
                 none = np.zeros(0, dtype=np.int64)
-                by_label = SetCounts(none, none, none, *counts, label_known=known)
-                values[name] = value_of_counts(get_measure(name), by_label)
+                true, pred, both, known = self._counts
+                counts = SetCounts(none, none, none, true, pred, both, label_known=known)
+                values[name] = value_of_counts(get_measure(name), counts)
             elif name in areas:
                 values[name] = areas[name]
         note = _note(self.n, self._without, self.n_unknown)

@@ -85,8 +85,8 @@ def check_scored(
         if first:
             return PartialLabels(Y, unknown).Y, _without(S, unknown)
         raise ValueError(
-            "scores must be dense if some labels of Y_true are unknown; only the measures at k take "
-            "sparse scores"
+            "scores must be dense if some labels of Y_true are unknown; only the measures at k "
+            "take sparse scores"
         )
     # below all others: no known label is ranked behind an unknown one
     return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
