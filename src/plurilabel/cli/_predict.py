@@ -11,10 +11,11 @@ from typing import Any
 import click
 import numpy as np
 
-from plurilabel import io, metrics
+from plurilabel import io
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.records import write_atomic
+from plurilabel._core.scores import score_method
 from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
 from plurilabel.cli._errors import UsageError
@@ -186,7 +187,7 @@ class Answers:
         elif scores:
             self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
         if scores or top is not None:
-            metrics.score_method(model.estimator)  # an error if there is none
+            score_method(model.estimator)  # an error if there is none
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.multioutput import MultiOutputClassifier
 
-from plurilabel.metrics import label_scores, score_method
+from plurilabel._core.scores import score_method
+from plurilabel.metrics import label_scores
 
 
 class ArrayLearner:

@@ -22,7 +22,8 @@ from plurilabel._core.blocks import is_missing
 from plurilabel._core.compat import Interval, validate_parameter_constraints, versions
 from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
 from plurilabel.learners import learner_text
-from plurilabel.metrics import RunningMeasures, check_measures, get_measure
+from plurilabel.metrics import RunningMeasures, get_measure
+from plurilabel.metrics.shared import check_measures
 from plurilabel.streams._arrays import ArrayLearner
 from plurilabel.streams._regressors import RegressorLearner
 from plurilabel.streams._results import (

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from plurilabel import metrics
 from plurilabel._core.records import plain, write_json
 from plurilabel.evaluation._compare._cells import read_cell, safe_name
-from plurilabel.metrics import check_measures
+from plurilabel.metrics.shared import check_measures
 from tests.evaluation.compare.toys import a_cell
 
 

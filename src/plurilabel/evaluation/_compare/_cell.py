@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from plurilabel._core.records import plain
+from plurilabel._core.scores import score_method
 from plurilabel._core.words import shortened
 from plurilabel.evaluation._compare._cells import Cell, empty_cell
 from plurilabel.evaluation._compare._inside import share_searches
@@ -29,7 +30,6 @@ from plurilabel.metrics import (
     label_scores,
     per_label,
     propensities,
-    score_method,
 )
 
 MOST_LABELS = 2000
@@ -141,7 +141,7 @@ def _measured(
     measures: Sequence[str], Y_train: Any, Y_test: Any, scores: Any, labels: Any
 ) -> dict[str, float | None]:
     top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
-    weighted = any(name.startswith("ps") for name in measures)
+    weighted = any("propensities" in get_measure(name).parameters for name in measures)
     found = evaluate(
         Y_test,
         scores,

@@ -19,7 +19,7 @@ from plurilabel._core.records import class_name, digest_of, plain
 from plurilabel.datasets import describe
 from plurilabel.evaluation._compare._given import Split, named_datasets, named_learners, splits_of
 from plurilabel.learners import learner_text
-from plurilabel.metrics import check_measures
+from plurilabel.metrics.shared import check_measures
 
 FORMAT = 1
 """Number of the format of plans and cells; a change that old readers cannot read raises it."""

@@ -1,4 +1,4 @@
-"""Scorers and scores of scikit-learn's own classifiers, in all their shapes."""
+"""The measures by name, and scorers for scikit-learn's own classifiers in all their shapes."""
 
 import pickle
 
@@ -20,16 +20,117 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from plurilabel import metrics
+from plurilabel._core.scores import score_matrix, score_method
 from plurilabel.metrics import (
+    MeasureSums,
+    RunningMeasures,
+    _registry,
+    evaluate,
     get_measure,
     get_scorer,
     label_scores,
     measure_names,
-    score_matrix,
-    score_method,
 )
+from plurilabel.metrics._label_sets import value_of_sets
+from plurilabel.metrics._ranking import value_of_ranking
+from plurilabel.metrics._registry import measure
+from plurilabel.metrics.shared import check_measures
 
 X, Y = make_multilabel_classification(120, n_classes=4, random_state=0)
+HALVES = slice(60), slice(60, None)
+
+
+def test_families_say_what_a_measure_looks_at():
+    for name in measure_names():
+        measure = get_measure(name.replace("@k", "@3"))
+        averaged = "label" if name.startswith(("macro_", "micro_")) else "instance"
+        expected = "rankings" if measure.kind == "scores" else f"label sets, by {averaged}"
+        assert measure.family == expected, name
+    assert get_measure("macro_auc").family == get_measure("ndcg@k").family == "rankings"
+    assert measure_names("labels")[:7] == [
+        name for name in measure_names() if get_measure(name).family == "label sets, by instance"
+    ]
+
+
+@pytest.fixture
+def toys():
+    """Measures that exist for one test, each added up in another way."""
+
+    @measure("labels", lambda counts: (counts.pred, counts.some_known), loss=True)
+    def size(Y_true, Y_pred):
+        return value_of_sets(size, Y_true, Y_pred)
+
+    @measure("labels", lambda tp, fp, fn, tn: (tp + fn) / (tp + fp + fn + tn), average="macro")
+    def macro_share(Y_true, Y_pred):
+        return value_of_sets(macro_share, Y_true, Y_pred)
+
+    @measure("labels", lambda tp, fp, _fn, _tn: tp - fp, average="micro")
+    def micro_gain(Y_true, Y_pred):
+        return value_of_sets(micro_gain, Y_true, Y_pred)
+
+    @measure("scores", lambda ranking, k: (ranking.hits(k) > 0, ranking.labelled))
+    def success_at_k(Y_true, scores, k=5):
+        return value_of_ranking(success_at_k, Y_true, scores, k=k)
+
+    names = ["size", "macro_share", "micro_gain", "success@k"]
+    yield names
+    for name in names:
+        del _registry._MEASURES[name]
+
+
+def test_a_new_measure_is_found_everywhere(toys):
+    assert set(toys) <= set(measure_names())
+    assert measure_names().index("size") == measure_names().index("f1") + 1
+    assert {"size", "macro_share", "micro_gain", "success@3"} <= set(check_measures(None))
+    learner = KNeighborsClassifier(7).fit(X, Y)
+    S, Z = label_scores(learner, X), learner.predict(X)
+    # of equal scores, that of an irrelevant label first
+    first = np.argsort(-(S - 1e-6 * Y), axis=1)[:, :2]
+    hit = np.take_along_axis(Y, first, axis=1).any(axis=1)
+    expected = {
+        "size": Z.sum() / len(Z),
+        "macro_share": Y.mean(),
+        "micro_gain": (Z * (2 * Y - 1)).sum(),
+        "success@2": hit[Y.any(axis=1)].mean(),
+    }
+    found = evaluate(Y, S, Z, top=(2,), bootstrap=50, random_state=0)
+    running = RunningMeasures([*expected], window=120, fading=None)
+    for y, s, z in zip(Y, S, Z):
+        running.update(*(dict(enumerate(row)) for row in (y, s, z)))
+    read = pickle.loads(pickle.dumps(running)).read()
+    halves = [MeasureSums.of(Y[half], S[half], Z[half], top=(2,)) for half in HALVES]
+    sums = (halves[0] + halves[1]).evaluation()
+    for name, value in expected.items():
+        for values in (found, sums, read["overall"], read["window"]):
+            assert values[name] == pytest.approx(value), name
+        low, high = found.intervals[name]
+        assert low < value < high
+        sign = -1 if name == "size" else 1
+        assert get_scorer(name)(learner, X, Y) == pytest.approx(sign * value)
+
+
+def test_titles():
+    titles = {
+        "hamming_loss": "Hamming loss",
+        "one_error": "one-error",
+        "coverage_normalized": "normalized coverage",
+        "macro_f_beta": "macro F-beta",
+        "micro_auc": "micro AUC",
+        "ps_ndcg@3": "ps nDCG@3",
+    }
+    assert {name: get_measure(name).title for name in titles} == titles
+
+
+def test_measures_can_be_pickled():
+    again = pickle.loads(pickle.dumps(get_measure("ndcg@2")))
+    assert (again.name, again.family) == ("ndcg@2", "rankings")
+    assert again.function([[1, 0, 1], [0, 1, 0]], [[0.9, 0.1, 0.5], [0.2, 0.4, 0.3]]) == 1
+
+
+@pytest.mark.parametrize("name", ["nonsense", "precision@", "precision@0", "f1@3", "precision@x"])
+def test_unknown_names(name):
+    with pytest.raises(ValueError, match="name must be one of hamming_loss"):
+        get_measure(name)
 
 
 def expected_scores(estimator, X):
