@@ -378,7 +378,7 @@ def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
         distances, neighbors = (array[rows] for array in found)
         own = start + np.arange(rows.start, rows.start + len(neighbors))
         Y, (local, own) = _labels_of(learner, [neighbors, own], labels)
-        total = total + _with(learner, Y)._count(distances, local, Y[own])
+        total = total + _with(learner, Y)._labels.tally(distances, local, own)
     return total
 
 

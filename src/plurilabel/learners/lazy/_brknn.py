@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel.learners.lazy._base import LazyClassifier
-from plurilabel.learners.lazy._counts import CountingClassifier, label_frequencies
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import label_frequencies
 
 
 class BRkNN(CountingClassifier):
@@ -44,7 +44,7 @@ class BRkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing: the k nearest neighbours that know a label vote on it,
+    Labels may be unknown: the k nearest neighbours that know a label vote on it,
     as in :class:`MLkNN`.
 
     References
@@ -107,7 +107,7 @@ class BRkNN(CountingClassifier):
         if variant is None or self.single_output_:
             return super().predict(X)
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
-        votes = sparse.csr_array(self._events(distances, neighbors))
+        votes = sparse.csr_array(self._labels.events(distances, neighbors).count)
         n, k = len(neighbors), self.n_neighbors_
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)

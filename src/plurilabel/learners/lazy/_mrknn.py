@@ -10,21 +10,17 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.blocks import dense, row_blocks, stack_rows
+from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
-from plurilabel.learners.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.learners.lazy._counts import (
-    known_shares,
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import (
+    CELLS,
+    Floats,
+    NeighborLabels,
+    Rows,
     label_frequencies,
-    label_shares,
-    nearness,
-    ratio,
-    relative_weights,
 )
-
-CELLS = 1 << 18
-"""Features of pairs of an instance and a label that are worked on at a time."""
 
 
 class MrkNN(LazyClassifier):
@@ -66,14 +62,14 @@ class MrkNN(LazyClassifier):
     Notes
     -----
     The step minimises the sum of ``u_il ** m * ||x_i - c_l|| ** 2`` over memberships u and centers
-    c, where the memberships of an instance sum to 1 over its labels. Those that sum to 1 cannot
-    all be above one half, so that the labels of an instance could never be predicted together;
-    the relevance of a label is therefore its membership divided by the largest of the instance.
-    Labels may be missing. An instance then belongs to the labels that it is known to have, and the
-    k nearest neighbours that know a label vote on it. For that more than k are searched.
+    c, where the memberships of an instance sum to 1 over its labels. Memberships that sum to 1
+    cannot all be above one half, so that labels could never be predicted together; the relevance
+    of a label is therefore its membership divided by the largest of the instance. Labels may be
+    unknown: an instance then belongs to the labels that it is known to have, and the k nearest
+    neighbours that know a label vote on it.
 
-    The paper is known here from its abstract and from what others say of it; this scaling is a
-    reading of ours.
+    Only the abstract of the paper and citations of it were available; the scaling is our own
+    reading.
 
     On the hold-outs of Emotions, Yeast and Scene, standardised, average precision is .793, .760
     and .829, that of :class:`MLkNN` .784, .759 and .853. With ``fuzziness=2``, the usual value of
@@ -180,26 +176,9 @@ class MrkNN(LazyClassifier):
 
     def _shares(self, distances: Floats, neighbors: Rows) -> Any:
         """Scores (n, q), CSR for sparse labels."""
-        if self.unknown_ is not None:
-            parts = [
-                self._known_shares(distances[rows], neighbors[rows])
-                for rows in row_blocks(len(neighbors), self.n_labels_, CELLS)
-            ]
-            return stack_rows(parts)
-        weights = nearness(distances, self.fitted_params_["power"])
-        return label_shares(weights, neighbors, self.relevance_)
-
-    def _known_shares(self, distances: Floats, neighbors: Rows) -> Any:
-        """The same from the nearest neighbours that know a label; its mean where none does."""
-        unknown = self.unknown_
-        weights = relative_weights(distances, self.fitted_params_["power"])
-        share, silent = known_shares(
-            weights, neighbors, self.relevance_, unknown, self.n_neighbors_
-        )
-        total = np.asarray(self.relevance_.sum(axis=0)).ravel()
-        usual = ratio(total, self.relevance_.shape[0] - label_frequencies(unknown))
-        share = np.where(silent, usual, share)
-        return sparse.csr_array(share) if self.sparse_output_ else share
+        power = self.fitted_params_["power"]
+        relevance = NeighborLabels(self.relevance_, self.unknown_, self.n_neighbors_, power)
+        return relevance.shares(distances, neighbors)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X

@@ -35,9 +35,8 @@ class Vote:
 class Explanation(Explained):
     """The neighbours of one instance and the scores that result from their labels.
 
-    It has the attributes that all explanations share, too: each neighbour's part is its vote,
-    1/k for a label that it has, -1/k for one that it lacks. What a learner makes of the votes is
-    the score.
+    It also has the attributes that all explanations share: each neighbour's part is its vote, 1/k
+    for a label that it has, -1/k for one that it lacks. The learner turns votes into the score.
 
     Attributes
     ----------
@@ -46,8 +45,7 @@ class Explanation(Explained):
     labels : bool array of shape (k, q)
         Which neighbour has which label.
     asked : bool array of shape (k, q), or None for all
-        Which neighbours vote on which label, where some labels are not known: the nearest that
-        know it.
+        Which neighbours vote on which label, if some labels are unknown: the nearest that know it.
     posterior : array of shape (q,)
     label_names : tuple of str
     """

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from plurilabel import MLkNN
-from plurilabel.learners.lazy._counts import tally
+from plurilabel.learners.lazy._neighbor_labels import tally
 from tests.learners.lazy.problems import made
 
 

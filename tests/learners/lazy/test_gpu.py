@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from plurilabel import IBLRML, BRkNN, DMLkNN, DWMLkNN, ExactIndex, MLkNN, MLkNNCV, MLWkNN
-from plurilabel.learners.lazy._mlknn_cv._leave_one_out import leave_one_out
+from plurilabel.learners.lazy._leave_one_out import leave_one_out
 
 torch = pytest.importorskip("torch", reason="counts on a GPU need torch")
 
-from plurilabel.learners.lazy import _device  # noqa: E402
-from plurilabel.learners.lazy._mlknn_cv import _device as sweep  # noqa: E402
+from plurilabel.learners.lazy import _gpu  # noqa: E402
+from plurilabel.learners.lazy._gpu import GpuNeighborLabels  # noqa: E402
 
 WHERE = ["cpu", *(["cuda:0"] if torch.cuda.is_available() else [])]
 
@@ -29,8 +29,9 @@ def test_counts_are_those_of_the_cpu(seed, at_once, is_sparse):
     distances, near = learner.graph_
     for device in WHERE:
         for rows in (np.arange(n), some):
-            expected = learner._count(distances[rows], near[rows], learner.Y_[rows])
-            found = _device.tally(near[rows], learner.Y_, learner.Y_[rows], device, at_once)
+            there = GpuNeighborLabels(learner.Y_, None, k, device=device, at_once=at_once)
+            expected = learner._labels.tally(distances[rows], near[rows], rows)
+            found = there.tally(distances[rows], near[rows], rows)
             np.testing.assert_array_equal(found, expected)
 
 
@@ -42,15 +43,15 @@ def test_answers_are_those_of_the_cpu(seed, at_once, is_sparse):
     X, Y = rng.normal(size=(n, 2)), (rng.random((n, q)) < rng.random(q)).astype(np.int8)
     learner = BRkNN(k) if rng.random() < 0.3 else MLkNN(k)  # equal scores by the dozen
     learner.fit(X, sparse.csr_array(Y) if is_sparse else Y)
-    near = learner._neighbors(X)[1]
-    args, how_many = (near, learner.Y_, learner.table_), int(rng.integers(1, q + 1))
+    args, how_many = (*learner._neighbors(X), learner.table_), int(rng.integers(1, q + 1))
     expected = learner.predict_proba(X), learner.predict(X), learner.predict_top(X, how_many)
     for device in WHERE:
-        np.testing.assert_array_equal(_device.scores(*args, device, at_once), expected[0])
-        found = _device.above(*args, 0.5, device, at_once)
+        there = GpuNeighborLabels(learner.Y_, None, k, device=device, at_once=at_once)
+        np.testing.assert_array_equal(there.scores(*args), expected[0])
+        found = there.above(*args, 0.5)
         assert found.dtype == np.int64 and found.has_sorted_indices
         np.testing.assert_array_equal(found.toarray(), sparse.csr_array(expected[1]).toarray())
-        labels, scores = _device.top(*args, how_many, device, at_once)
+        labels, scores = there.top(*args, how_many)
         order = np.argsort(labels, axis=1)
         labels, scores = (np.take_along_axis(a, order, axis=1) for a in (labels, scores))
         np.testing.assert_array_equal(labels.ravel(), expected[2].indices)
@@ -83,8 +84,8 @@ def test_leaving_out_is_that_of_the_cpu(seed, at_once, replace):
     near, s = MLkNN(5).fit(X, Y).graph_[1], float(rng.choice([0.0, 0.3, 1.0]))
     for device in WHERE:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sweep, "AT_ONCE", at_once)
-            found = sweep.leave_one_out(near, Y, {1, 4}, replace=replace, device=device)
+            patch.setattr(_gpu, "AT_ONCE", at_once)
+            found = _gpu.leave_one_out(near, Y, {1, 4}, replace=replace, device=device)
             for (a, there), (b, here) in zip(
                 found, leave_one_out(near, Y, {1, 4}, replace=replace)
             ):

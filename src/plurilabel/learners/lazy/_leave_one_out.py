@@ -1,9 +1,9 @@
 """Leave-one-out for ML-kNN, for every k, from one neighbour graph.
 
-Leaving instance i out does two things to the frequency arrays. Its own entry goes; and every
-instance j of which i was one of the k neighbours has the next one in its place, which may move j
-to another entry. The first is the same for all instances with the same label and event, so it is
-a table; the second is counted for each instance and label.
+Leaving instance i out changes the frequency arrays in two ways. Its own entry goes; and every
+instance j that had i among its k neighbours has the next one in its place, which may move j to
+another entry. The first change is the same for all instances with the same label and event, so it
+is a table; the second is counted for each instance and label.
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.blocks import row_blocks
-from plurilabel.learners.lazy._base import Floats, Rows, graph_blocks
-from plurilabel.learners.lazy._counts import look_up, posterior, ratio, tally, whole
+from plurilabel.learners.lazy._neighbor_labels import (
+    CELLS,
+    Floats,
+    Rows,
+    look_up,
+    posterior,
+    ratio,
+    tally,
+    whole,
+)
 
 TOGETHER = 1 << 15
 """Cells (instances, neighbours and labels) that are compared at a time."""
@@ -90,7 +98,7 @@ def leave_one_out(
         event += Y[neighbors[:, k - 1]].view(np.uint8)
         if k in ks:
             table = np.zeros((2, Y.shape[1], k + 1), dtype=np.int64)
-            for rows in graph_blocks(neighbors, Y):
+            for rows in row_blocks(len(Y), Y.shape[1], CELLS):
                 table += tally(event[rows], Y[rows], k + 1)
             moved = _moves(neighbors[:, : k + 1], event, Y) if replace else None
             yield k, LeftOut(table, event, Y, moved)
@@ -99,15 +107,15 @@ def leave_one_out(
 def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray[np.int32]:
     """How many instances come to the event of i, less those that leave it, if i is left out.
 
-    ``[b, i, l]`` is about the instances whose label l is b. Without i, the k nearest neighbours of
-    j are its k + 1 nearest but for i. So the event of j becomes that of k + 1 neighbours, less one
-    if i has the label.
+    ``[b, i, l]`` counts instances whose label l is b. Without i, the k nearest neighbours of j are
+    its k + 1 nearest except i, so the event of j becomes that of k + 1 neighbours, less one if i
+    has the label.
     """
     (n, q), k = Y.shape, neighbors.shape[1] - 1
     wider = event + Y[neighbors[:, k]].view(np.uint8)  # event of k + 1 neighbours
     wanted = event + Y.view(np.uint8)  # what ``wider`` of j must be, to come to the event of i
     moved = np.zeros((2, n, q), dtype=np.int32)
-    for rows in graph_blocks(neighbors, Y):  # of j
+    for rows in row_blocks(n, q, CELLS):  # of j
         of_j, width = np.arange(rows.start, rows.stop), rows.stop - rows.start
         for part in row_blocks(k, width * q, TOGETHER):  # several neighbours of few instances
             i = neighbors[rows, part].T  # (neighbours, instances)
@@ -125,7 +133,7 @@ def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray
 
 @dataclass
 class KnownLeftOut:
-    """The same where some labels are not known, all of (n, q) or (2, n, q).
+    """The same if some labels are unknown; arrays have shape (n, q) or (2, n, q).
 
     Leaving an instance out may also take the last neighbour that knows a label, or bring the
     first: then an instance is no longer counted, or is from now on.
@@ -152,9 +160,9 @@ def known_leave_one_out(
     *,
     replace: bool,
 ) -> Iterator[tuple[int, KnownLeftOut]]:
-    """For each k, the arrays with each instance left out, of labels that are known.
+    """For each k, the arrays with each instance left out, if some labels are unknown.
 
-    ``reach`` says for each k how many neighbours are searched: without one of them, the next is.
+    ``reach`` has for each k the number of neighbours searched: without one of them, the next is.
     """
     (n, q), known = Y.shape, ~unknown
     others = known.sum(axis=0) - known  # that know the label, without i

@@ -7,23 +7,24 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import PartialLabels
-from plurilabel.learners.lazy._base import Floats, Graph, Rows, enough_known
+from plurilabel.learners.lazy._leave_one_out import known_leave_one_out, leave_one_out
 from plurilabel.learners.lazy._mlknn import MLkNN
-from plurilabel.learners.lazy._mlknn_cv._leave_one_out import known_leave_one_out, leave_one_out
+from plurilabel.learners.lazy._neighbor_labels import Floats, Graph, Rows, enough_known
 from plurilabel.metrics import Measure, get_measure
 
 
 class MLkNNCV(MLkNN):
     """ML-kNN with the number of neighbours and the smoothing chosen by leave-one-out.
 
-    The neighbour graph is searched once, for the largest k; all smaller k read its first columns.
-    So does leaving an instance out: those that had it as a neighbour have their next one instead.
+    The neighbour graph is searched once, for the largest k; smaller k and leave-one-out use its
+    first columns: instances that had the left-out one as a neighbour take their next one instead.
 
     Parameters
     ----------
@@ -36,11 +37,11 @@ class MLkNNCV(MLkNN):
         ``"hamming_loss"`` where a single label leaves nothing to rank. Between equal values the
         smaller k wins, then the smoothing that comes first.
     leave_out : {"instance", "entry"}, default="instance"
-        What is taken out for the prediction of a training instance. "instance": all of it, so
-        that the scores are exactly those of as many separate fits as there are instances.
-        "entry": only its own entry in the prior and in the frequency arrays; it stays a neighbour
-        of others. That is faster, but the choice may be much worse: on Emotions, by Hamming loss,
-        "entry" chose k = 27 and "instance" 6.
+        What is left out for the prediction of a training instance. "instance": all of it, so that
+        the scores are exactly those of a separate fit for each instance. "entry": only its own
+        entry in the prior and in the frequency arrays; it stays a neighbour of others. That is
+        faster, but the choice may be much worse: on Emotions, by Hamming loss, "entry" chose
+        k = 27 and "instance" 6.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
@@ -59,7 +60,7 @@ class MLkNNCV(MLkNN):
     -----
     Leave-one-out uses dense matrices (n, q), also for sparse labels.
 
-    Labels may be missing, as in :class:`MLkNN`. As many neighbours are searched without an
+    Labels may be unknown, as in :class:`MLkNN`. As many neighbours are searched without an
     instance as with all of them.
 
     Examples
@@ -134,25 +135,24 @@ class MLkNNCV(MLkNN):
         return get_measure(self.fitted_params_["scoring"] or usual)
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        given = self.fitted_params_
-        ks, smoothings = np.array(given["n_neighbors"]), list(given["smoothing"])
-        measure, Y = self._measure(), dense(self.Y_)
-        cut = None if measure.kind == "scores" else self._cut
-        replace = given["leave_out"] == "instance"
-        self.cv_values_ = np.empty((len(ks), len(smoothings)))
-        each = set(ks.tolist())
-        left: Iterator[tuple[int, Any]]
+        self._judge(neighbors)
+        k, self.smoothing_ = self._best()
+        self.n_neighbors_ = k
         if self.unknown_ is not None:
-            unknown = dense(self.unknown_)
-            reach = {k: enough_known(k, unknown) or k for k in each}
-            left = known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
-            Y = PartialLabels(Y, unknown).toarray()  # measures leave out what is not known
-        elif (device := self._counting_device()) is not None:
-            from plurilabel.learners.lazy._mlknn_cv import _device  # torch is there
+            self.n_searched_ = enough_known(k, self.unknown_)
+        searched = self.n_searched_ or k
+        self.counts_ = self._labels.tally(distances[:, :searched], neighbors[:, :searched])
+        self._estimate(self.smoothing_)
 
-            left = _device.leave_one_out(neighbors, Y, each, replace=replace, device=device)
-        else:
-            left = leave_one_out(neighbors, Y, each, replace=replace)
+    def _judge(self, neighbors: Rows) -> None:
+        """The measure of the leave-one-out predictions for each pair of values."""
+        given, measure, Y = self.fitted_params_, self._measure(), dense(self.Y_)
+        ks, smoothings = np.array(given["n_neighbors"]), list(given["smoothing"])
+        cut = None if measure.kind == "scores" else self._cut
+        self.cv_values_ = np.empty((len(ks), len(smoothings)))
+        left = self._leave_one_out(neighbors, Y, set(ks.tolist()))
+        if self.unknown_ is not None:  # measures leave unknown labels out
+            Y = PartialLabels(Y, dense(self.unknown_)).toarray()
         for k, left_out in left:
             for column, s in enumerate(smoothings):
                 if measure.name == "hamming_loss" and hasattr(left_out, "hamming_loss"):
@@ -160,18 +160,29 @@ class MLkNNCV(MLkNN):
                 else:
                     value = measure.function(Y, left_out.scores(s, cut))
                 self.cv_values_[ks == k, column] = value
-        loss = -self.cv_values_ if measure.greater_is_better else self.cv_values_
-        # The first of equal values: sorted by k, then in the order of the smoothings.
+
+    def _leave_one_out(
+        self, neighbors: Rows, Y: NDArray[np.int8], ks: set[int]
+    ) -> Iterator[tuple[int, Any]]:
+        replace = self.fitted_params_["leave_out"] == "instance"
+        if self.unknown_ is not None:
+            unknown = dense(self.unknown_)
+            reach = {k: enough_known(k, unknown) or k for k in ks}
+            return known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
+        if (device := getattr(self.index_, "device_", "cpu")) != "cpu":
+            from plurilabel.learners.lazy import _gpu  # torch is there
+
+            return _gpu.leave_one_out(neighbors, Y, ks, replace=replace, device=device)
+        return leave_one_out(neighbors, Y, ks, replace=replace)
+
+    def _best(self) -> tuple[int, float]:
+        """The values of the best measure: among equal ones the smallest k, then the first s."""
+        ks, smoothings = (np.array(self.fitted_params_[k]) for k in ("n_neighbors", "smoothing"))
+        loss = -self.cv_values_ if self._measure().greater_is_better else self.cv_values_
         by_k = np.argsort(ks, kind="stable")
         best = np.argmin(np.where(np.isnan(loss), np.inf, loss)[by_k])
         row, column = np.divmod(best, len(smoothings))
-        k = self.n_neighbors_ = int(ks[by_k[row]])
-        self.smoothing_ = float(smoothings[column])
-        if self.unknown_ is not None:
-            self.n_searched_ = reach[k]
-        searched = self.n_searched_ or k
-        self.counts_ = self._count(distances[:, :searched], neighbors[:, :searched], self.Y_)
-        self._estimate(self.smoothing_)
+        return int(ks[by_k[row]]), float(smoothings[column])
 
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
         """Judge all values again: the choice may change."""

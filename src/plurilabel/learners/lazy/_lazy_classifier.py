@@ -1,11 +1,11 @@
-"""What the lazy learners share: one search, growth and shrinkage, sparse answers."""
+"""Base classes of the lazy learners: one search, exact growth and forgetting, sparse answers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,31 +14,30 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
-from plurilabel._core.blocks import dense, row_blocks, rows_without, stack_rows
+from plurilabel._core.blocks import dense, rows_without, stack_rows
 from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.explanation.contributions import Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import PartialLabels, known_part, stack_labels
-from plurilabel.learners.lazy._explain import Explanation
+from plurilabel.learners.lazy._explanation import Explanation
+from plurilabel.learners.lazy._neighbor_labels import (
+    Floats,
+    Graph,
+    NeighborLabels,
+    Rows,
+    enough_known,
+    highest,
+    neighbor_labels,
+)
 from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
-
-Floats: TypeAlias = NDArray[np.float64]
-Rows: TypeAlias = NDArray[np.signedinteger[Any]]
-"""Numbers of training instances."""
-
-Graph: TypeAlias = tuple[Floats, Rows]
-"""Distances and row numbers of the k nearest training instances, each (n, k)."""
-
-CELLS = 1 << 18
-"""Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
 
 
 class LazyClassifier(ProbabilisticClassifier):
-    """Base class of learners that keep the training set and ask the neighbours.
+    """Base class of learners that keep the training set and consult the neighbours.
 
-    A learner of your own has the parameters ``n_neighbors``, ``metric``, ``index`` and ``n_jobs``
-    of :class:`MLkNN`, and one or two hooks:
+    A subclass has the parameters ``n_neighbors``, ``metric``, ``index`` and ``n_jobs`` of
+    :class:`MLkNN`, and one or two hooks:
 
     ``_from_neighbors(X, distances, neighbors)``
         Scores (n, q) of n queries, from the distances and row numbers (n, k) of their neighbours.
@@ -46,10 +45,9 @@ class LazyClassifier(ProbabilisticClassifier):
         Learns from the training graph: the same for the training instances, none of which is its
         own neighbour. Without this hook the graph is not searched.
 
-    Both find the training data in ``X_`` and ``Y_``, checked, dense or CSR, and the parameters of
-    the fit in ``fitted_params_``. Search, growth
-    (``partial_fit``) and shrinkage (``forget``) with the exact result of a fresh fit,
-    ``predict_top`` and ``explain`` come with the base class.
+    Both find the validated training data in ``X_`` and ``Y_``, dense or CSR, and the parameters of
+    the fit in ``fitted_params_``. The base class adds the search, ``partial_fit`` and ``forget``
+    with the exact result of a fresh fit, ``predict_top`` and ``explain``.
 
     Attributes
     ----------
@@ -58,16 +56,15 @@ class LazyClassifier(ProbabilisticClassifier):
     graph_ : tuple of ndarrays of shape (n, k)
         The training graph: distances and row numbers. Only where it is searched.
     n_neighbors_ : int
-        How many neighbours a query has.
+        Number of neighbours of a query.
     n_searched_ : int or None
-        How many are searched where some labels are not known, so that enough of them know each.
+        Number of neighbours searched if some labels are unknown, so that enough of them know each.
     unknown_ : ndarray of bool or csr_array of shape (n, q), or None
-        The training labels that are not known, dense or sparse as ``Y_`` is; None if all are.
+        The unknown training labels, dense or sparse as ``Y_`` is; None if all are known.
     X_, Y_ : matrices of shape (n, d) and (n, q)
-        Training instances and labels: copies, so that changing what was given to ``fit`` changes
-        no prediction.
+        Copies of the training instances and labels.
     fitted_params_ : dict
-        The parameters of ``fit``, but for those of the search. ``set_params`` takes effect at the
+        The parameters of ``fit``, except those of the search. ``set_params`` takes effect at the
         next ``fit``: until then predictions, ``partial_fit`` and ``forget`` use these.
 
     Examples
@@ -116,20 +113,21 @@ class LazyClassifier(ProbabilisticClassifier):
     metric: Any
     index: Any
     n_jobs: int | None
-    device: str = "auto"  # of learners that do not have the parameter
+    device: str = "auto"  # for learners without the parameter
 
     unknown_: Any
+    _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
 
     @abstractmethod
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats: ...
 
     def _dense_bytes(self) -> float:
-        """What a fit makes dense, in bytes for each instance and label; overridden."""
+        """Bytes that a fit makes dense, for each instance and label; overridden."""
         return 0.0
 
     def _n_searched(self) -> int:
-        """How many neighbours each training instance has in the graph."""
+        """Number of neighbours that each training instance has in the graph."""
         return self.fitted_params_["n_neighbors"]
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
@@ -154,6 +152,12 @@ class LazyClassifier(ProbabilisticClassifier):
         if self._learn is not None:
             self.graph_ = training_neighbors(self.index_, X, self.n_searched_ or self.n_neighbors_)
             self._learn(*self.graph_)
+
+    @property
+    def _labels(self) -> NeighborLabels:
+        """The training labels, to be counted among neighbours where these were found."""
+        device = getattr(self.index_, "device_", "cpu")
+        return neighbor_labels(self.Y_, self.unknown_, self.n_neighbors_, self._power, device)
 
     def _scores(self, X: Any) -> Floats:
         return self._from_neighbors(X, *self._neighbors(X))
@@ -186,7 +190,7 @@ class LazyClassifier(ProbabilisticClassifier):
         tags.input_tags.pairwise = self.index is None and self.metric == "precomputed"
         return tags
 
-    # growth and shrinkage ------------------------------------------------------------------
+    # growing and forgetting ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Add instances; the result is exactly that of ``fit`` on all instances so far.
@@ -276,7 +280,7 @@ class LazyClassifier(ProbabilisticClassifier):
         return self
 
     def _learn_again(self, Y: PartialLabels) -> None:
-        """From other labels; how many are not known decides how far is searched."""
+        """Learn from other labels; the number of unknown ones decides how far to search."""
         self.Y_, self.unknown_ = known_part(Y)
         self.n_neighbors_ = self._n_searched()
         self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
@@ -292,11 +296,11 @@ class LazyClassifier(ProbabilisticClassifier):
     def _change_points(self, method: str, change: Any, X: Any) -> None:
         """Grow or shrink the index to points X by its own method, or fit a new one."""
         if hasattr(self.index_, method):
-            # of a copy, so that the old index is still there if a later step fails
+            # A copy is changed, so that the old index is still there if a later step fails.
             self.index_ = getattr(copy(self.index_), method)(change)
         else:
             self.index_ = clone(self.index_).fit(X)
-        # An ExactIndex has made the same points: one copy of them is enough.
+        # An ExactIndex has made the same points: one copy is enough.
         self.X_ = getattr(self.index_, "points_", X)
 
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
@@ -320,48 +324,31 @@ class LazyClassifier(ProbabilisticClassifier):
         X = self._validate_X(X, reset=False)
         distances, neighbors = self._neighbors(X)
         k, q = min(int(k), self.n_labels_), self.n_labels_
-        labels, scores = self._top_of_all(X, distances, neighbors, k)
+        labels, scores = self._top(X, distances, neighbors, k)
         order = np.argsort(labels, axis=1)
         labels, scores = (np.take_along_axis(a, order, axis=1) for a in (labels, scores))
         pointers = np.arange(0, labels.size + 1, k)
         return sparse.csr_array((scores.ravel(), labels.ravel(), pointers), (len(labels), q))
 
-    def _top_of_all(
-        self, X: Any, distances: Floats, neighbors: Rows, k: int
-    ) -> tuple[Rows, Floats]:
-        rows = [
-            self._top(X[block], distances[block], neighbors[block], k)
-            for block in graph_blocks(neighbors, self.Y_)
-        ]
-        labels, scores = (np.vstack(parts) for parts in zip(*rows))
-        return labels, scores
-
     def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
         """Labels and scores of the k best, each (n, k)."""
-        scores = self._from_neighbors(X, distances, neighbors)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return best, np.take_along_axis(scores, best, axis=1)
-
-    def _asked(self, neighbors: Rows) -> NDArray[np.bool_] | None:
-        """Which of one query's neighbours are asked for each label, (searched, q); None for all.
-
-        Where some labels are not known: the nearest k that know it.
-        """
-        if self.unknown_ is None:
-            return None
-        knows = ~dense(self.unknown_[neighbors])
-        return knows & (knows.cumsum(axis=0) <= self.n_neighbors_)
+        found = [
+            highest(self._from_neighbors(X[rows], distances[rows], neighbors[rows]), k)
+            for rows in self._labels.blocks(neighbors)
+        ]
+        labels, scores = (np.vstack(parts) for parts in zip(*found))
+        return labels, scores
 
     def training_scores(self, rows: ArrayLike | None = None) -> Floats:
         """Scores of training instances, none of which is its own neighbour.
 
-        So they are what the learner would say about an instance that it has not seen, but for
-        what it counts over the whole training set, such as how frequent a label is.
+        They are as for unseen instances, except for statistics of the whole training set, such as
+        the frequency of a label.
 
         Parameters
         ----------
         rows : array of int, default=None
-            Which of the training instances; all by default.
+            Row numbers; None for all training instances.
 
         Returns
         -------
@@ -394,7 +381,7 @@ class LazyClassifier(ProbabilisticClassifier):
                 neighbors=neighbors[i],
                 distances=distances[i],
                 labels=dense(self.Y_[neighbors[i]]).astype(bool),
-                asked=self._asked(neighbors[i]),
+                asked=self._labels.consulted(neighbors[i]),
                 posterior=scores[i],
                 label_names=tuple(self.label_names_),
             )
@@ -402,23 +389,37 @@ class LazyClassifier(ProbabilisticClassifier):
         ]
 
 
-def enough_known(k: int, unknown: Any) -> int | None:
-    """How many neighbours to search so that about k of them know a label; None for k.
+class CountingClassifier(LazyClassifier):
+    """Score of label l is ``table_[l, j]``, where j counts the neighbours that have l.
 
-    On average 1.5 k of them know the label that is known least often, but no more than 20 k are
-    searched.
+    For sparse labels ``predict`` and ``predict_top`` build nothing of size (n, q): a label that
+    no neighbour has scores ``table_[l, 0]`` for every instance.
     """
-    if unknown is None:
-        return None
-    most = int(np.asarray(unknown.sum(axis=0, dtype=np.int64)).max())
-    known = max(1.0 - most / unknown.shape[0], 1 / 20)
-    return min(unknown.shape[0] - 1, int(np.ceil(min(1.5 / known, 20) * k)))
 
+    _fitted: ClassVar[Declared] = {
+        "table_": numbers("n_labels_", "n_neighbors_+1", finite=False),
+    }
 
-def graph_blocks(neighbors: Rows, Y: LabelMatrix) -> list[slice]:
-    """Slices of the rows of a graph such that the labels of their neighbours take little room."""
-    width = Y.shape[1]
-    if sparse.issparse(Y):
-        # A table (2, q, k + 1) is made for each block: not too many of them.
-        width = Y.nnz * neighbors.shape[1] / max(Y.shape[0], 1) / 4
-    return row_blocks(len(neighbors), width, CELLS)
+    table_: Floats  # (q, k + 1)
+
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
+        del X
+        return self._labels.scores(distances, neighbors, self.table_)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets: scores strictly above 0.5.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse;
+        classes of shape (n,) if they were 1-D.
+        """
+        check_is_fitted(self)
+        if not self.sparse_output_:
+            return super().predict(X)
+        found = self._neighbors(self._validate_X(X, reset=False))
+        return self._labels.above(*found, self.table_, self._cut)
+
+    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
+        del X
+        return self._labels.top(distances, neighbors, self.table_, k)
