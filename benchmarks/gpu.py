@@ -25,7 +25,7 @@ from scipy import sparse
 
 from plurilabel import ExactIndex, MLkNN, MLkNNCV
 from plurilabel.learners.lazy import _gpu
-from plurilabel.neighbors._device.search import Search
+from plurilabel.neighbors._gpu.search import Search
 
 K = 10
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel.neighbors._exact.certify import without_self
-from plurilabel.neighbors._exact.distance import Neighbors
-from plurilabel.neighbors._index import ExactIndex
+from plurilabel.neighbors._distance import Neighbors
+from plurilabel.neighbors._engines import without_self
+from plurilabel.neighbors._exact_index import ExactIndex
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """Three kernels, in Triton: minima of groups, distances within groups, canonical distances.
 
-:mod:`~plurilabel.neighbors._device.plain` has the same three functions without Triton.
+:mod:`~plurilabel.neighbors._gpu.arithmetic` has the same three functions without Triton.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from plurilabel import ExactIndex
 from plurilabel._core.blocks import dense
-from plurilabel.neighbors._exact import products
-from plurilabel.neighbors._exact.blocks import Blocks, WholeBlocks
-from plurilabel.neighbors._exact.engines import AllPairs, Brute, Tree
+from plurilabel.neighbors import _products as products
+from plurilabel.neighbors._blocks import Blocks, WholeBlocks
+from plurilabel.neighbors._engines import AllPairs, Brute, Tree
 from tests.neighbors import twin
 
 

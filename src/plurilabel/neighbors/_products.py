@@ -4,7 +4,7 @@ For points x and y with squared lengths h, one product of rows with two columns 
 
     (-2 x, h_x, 1) · (y, 1, h_y)  =  h_x + h_y - 2 x·y  =  ‖x - y‖²
 
-:mod:`~plurilabel.neighbors._exact.blocks` chooses x and h such that rounding is harmless. Here the
+:mod:`~plurilabel.neighbors._blocks` chooses x and h such that rounding is harmless. Here the
 smallest products of each row are found.
 
 Nothing of size (n, n) is kept. An upper bound of each row's K-th smallest value comes from a
@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.blocks import stack_rows
-from plurilabel.neighbors._exact.certify import Pairs, Run
-from plurilabel.neighbors._exact.distance import Points
+from plurilabel.neighbors._distance import Points
+from plurilabel.neighbors._engines import Pairs, Run
 
 DENSE_ABOVE = 0.08
 """Share of stored values above which BLAS on dense blocks is faster than a sparse product."""

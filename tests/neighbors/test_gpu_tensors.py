@@ -12,7 +12,7 @@ from plurilabel import BinaryRelevance, ExactIndex, MLkNN
 
 torch = pytest.importorskip("torch", reason="tensors are torch's")
 
-from plurilabel.neighbors._device import tensors  # noqa: E402
+from plurilabel.neighbors._gpu import engine  # noqa: E402
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 4)).astype(np.float32)
@@ -52,7 +52,7 @@ def test_tensors_are_checked_as_arrays_are():
 @pytest.fixture(params=["cpu:0", pytest.param("cuda:0", marks=GPU)])
 def there(request, monkeypatch):
     """A device on which points stay; here the CPU stands in for a GPU."""
-    monkeypatch.setattr(tensors, "THERE", {request.param.split(":")[0]})
+    monkeypatch.setattr(engine, "THERE", {request.param.split(":")[0]})
     return request.param
 
 

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import own
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.neighbors._exact.certify import ranked
-from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
-from plurilabel.neighbors._index import validate_points
+from plurilabel.neighbors._distance import Formula, Neighbors, Points
+from plurilabel.neighbors._engines import ranked
+from plurilabel.neighbors._exact_index import validate_points
 
 
 class ApproximateIndex(AllOrNothing, BaseEstimator):

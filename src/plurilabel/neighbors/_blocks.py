@@ -1,7 +1,7 @@
 """Engines that multiply matrices, such that rounding cannot change a neighbour.
 
-BLAS rounds the products of :mod:`~plurilabel.neighbors._exact.products`. There are two ways to
-rule out that this changes a neighbour:
+BLAS rounds the products of :mod:`~plurilabel.neighbors._products`. There are two ways to rule out
+that this changes a neighbour:
 
 :class:`Rounded` shrinks the h by the largest error that any order of the sum can make. What comes
 out is then never above the true squared distance.
@@ -24,18 +24,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.blocks import dense
-from plurilabel.neighbors._exact.certify import (
-    Candidates,
-    CertifiedEngine,
-    Engine,
-    Pairs,
-    Run,
-    first_of_each,
-    ranked,
-    threads,
-    without_self,
-)
-from plurilabel.neighbors._exact.distance import (
+from plurilabel.neighbors._distance import (
     UNIT,
     Floats,
     Formula,
@@ -44,7 +33,17 @@ from plurilabel.neighbors._exact.distance import (
     Points,
     row_sums,
 )
-from plurilabel.neighbors._exact.products import (
+from plurilabel.neighbors._engines import (
+    Candidates,
+    CertifiedEngine,
+    Engine,
+    Pairs,
+    Run,
+    ranked,
+    threads,
+    without_self,
+)
+from plurilabel.neighbors._products import (
     Operand,
     all_products,
     below,
@@ -205,14 +204,7 @@ class Across:
         again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
         if len(again):
             precise = Blocks(formula, others, replace(self.rounded, dtype=np.float64))
-
-            def search_wider(rows: Integers) -> None:
-                i, j = precise.within(points[rows], distances[rows, -1])
-                exact = formula.pairs(points, rows[i], others, j)
-                distances[rows], indices[rows] = first_of_each(i, j, exact, len(rows), k)
-
-            some = max(1, min(256, (1 << 22) // others.shape[0]))
-            run(search_wider, [again[i : i + some] for i in range(0, len(again), some)])
+            precise.search_wider(points, again, distances, indices, run)
         if zero.any():  # at distance 1 from all others: the first are the nearest
             distances[zero], indices[zero] = 1.0, np.arange(k)
         return distances, indices

@@ -32,9 +32,9 @@ from plurilabel._core.compat import (
     validate_parameter_constraints,
 )
 from plurilabel._core.fitted import Declared, check_fitted, count, numbers
-from plurilabel.neighbors._exact.certify import Engine, Run, threads
-from plurilabel.neighbors._exact.distance import Formula, Neighbors, Points
-from plurilabel.neighbors._exact.engines import AllPairs, choose_engine
+from plurilabel.neighbors._blocks import Blocks, Whole, WholeBlocks
+from plurilabel.neighbors._distance import Formula, Neighbors, Points
+from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, threads
 
 _ONE_BUILDS = Lock()
 GAINS_ABOVE = 2e11
@@ -292,7 +292,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             import torch
         except ImportError:
             return None
-        from plurilabel.neighbors._device.tensors import checked
+        from plurilabel.neighbors._gpu.engine import checked
 
         tensor = checked(X.detach() if isinstance(X, torch.Tensor) else torch.from_dlpack(X))
         if tensor is not None:
@@ -324,13 +324,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             return None
         import torch
 
-        from plurilabel.neighbors._device.engine import OnDevice, devices
-        from plurilabel.neighbors._device.tensors import unit_rows
+        from plurilabel.neighbors._gpu.engine import GpuEngine, devices, unit_rows
 
         where = devices("cuda" if self.device == "auto" else self.device)
         if formula.cosine and isinstance(points, torch.Tensor):
             points = unit_rows(points)
-        engine = OnDevice(formula, points, where, self.device_memory)
+        engine = GpuEngine(formula, points, where, self.device_memory)
         # Blocks that are sent each time would make single queries slow.
         blocks = sparse.issparse(points) and engine.kept is None
         return None if self.device == "auto" and blocks else engine
@@ -435,7 +434,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             return self._as_asked(validate_points(self, X, reset=False))
         if self.metric != "cosine":
             return there
-        from plurilabel.neighbors._device.tensors import unit_rows
+        from plurilabel.neighbors._gpu.engine import unit_rows
 
         return unit_rows(there)
 
@@ -444,6 +443,65 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         tags.input_tags.sparse = self.metric != "precomputed"
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
+
+
+# engines ------------------------------------------------------------------------------------
+
+
+def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
+    """An engine for these (prepared) points: the one named, or the fastest for "auto"."""
+    if algorithm == "tree" and not isinstance(X, np.ndarray):
+        raise ValueError("algorithm='tree' needs dense X, got a sparse matrix")
+    if algorithm == "blocks" and formula.p != 2:
+        raise ValueError(
+            "algorithm='blocks' is for the Euclidean and the cosine distance, "
+            f"got a metric with p={formula.p:g}"
+        )
+    return _ENGINES[_fastest(formula, X) if algorithm == "auto" else algorithm](formula, X)
+
+
+def _new_blocks(formula: Formula, X: Points) -> Engine:
+    whole = None if formula.cosine else Whole.for_points(X)
+    return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
+
+
+def _new_brute(formula: Formula, X: Points) -> Engine:
+    direct = isinstance(X, np.ndarray) or formula.p == 1
+    return Brute(formula, X) if direct else AllPairs(formula, X, formula.table)
+
+
+_ENGINES: dict[str, Callable[[Formula, Any], Engine]] = {
+    "tree": Tree,
+    "blocks": _new_blocks,
+    "brute": _new_brute,
+}
+
+
+def are_multiplied(formula: Formula, X: Points) -> bool:
+    """Whether "auto" takes rounded products for these (prepared) points: :class:`Blocks`."""
+    return _fastest(formula, X) == "blocks" and (formula.cosine or Whole.for_points(X) is None)
+
+
+def _fastest(formula: Formula, X: Points) -> str:
+    if isinstance(X, np.ndarray) and _tree_pays(formula, X):
+        return "tree"
+    return "blocks" if formula.p == 2 else "brute"
+
+
+def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
+    """Whether a k-d tree is faster; measured on normal data, against products and brute force.
+
+    The more features, the more points it takes. Many duplicates slow a tree down.
+    """
+    n, d = X.shape
+    if formula.p == 2:
+        enough = np.log(n / 150) >= d * np.log(2.25)
+    else:
+        enough = n >= 1000 and d <= 10
+    if not enough:
+        return False
+    some = X[np.linspace(0, n - 1, min(n, 1000)).astype(int)]
+    return len(np.unique(some, axis=0)) > len(some) / 2
 
 
 def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:

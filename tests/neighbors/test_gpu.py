@@ -13,14 +13,14 @@ import pytest
 from scipy import sparse
 
 from plurilabel import ExactIndex
-from plurilabel.neighbors import _index
-from plurilabel.neighbors._exact.distance import Formula
-from tests.neighbors.test_index import CASES
+from plurilabel.neighbors import _exact_index
+from plurilabel.neighbors._distance import Formula
+from tests.neighbors.test_exact_index import CASES
 
 torch = pytest.importorskip("torch", reason="the search on a GPU needs torch")
 
-from plurilabel.neighbors._device import engine, search  # noqa: E402
-from plurilabel.neighbors._device.engine import OnDevice  # noqa: E402
+from plurilabel.neighbors._gpu import engine, search  # noqa: E402
+from plurilabel.neighbors._gpu.engine import GpuEngine  # noqa: E402
 
 CPU = torch.device("cpu")
 WHERE = [CPU, *([torch.device("cuda", 0)] if torch.cuda.is_available() else [])]
@@ -60,7 +60,7 @@ def _same(found, expected):
 def test_answers_are_those_of_the_cpu(name, metric, where):
     X, formula = ALL[name], Formula.of(metric)
     index = ExactIndex(metric).fit(X)
-    device = OnDevice(formula, formula.prepare(X), [where], 1 << 24)
+    device = GpuEngine(formula, formula.prepare(X), [where], 1 << 24)
     queries = np.vstack([X[:5], X[:3] * 1.25, X[-30:], X.mean(axis=0, keepdims=True)])
     for k in {1, min(7, len(X) - 1)}:
         _same(device.neighbors(None, k, map), index.kneighbors(None, k))
@@ -73,7 +73,7 @@ def test_answers_are_those_of_the_cpu(name, metric, where):
 def test_points_in_blocks_and_rows_in_shares(name, metric, block):
     X, formula = ALL[name], Formula.of(metric)
     index = ExactIndex(metric).fit(X)
-    device = OnDevice(formula, formula.prepare(X), [CPU, CPU, CPU], 1 << 24)
+    device = GpuEngine(formula, formula.prepare(X), [CPU, CPU, CPU], 1 << 24)
     assert len(device.kept) == 3  # each device has all points, and a third of the rows
     device.rows = 20
     if block is not None:
@@ -114,8 +114,9 @@ def test_float32_is_tried_before_float64(monkeypatch):
 
 INTERPRETED = """
 import numpy as np, torch
-from plurilabel.neighbors._device import kernels, plain
-from plurilabel.neighbors._device.rounded import padded_width
+from plurilabel.neighbors._gpu import arithmetic as plain
+from plurilabel.neighbors._gpu import kernels
+from plurilabel.neighbors._gpu.arithmetic import padded_width
 rng = np.random.default_rng(0)
 for d in (5, 70, 200):
     for dtype in (torch.float16, torch.float32):
@@ -156,7 +157,7 @@ def test_index_on_a_gpu():
     X = np.random.default_rng(0).normal(size=(20_000, 50)).astype(np.float32)
     for metric in ("euclidean", "cosine"):
         index = ExactIndex(metric, device="cuda").fit(X)
-        assert isinstance(index._engine, OnDevice)
+        assert isinstance(index._engine, GpuEngine)
         _same(
             index.kneighbors(None, 10),
             ExactIndex(metric, device="cpu").fit(X).kneighbors(None, 10),
@@ -189,23 +190,23 @@ def test_sparse_points_are_made_dense_there(metric):
     for X, queries in ((sparse.csr_array(dense), dense), (dense, sparse.csr_array(dense))):
         expected = ExactIndex(metric).fit(dense)
         index = ExactIndex(metric, device="cpu:0").fit(X)
-        assert isinstance(index._engine, OnDevice)
+        assert isinstance(index._engine, GpuEngine)
         _same(index.kneighbors(None, 4), expected.kneighbors(None, 4))
         _same(index.kneighbors(queries[:50], 4), expected.kneighbors(dense[:50], 4))
 
 
 def test_many_features_and_other_metrics_stay_on_the_cpu(monkeypatch):
     X = CASES["normal"]
-    monkeypatch.setattr(_index, "DENSE_UP_TO", X.shape[1] - 1)
-    assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, OnDevice)
+    monkeypatch.setattr(_exact_index, "DENSE_UP_TO", X.shape[1] - 1)
+    assert not isinstance(ExactIndex(device="cuda").fit(sparse.csr_array(X))._engine, GpuEngine)
     manhattan = ExactIndex("manhattan", device="cuda").fit(X)
-    assert not isinstance(manhattan._engine, OnDevice)
+    assert not isinstance(manhattan._engine, GpuEngine)
 
 
 def test_sparse_points_that_do_not_fit_are_left_to_the_cpu_by_auto(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(engine, "devices", lambda _: [CPU])
-    monkeypatch.setattr(_index, "GAINS_ABOVE", 0)
+    monkeypatch.setattr(_exact_index, "GAINS_ABOVE", 0)
     X = np.random.default_rng(0).normal(size=(1500, 40))
     for points, memory, there in (
         (X, 1 << 20, True),
@@ -213,7 +214,7 @@ def test_sparse_points_that_do_not_fit_are_left_to_the_cpu_by_auto(monkeypatch):
         (sparse.csr_array(X), 1 << 20, False),
     ):
         index = ExactIndex(device_memory=memory).fit(points)
-        assert isinstance(index._engine, OnDevice) == there
+        assert isinstance(index._engine, GpuEngine) == there
 
 
 @pytest.mark.parametrize("count", [1, 3])
