@@ -7,51 +7,42 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.graded._base import GRADED, GradedClassifier
+from plurilabel.graded._graded_classifier import GRADED, GradedClassifier
 from plurilabel.learners.lazy import MLkNN
 
 
 class GradedMLkNN(GradedClassifier):
-    """ML-kNN for grades: how many neighbours have a label to at least a grade?
+    """ML-kNN for grades.
 
     For each label l and grade g, the posterior of "at least g" given that j of the k nearest
     neighbours have l to at least g, with priors and likelihoods counted on the training set, as
-    in :class:`~plurilabel.MLkNN`. The neighbours are searched once for all labels and
-    grades. With two grades it is ML-kNN.
+    in :class:`~plurilabel.MLkNN`. The neighbours are searched once for all labels and grades. With
+    two grades it is ML-kNN.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted (k).
+        Number of neighbours (k).
     smoothing : float, default=1.0
         Strength of the uniform prior (s); 1 is Laplace smoothing.
-    grades : sequence, default=None
-        The scale, the lowest grade first. None: the categories of ``y`` if it has ordered ones, or
-        the integers that occur in it.
-    decision : {"median", "mode"}, default="median"
-        Which grade of the predicted distribution ``predict`` returns: the median makes the mean
-        absolute error small, the mode the share of wrong grades.
-    metric : str or callable, default="euclidean"
-        Distance, as in :class:`~plurilabel.ExactIndex`.
-    index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from, if not from an exact search with ``metric``.
-    n_jobs : int, default=None
-        Threads of the search. The result does not depend on it.
+    grades, decision :
+        As in :class:`VerticalReduction`.
+    metric, index, n_jobs :
+        As in :class:`~plurilabel.MLkNN`.
 
     Attributes
     ----------
     learner_ : MLkNN
-        Of the questions "has label l at least grade g?": those of the first label first.
-    grades_, classes_ : ndarray of shape (m,)
-        The scale.
-    label_names_ : ndarray of shape (q,)
+        Learner of the questions "label l to at least grade g?", those of the first label first.
+    grades_, classes_, label_names_ :
+        As in :class:`VerticalReduction`.
 
     Notes
     -----
-    Another reading counts the sum of the neighbours' ranks and takes the posterior of each grade
-    given this sum. On the water quality data (ten folds, standardised features, k = 10) its mean
-    absolute error is 0.493, that of this one 0.492; with k = 20 it is 0.501 and 0.492, because its
-    likelihoods are counted in more and smaller cells.
+    Another reading sums the neighbours' ranks and takes the posterior of each grade given this
+    sum. On the water quality data (ten folds, standardised features, k = 10) its mean absolute
+    error is 0.493, here it is 0.492; with k = 20 it is 0.501 and 0.492, because its likelihoods
+    are counted in more and smaller cells.
 
     References
     ----------

@@ -18,7 +18,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, lists_of_numbers, parameter
-from plurilabel.graded._distributions._base import DistributionLearner
+from plurilabel.graded._distribution_learner import DistributionLearner
 
 Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from plurilabel._core.base import AllOrNothing, default_label_names, validate_features
 from plurilabel._core.compat import StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, flag, parameter, values
-from plurilabel.graded._losses import mean_absolute_error
+from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
 GRADED: dict[str, list[Any]] = {

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers, parameter
-from plurilabel.graded._distributions._base import DistributionLearner
+from plurilabel.graded._distribution_learner import DistributionLearner
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
 
@@ -21,16 +21,12 @@ class AAkNN(DistributionLearner):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Neighbours that are averaged (k).
+        Number of neighbours (k).
     weights : {"uniform", "distance"}, default="uniform"
         Whether all neighbours count the same, as in the paper, or by the inverse of their
         distance; neighbours at distance 0 then count alone.
-    metric : str or callable, default="euclidean"
-        Distance, as in :class:`~plurilabel.ExactIndex`.
-    index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from, if not from an exact search with ``metric``.
-    n_jobs : int, default=None
-        Threads of the search. The result does not depend on it.
+    metric, index, n_jobs :
+        As in :class:`~plurilabel.MLkNN`.
 
     Attributes
     ----------

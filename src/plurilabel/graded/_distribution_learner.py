@@ -24,7 +24,7 @@ from plurilabel._core.base import (
 )
 from plurilabel._core.compat import validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, flag, values
-from plurilabel.graded._distributions._measures import check_distributions, intersection_similarity
+from plurilabel.graded._measures import check_distributions, intersection_similarity
 
 
 class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
