@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -37,19 +38,19 @@ CELLS = 1 << 27
 
 
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
-    """A lazy learner on Dask: the answers of one machine, bit for bit.
+    """A lazy learner on Dask, with the results of one machine, bit for bit.
 
-    The instances stay where they are, in blocks; :class:`~plurilabel.DaskIndex` finds
-    their neighbours. If labels are a Dask array, :class:`~plurilabel.MLkNN`,
-    :class:`~plurilabel.MLWkNN` and :class:`~plurilabel.BRkNN` without a variant leave them and the
-    graph of the training set on the workers, too, which count them block by block: this process
-    has only the tables (q, k + 1). For other learners, and where labels are not known, graph and
-    labels come to this process, where the learner learns from them.
+    The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbours. If
+    labels are a Dask array, :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLWkNN` and
+    :class:`~plurilabel.BRkNN` without a variant also leave them and the training graph on the
+    workers, which count them block by block: this process has only the tables (q, k + 1). Other
+    learners, and all learners if some labels are unknown, learn from graph and labels in this
+    process.
 
     Parameters
     ----------
     estimator : lazy learner
-        One that asks for nothing but the labels of the neighbours: :class:`~plurilabel.MLkNN`,
+        One that needs only the labels of the neighbours: :class:`~plurilabel.MLkNN`,
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
@@ -232,45 +233,51 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     def _answers(self, method: str, X: Any, *args: Any) -> Any:
         check_is_fitted(self)
+        self._check_names(X)
         dask = import_dask(type(self).__name__)
-        names, own = column_names(X), getattr(self, "feature_names_in_", None)
-        if names is not None and own is not None and names != own.tolist():
-            raise ValueError(
-                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
-                f"got {names[:5]}..."
-            )
         asked = blocks_of(X, self.rows)
-        if asked.width != self.n_features_in_:
-            raise ValueError(
-                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
-                f"{self.n_features_in_}"
-            )
-        k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
-        neighbors = self.index_._queries(asked, k)
-        light = copy(self.estimator_)  # what is sent with each task: no graph, no instances
-        light.index, light.index_ = None, None
-        light.X_ = light.X_[:0]
-        light.graph_ = None
-        shared, labels = dask.delayed(light), None
-        if self.labels_ is not None:
-            labels = _as_tasks_take_them(self.index_, self.labels_)
-        parts = [dask.delayed(_answer)(shared, found, method, args, labels) for found in neighbors]
+        parts = self._tasks(method, asked, args)
         if not is_collection(X):
-            answers = dask.compute(*parts)
-            stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
-            return stack(answers)
+            return _stacked(dask.compute(*parts))
         q, kind = self.estimator_.n_labels_, np.int64 if method == "predict" else np.float64
-        csr = method == "predict_top" or (method == "predict" and light.sparse_output_)
-        meta = sparse.csr_array((0, q), dtype=kind) if csr else np.empty((0, q), dtype=kind)
+        csr = self.estimator_.sparse_output_ and method == "predict"
+        empty = sparse.csr_array if csr or method == "predict_top" else np.empty
+        meta = empty((0, q), dtype=kind)
         arrays = [
             dask.array.from_delayed(part, (size, q), meta=meta)
             for part, size in zip(parts, asked.sizes)
         ]
         return dask.array.concatenate(arrays)
 
+    def _check_names(self, X: Any) -> None:
+        names, own = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and own is not None and names != own.tolist():
+            raise ValueError(
+                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
+                f"got {names[:5]}..."
+            )
+
+    def _tasks(self, method: str, asked: RowBlocks, args: Any) -> list[Any]:
+        """The answer for each block, delayed."""
+        if asked.width != self.n_features_in_:
+            raise ValueError(
+                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}"
+            )
+        delayed = import_dask(type(self).__name__).delayed
+        k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
+        light = copy(self.estimator_)  # sent with each task: no graph, no instances
+        light.index, light.index_, light.graph_ = None, None, None
+        light.X_ = light.X_[:0]
+        shared, labels = delayed(light), None
+        if self.labels_ is not None:
+            labels = _as_tasks_take_them(self.index_, self.labels_)
+        found = self.index_._queries(asked, k)
+        return [delayed(_answer)(shared, near, method, args, labels) for near in found]
+
 
 class _Held(BaseEstimator):
-    """An index whose answers are there already, or come from Dask; instances are numbers."""
+    """An index with neighbours found before, or on Dask; instances are numbers."""
 
     def __init__(self, search: Any = None):
         self.search = search
@@ -280,7 +287,7 @@ class _Held(BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        return self  # what it holds is not copied
+        return self  # the neighbours are not copied
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Any:
         if isinstance(self.search, DaskIndex):
@@ -289,7 +296,7 @@ class _Held(BaseEstimator):
 
 
 def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None) -> Any:
-    """What the learner says of instances with these neighbours."""
+    """The learner's predictions for instances with these neighbours."""
     if labels is None:
         return _asked(learner, found, method, args)
     answers = []
@@ -297,8 +304,7 @@ def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None
         distances, neighbors = (array[rows] for array in found)
         Y, (local,) = _labels_of(learner, [neighbors], labels)
         answers.append(_asked(_with(learner, Y), (distances, local), method, args))
-    stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
-    return stack(answers)
+    return _stacked(answers)
 
 
 def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
@@ -320,7 +326,7 @@ def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:
 
 
 def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier | None:
-    """The learner with all that it knows but counts; None if some labels are not known."""
+    """The learner without its counts; None if some labels are unknown."""
     dask = import_dask("DaskLazyClassifier")
     if learner.n_neighbors >= n:
         raise ValueError(
@@ -429,6 +435,9 @@ def _gathered(y: Any) -> Any:
     dask = import_dask("labels")
     if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
         return y.compute()  # data frames keep their names
-    parts = dask.compute(*y.to_delayed().ravel().tolist())
+    return _stacked(dask.compute(*y.to_delayed().ravel().tolist()))
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
     stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
     return stack(parts)
