@@ -34,7 +34,7 @@ def import_dask(who: str) -> Any:
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is a collection of Dask; Dask is not imported for that."""
+    """Whether X is a Dask collection; does not import Dask."""
     return hasattr(X, "__dask_graph__")
 
 
@@ -130,7 +130,7 @@ def _is_small(recipe: Recipe) -> bool:
     import cloudpickle  # type: ignore[import-untyped]
 
     graph = recipe.graph
-    # results that are on a cluster have no task that makes them
+    # results on a cluster have no task that makes them
     if any(set(getattr(node, "dependencies", ())) - set(graph) for node in graph.values()):
         return False
     left = LARGEST_RECIPE
@@ -149,13 +149,13 @@ def _is_small(recipe: Recipe) -> bool:
                 raise _HasDataError
             return size
 
-    def apart(buffer: Any) -> bool:  # arrays are not copied to be measured
+    def apart(buffer: Any) -> bool:  # arrays are measured without a copy
         Nowhere().write(buffer.raw())
         return False
 
     try:
         Measuring(Nowhere(), protocol=5, buffer_callback=apart).dump(graph)
-    except Exception:  # pickling may raise anything: what cannot be sent is kept
+    except Exception:  # pickling may raise anything: a block that cannot be sent is kept
         return False
     return True
 
@@ -194,7 +194,7 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     rows : int, optional
         Most rows of a block; None for some megabytes.
     name : str
-        Of X, in messages.
+        Name of X in messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lazy learners whose training instances stay in blocks, on the machines that hold them."""
+"""Lazy learners on Dask: the training instances stay in blocks on the workers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from plurilabel.neighbors import ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
 _BY_COUNTS = (MLkNN, MLWkNN, BRkNN)
-"""What these learn is a sum of whole numbers over the instances, in any order."""
+"""These learn from sums of integers over the instances, in any order."""
 CELLS = 1 << 27
-"""Dense labels of neighbours that a task has at a time."""
+"""Dense labels of neighbours in a task at a time."""
 
 
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
@@ -155,7 +155,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict label sets: a Dask array for Dask collections, else as the learner itself."""
+        """Predict label sets: a Dask array for Dask collections, else as the learner does."""
         return self._answers("predict", X)
 
     def predict_proba(self, X: Any) -> Any:
@@ -165,7 +165,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     def predict_top(self, X: Any, k: int = 5) -> Any:
         """The k best labels of each instance, with their scores, as the learner's own method.
 
-        For Dask collections the chunks of the answer are CSR matrices.
+        For Dask collections the chunks of the result are CSR matrices.
         """
         return self._answers("predict_top", X, k)
 
@@ -203,7 +203,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     @classmethod
     def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
-        """The learner of :meth:`without_instances`, with its instances again.
+        """Give the learner of :meth:`without_instances` its instances back.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
             )
 
     def _tasks(self, method: str, asked: RowBlocks, args: Any) -> list[Any]:
-        """The answer for each block, delayed."""
+        """The predictions for each block, delayed."""
         if asked.width != self.n_features_in_:
             raise ValueError(
                 f"X has {asked.width} features, but {type(self).__name__} was fitted on "

@@ -45,7 +45,7 @@ def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
 def across(
     index: ExactIndex, groups: tuple[Group, Group], far: tuple[Floats, Floats], k: int
 ) -> tuple[Neighbors, Neighbors]:
-    """Neighbours of the points of two groups in the other one, as far as the limits ``far``.
+    """Neighbours of the points of two groups in the other one, up to the limits ``far``.
 
     Where there are fewer, the last distances are inf.
     """
@@ -99,7 +99,7 @@ class _Lists:
         return slice(block[1] - self.start, block[2] - self.start)
 
     def take(self, block: Block, found: Neighbors) -> None:
-        """Bring in what was found for the points of a block."""
+        """Merge the neighbours found for the points of a block."""
         if not found[0].shape[1]:
             return
         part = self.part(block)
@@ -160,7 +160,7 @@ class _Host:
     def meet(
         self, other: Block, far: tuple[Floats, Floats], run: Run, *, checked: bool
     ) -> tuple[Neighbors, Neighbors]:
-        """Neighbours of both blocks in the other one, as far as the limits ``far``."""
+        """Neighbours of both blocks in the other one, up to the limits ``far``."""
         index, k, start = self.index, self.k, self.block[1]
         B = _read(index, other, again=checked)
         if sparse.issparse(B) != self.is_sparse:

@@ -1,9 +1,8 @@
-"""Labels with grades: how much of each label an instance has, not only whether.
+"""Labels with grades: how much of each label an instance has.
 
-Two kinds of targets: a grade on an ordinal scale for each label (:class:`GradedClassifier`), and
-degrees of all labels that sum to one (:class:`DistributionLearner`). Their targets are not 0/1
-matrices, so these learners are not on the roster of multi-label learners; measures for both are
-here, too.
+There are two kinds of targets: a grade on an ordinal scale for each label
+(:class:`GradedClassifier`), and degrees of all labels that sum to one
+(:class:`DistributionLearner`), each with its measures.
 """
 
 from plurilabel._core.roster import publish

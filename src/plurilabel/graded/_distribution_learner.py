@@ -1,4 +1,4 @@
-"""The door for label distributions."""
+"""Base class of learners of label distributions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from plurilabel.graded._measures import check_distributions, intersection_simila
 class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of label distributions. Subclasses write two hooks.
 
-    The degrees of the labels of an instance say how much each of them describes it; they are not
-    negative and sum to one.
+    The degree of a label is the extent to which it describes an instance; degrees are non-negative
+    and sum to one.
 
     ``_fit(X, D)``
         X is float64 or float32, dense or CSR; D is float64 of shape (n, q).
@@ -82,8 +82,8 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : array-like or data frame of shape (n, q), or 1-D classes
-            Degrees that are not negative and sum to one in each row, up to a thousandth; rows are
-            then scaled to sum to one.
+            Non-negative degrees that sum to one in each row, up to a thousandth; rows are then
+            scaled to sum to one.
 
         Returns
         -------
@@ -133,13 +133,13 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _distributions(self, X: Any) -> NDArray[np.float64]: ...
 
-    # the door ----------------------------------------------------------------------------
+    # validation --------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset)
 
     def _encode(self, y: Any) -> NDArray[np.float64]:
-        """Degrees (n, q); and remember what is needed to answer in the form of y."""
+        """Degrees (n, q); remembers the form of y."""
         names = column_names(y)
         flat = None if sparse.issparse(y) else _classes(y)
         self.single_output_ = flat is not None

@@ -1,4 +1,4 @@
-"""The door for labels with grades on an ordinal scale."""
+"""Base class of learners of grades on an ordinal scale."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GRADED: dict[str, list[Any]] = {
 class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     """Base class of learners of grades. Subclasses write two hooks.
 
-    Behind the door a grade is its rank r on the scale, 0 to m - 1, and a learner learns the cut
-    sets: whether the rank of label l is at least g, for g = 1, ..., m - 1.
+    Internally a grade is its rank on the scale, 0 to m - 1, and a learner learns the cut sets:
+    whether the rank of label l is at least g, for g = 1, ..., m - 1.
 
     ``_fit(X, cuts)``
         X is float64 or float32, dense or CSR; cuts is 0/1 in int8, of shape (n, q, m - 1).
@@ -141,7 +141,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return cumulative[:, 0] if self.single_output_ else cumulative
 
     def expected_rank(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Mean place on the scale, from 0 to m - 1: a score by which labels are ranked.
+        """Mean rank on the scale, from 0 to m - 1: a score for ranking labels.
 
         Returns
         -------
@@ -164,10 +164,10 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _cumulative(self, X: Any) -> NDArray[np.floating]: ...
 
-    # the door ----------------------------------------------------------------------------
+    # validation --------------------------------------------------------------------------
 
     def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
-        """X and the cuts; and remember what is needed to answer in the form of y."""
+        """Validate X and y, remember the form of y, and return X and the cuts."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"

@@ -26,16 +26,16 @@ def mean_absolute_error(
 ) -> float:
     """Mean over instances and labels of the number of grades between truth and prediction.
 
-    Divided by m - 1 it is the generalised Hamming loss of the paper; it is also the mean number
-    of cut sets ("at least g") in which a label is on the wrong side.
+    Divided by m - 1 it is the generalised Hamming loss of the paper; it is also the mean number of
+    wrong answers to "at least g?".
 
     Parameters
     ----------
     Y_true, Y_pred : grades of shape (n, q), or (n,) for one label
-        As ``fit`` takes them.
+        As in ``fit``.
     grades : sequence, default=None
-        The scale, the lowest grade first. None: the categories if they are ordered categories,
-        or all integers that occur. Pass it where a grade of the scale may be missing.
+        The scale, the lowest grade first. None: the ordered categories, or all integers that
+        occur. Pass it if a grade of the scale may not occur.
 
     Returns
     -------

@@ -102,7 +102,7 @@ class Reduction(MetaEstimatorMixin, GradedClassifier):
         return self.estimator if is_multilabel(self.estimator) else self._around(self.estimator)
 
     def _routed(self, params: dict[str, Any]) -> dict[str, Any]:
-        """What goes to the learner's ``fit`` beside X and y."""
+        """Parameters for the learner's ``fit`` beside X and y."""
         if get_config()["enable_metadata_routing"]:
             return dict(process_routing(self, "fit", **params).estimator.fit)
         given = {name: value for name, value in params.items() if value is not None}
@@ -294,7 +294,7 @@ class CombinedReduction(Reduction):
     Attributes
     ----------
     estimators_ : list of one fitted learner
-        Of all questions: those of the first label first, by rising grade.
+        The learner of all questions, those of the first label first, by rising grade.
     grades_, classes_, label_names_ :
         As in :class:`VerticalReduction`.
 
@@ -342,7 +342,7 @@ def is_multilabel(estimator: Any) -> bool:
 
 
 def stacked(classifier: Any) -> StackedRelevance:
-    """Around a classifier of one label: a second layer that sees its scores for all labels."""
+    """A classifier for each label, and a second layer that sees their scores for all labels."""
     final = LogisticRegression(max_iter=1000)
     return StackedRelevance(classifier, final_estimator=final, passthrough=False)
 
@@ -352,7 +352,7 @@ def _fit_one(learner: Any, X: Any, Y: NDArray[np.int8], params: dict[str, Any]) 
 
 
 def _probabilities(model: Any, X: Any) -> NDArray[np.floating]:
-    """Of each question; the label sets, as 0 and 1, where a learner has no probabilities."""
+    """Probability of each question; 0/1 predictions if a learner has no probabilities."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X))
     return dense(model.predict(X)).astype(np.float64)

@@ -196,10 +196,10 @@ def at_least(ranks: NDArray[np.intp], m: int) -> NDArray[np.int8]:
 def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
     """The nearest cumulative probabilities that never rise with the grade.
 
-    P(grade at least g) cannot grow with g, but models that were trained for each g on their own
-    may say so. The answer is the antitonic regression of each row: the one nearest in squared
-    distance. Since the truth, ones and then zeros, does not rise either, the squared error of
-    the probabilities never gets worse by this.
+    P(grade at least g) cannot grow with g, but the estimates of models trained separately for each
+    g may. The antitonic regression of each row is the nearest in squared distance that does not.
+    Since the truth, ones and then zeros, does not rise either, the squared error of the
+    probabilities never increases.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Nearest neighbours: exact ones by default, or any other index that answers the same call."""
+"""Nearest neighbours: an exact search, an approximate one, and the protocol of any other index."""
 
 from plurilabel._core.roster import publish
 from plurilabel.neighbors._approximate_index import ApproximateIndex

@@ -25,24 +25,24 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
 
     Wraps `pynndescent <https://pynndescent.readthedocs.io>`_ (``pip install plurilabel[ann]``).
     It proposes candidates; their distances are computed as in :class:`ExactIndex`, and the
-    nearest are returned, equal distances in the order of the index. It may miss a neighbour, but
-    the order of those found is right; :func:`recall` measures how many it finds.
+    nearest are returned, ties in the order of the index. It may miss a neighbour, but the order of
+    those found is right; :func:`recall` measures how many it finds.
 
     Parameters
     ----------
     metric : {"euclidean", "cosine", "manhattan"}, default="euclidean"
     n_candidates : int, default=30
-        Candidates for each point, more than the neighbours that will be asked for. With more,
-        more neighbours are found and the search is slower.
+        Number of candidates for each point, at least the number of neighbours in ``kneighbors``.
+        More candidates find more neighbours and slow the search down.
     random_state : int, RandomState instance or None, default=None
-        The search is random. The same number gives the same answer with ``n_jobs=1``.
+        The search is random. An int makes it reproducible with ``n_jobs=1``.
     n_jobs : int, optional
         Number of threads; None for all.
 
     Notes
     -----
-    pynndescent compiles for more than half a minute, once in each process: up to about 100,000
-    points :class:`ExactIndex` is done before that.
+    pynndescent compiles for more than half a minute, once per process: up to about 100,000
+    points :class:`ExactIndex` is faster.
 
     Examples
     --------

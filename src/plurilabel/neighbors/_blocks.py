@@ -104,7 +104,7 @@ class Blocks(CertifiedEngine):
 class Across:
     """Two sets of points, each searched for the neighbours of the other: a product serves both.
 
-    The first set stays, the second may be another one each time.
+    The first set is fixed; the second may change from call to call.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Across:
         k: int,
         run: Run,
     ) -> Neighbors:
-        """The k nearest others of all points: those that may be others are searched again."""
+        """The k nearest others of all points; uncertain ones are searched again."""
         formula, n = self.formula, points.shape[0]
         distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
 
@@ -316,7 +316,7 @@ canonical distance does not tell them apart either, and a larger scale could ove
 class Rounded(Frame):
     """For any finite points: products are lower bounds.
 
-    What a product gives, divided by ``scale**2``, is at most the true squared distance.
+    A product divided by ``scale**2`` is at most the true squared distance.
     """
 
     @classmethod
@@ -396,7 +396,7 @@ class Rounded(Frame):
 
 
 def _underflow(d: int) -> float:
-    """What squares below the smallest number, which become 0, may take from a distance."""
+    """Largest error of a distance from squares that underflow to 0."""
     return float(np.sqrt(4 * (d + 1) * np.finfo(np.float64).tiny))
 
 

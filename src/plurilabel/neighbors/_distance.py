@@ -178,7 +178,7 @@ class Formula:
         """A lower bound of this distance, from one of the p-norm of prepared points."""
         if not self.cosine:
             return distance
-        distance = np.maximum(distance, 0)  # a bound below zero says nothing, nor must its square
+        distance = np.maximum(distance, 0)  # a negative bound is void, and so must its square be
         return distance * distance / 2 * (1 - 8 * UNIT)
 
     def to_norm(self, distance: Floats) -> Floats:
@@ -215,7 +215,7 @@ def _unit_rows(X: Points) -> Points:
 
 
 def _tame(X: Points) -> Points:
-    """Rows whose squares could overflow or vanish, scaled by a power of two; others as they are.
+    """Scale rows whose squares could overflow or vanish by a power of two.
 
     That changes no direction: the cosine distance is right at any magnitude.
     """

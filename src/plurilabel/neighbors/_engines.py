@@ -92,7 +92,7 @@ class CertifiedEngine(Engine):
         """
 
     def precise(self, Q: Points | None) -> CertifiedEngine:  # noqa: ARG002
-        """The engine to ask with ``within``: itself, unless it is too rough for that."""
+        """The engine for ``within``: itself, unless it is too rough for that."""
         return self
 
     def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
@@ -254,8 +254,8 @@ class Brute(CertifiedEngine):
 class AllPairs(Engine):
     """All distances, block by block, from a function of two matrices of points.
 
-    That is scikit-learn's or the user's; or the formula's own, for metrics on CSR that no other
-    engine supports. NaN is farther than any distance.
+    The function is scikit-learn's or the user's; or the formula's own, for metrics on CSR that no
+    other engine supports. NaN is farther than any distance.
     """
 
     def __init__(self, formula: Formula | None, X: Points, table: Callable[[Points, Points], Any]):

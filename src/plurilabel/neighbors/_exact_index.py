@@ -1,4 +1,4 @@
-"""The default index: exact, whatever does the arithmetic."""
+"""The default index: exact with every engine and on every device."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, th
 
 _ONE_BUILDS = Lock()
 GAINS_ABOVE = 2e11
-"""Products of points, times features, from which a GPU gains by more than it takes to start."""
+"""Products of points, times features, above which a GPU gains more than its start costs."""
 DENSE_UP_TO = 65_536
-"""Features up to which a GPU finds neighbours of sparse points faster, by making them dense."""
+"""Number of features up to which a GPU is faster for sparse points, which it makes dense."""
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -50,43 +50,43 @@ def _has_features(index: ExactIndex) -> bool:
 
 
 class ExactIndex(AllOrNothing, BaseEstimator):
-    """Nearest neighbours that are the same everywhere.
+    """Exact nearest neighbours, the same everywhere.
 
-    Returns the true k nearest by distances in float64, equal distances in the order of the
-    index. The answer does not depend on the algorithm, the number of threads, the sizes of
-    blocks, or on whether the same values are stored as float32, float64 or sparse: distances are
-    what a plain loop over the features gives, added in the order of the columns, bit for bit.
-    Faster, rounded arithmetic only proposes candidates. It comes with an error bound, and rows
-    for which the bound leaves a doubt are searched again, more widely.
+    Returns the true k nearest by distances in float64, ties in the order of the index. The result
+    does not depend on the algorithm, the number of threads, the sizes of blocks, or on whether the
+    same values are stored as float32, float64 or sparse: distances are those of a plain loop over
+    the features in the order of the columns, bit for bit. Faster, rounded arithmetic only proposes
+    candidates. It comes with an error bound, and rows that the bound leaves in doubt are searched
+    again, more widely.
 
     Parameters
     ----------
     metric : str or callable, default="euclidean"
         "euclidean", "cosine", "manhattan", "chebyshev" and "minkowski" are certified as above.
-        Any other metric of :func:`sklearn.metrics.pairwise_distances` is taken as that
-        function computes it, with ties in the order of the index; those of sets ("jaccard",
-        "dice" and the like) take every value but 0 as present. "precomputed" takes distances
-        in place of X: (n, n) in ``fit``, (m, n) in ``kneighbors``.
+        Any other metric is computed by :func:`sklearn.metrics.pairwise_distances`, with ties in
+        the order of the index; metrics of sets ("jaccard", "dice", ...) treat every value except 0
+        as present. "precomputed" takes distances in place of X: (n, n) in ``fit``, (m, n) in
+        ``kneighbors``.
     p : float, default=2
-        Power for "minkowski", at least 1. Other powers than 1, 2 and infinity are those of
+        Power for "minkowski", at least 1. Powers other than 1, 2 and infinity come from
         ``numpy.power``, whose last bit depends on the processor.
     metric_params : dict, optional
-        More arguments for the metric. With them it is left to scikit-learn.
+        Further arguments of the metric, which scikit-learn then computes.
     n_jobs : int, optional
         Number of threads; None for as many as BLAS uses, -1 for one per processor.
     algorithm : {"auto", "blocks", "tree", "brute"}, default="auto"
         "blocks" multiplies matrices (Euclidean and cosine), "tree" is a k-d tree (dense X),
-        "brute" compares all pairs directly. All give the same answer. "auto" takes what was
-        fastest when measured.
+        "brute" compares all pairs directly. All give the same result. "auto" takes the one that
+        was fastest in measurements.
     device : str, default="auto"
         Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
-        "cuda:1". The answer is the same. "auto" takes a GPU, if torch finds one, for as many
-        points as gain by it. Sparse points are made dense there, unless they have more than
+        "cuda:1". The result is the same. "auto" takes a GPU, if torch finds one and there are
+        enough points to gain by it. Sparse points are made dense there, unless they have more than
         65,536 features: those, and other metrics, stay on the CPU.
     device_memory : int, optional
-        Bytes of a GPU's memory that may be used; None for 60% of what is free. More points than
-        fit are sent in blocks. About half a GiB is needed in any case. Tensors that are there
-        already are not counted.
+        Bytes of a GPU's memory that may be used; None for 60% of the free memory. Points that do
+        not fit are sent in blocks. About half a GiB is needed in any case. Tensors that are
+        already there are not counted.
 
     Attributes
     ----------
@@ -94,8 +94,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     n_samples_fit_ : int
         Number of training points.
     points_ : ndarray or csr_array of shape (n, d)
-        The training points: a copy, unless X had to be converted; of a tensor on a GPU, made when
-        first read.
+        A copy of the training points; for a tensor on a GPU, made when first read.
     device_ : str
         Where the search runs: "cpu", or the (first) GPU, such as "cuda:0".
 
@@ -104,13 +103,13 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     Cosine distance is half the squared Euclidean distance of the rows scaled to length one, for
     values of any magnitude. A row of zeros has distance 1 from every row.
 
-    Some metrics are NaN where they are not defined: "correlation" of a row whose values are all
-    equal, "dice" of two rows of zeros, "nan_euclidean" of rows that share no known value. NaN is
-    farther than any distance. ``kneighbors`` raises an error for a row that has fewer defined
-    distances than the neighbours asked for.
+    Undefined distances are NaN: "correlation" of a row whose values are all equal, "dice" of two
+    rows of zeros, "nan_euclidean" of rows that share no known value. NaN is farther than any
+    distance. ``kneighbors`` raises an error for a row with fewer than ``n_neighbors`` defined
+    distances.
 
     Memory beyond X: ``fit`` keeps a copy of X, and one in float32 (float64 where float32 cannot
-    tell neighbours apart), ``kneighbors`` adds another one and some megabytes per thread, and
+    tell neighbours apart); ``kneighbors`` adds another one and some megabytes per thread, and
     about ``20 * m * k`` bytes for m rows. Nothing has the size (m, n).
 
     Examples
@@ -167,8 +166,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d); (n, n) distances if precomputed
-            A tensor on a GPU, of torch or any library with ``__dlpack__``, is searched where it
-            is, by Euclidean or cosine distance; others are brought to the main memory first.
+            A tensor on a GPU, of torch or any library with ``__dlpack__``, is searched there by
+            Euclidean or cosine distance; other tensors are copied to main memory first.
         y : ignored
 
         Returns
@@ -198,7 +197,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Add training points after the existing ones; the first call is ``fit``.
 
-        The answers are then those of ``fit`` on all points, without most of its work.
+        The result is that of ``fit`` on all points, without most of its work.
 
         Parameters
         ----------
@@ -244,14 +243,14 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     @cached_property
     def points_(self) -> Any:
-        """The training points; those of a tensor on a GPU are copied when first asked for."""
+        """The training points; those of a tensor on a GPU are copied at the first access."""
         if "_there" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'points_'")
         return on_host(self._there)
 
     @property
     def _engine(self) -> Engine:
-        """What searches: built by ``fit``, or by the first search after loading."""
+        """The engine, built by ``fit`` or by the first search after loading."""
         if "_built" not in self.__dict__:
             with _ONE_BUILDS:  # ``kneighbors`` may be called from several threads
                 if "_built" not in self.__dict__:
@@ -279,9 +278,9 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return str(getattr(self._engine, "where", ["cpu"])[0])
 
     def _on_a_gpu(self, X: Any, *, reset: bool) -> Any:
-        """X as a tensor of torch, checked, if it is on a GPU and can be searched there, else None.
+        """X as a validated tensor of torch if it is on a GPU and can be searched there, else None.
 
-        What is wrong with X is None, too: to be found, and said, in the main memory.
+        Invalid X gives None as well: the validation in main memory raises the error.
         """
         if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack_device__"):
             return None
@@ -341,8 +340,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         other.__dict__.update(self.__dict__)
         return other
 
-    # The engine is left out of pickles and model files, which keep parameters and points only: it
-    # takes as much memory again, which a model that is loaded but not asked need not have.
+    # Pickles and model files keep parameters and points only: the engine takes as much memory
+    # again, which a loaded model does not need before its first search.
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -371,10 +370,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
             Points to search for. None for the training points themselves: then each is left
             out of its own neighbours; duplicates of it are not.
         n_neighbors : int, optional
-            How many; None for 5.
+            Number of neighbours; None for 5.
         return_distance : bool, default=True
         as_tensors : bool, default=False
-            Return torch's tensors on the GPU that searched, in place of arrays.
+            Return torch tensors on the GPU instead of arrays.
 
         Returns
         -------
@@ -491,7 +490,7 @@ def _fastest(formula: Formula, X: Points) -> str:
 def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
     """Whether a k-d tree is faster; measured on normal data, against products and brute force.
 
-    The more features, the more points it takes. Many duplicates slow a tree down.
+    More features need more points. Many duplicates slow a tree down.
     """
     n, d = X.shape
     if formula.p == 2:
@@ -505,7 +504,7 @@ def _tree_pays(formula: Formula, X: NDArray[Any]) -> bool:
 
 
 def how_many(n_neighbors: int | None, n: int, *, own: bool) -> int:
-    """The number of neighbours asked for among n points, checked; ``own``: of these points."""
+    """Validate the number of neighbours among n points; ``own``: these points are the queries."""
     k = 5 if n_neighbors is None else n_neighbors
     if not isinstance(k, int | np.integer) or isinstance(k, bool):
         raise TypeError(f"n_neighbors must be an integer, got {k!r}")

@@ -372,7 +372,7 @@ class _Search:
         run(one, range(len(self.parts)))
 
     def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
-        """Keep what columns ``part`` hold below the bounds of the rows in block i.
+        """Keep the products of columns ``part`` below the bounds of the rows in block i.
 
         If the columns are rows too, of block ``other``, their bounds count as well.
         """
@@ -415,7 +415,7 @@ class _Search:
         self.pending[i].append((row.astype(np.uint16), column.astype(np.int32), value))
 
     def settle(self, i: int, at_least: int = 1) -> None:
-        """Bring what was found for block i into its table, and lower its bounds."""
+        """Merge the findings for block i into its table, and lower its bounds."""
         if sum(len(found[0]) for found in self.pending[i]) < at_least:
             return
         found, self.pending[i] = self.pending[i], []

@@ -1,4 +1,4 @@
-"""What the search on Dask shares with the search in memory."""
+"""Parts of the search in memory that the search on Dask uses."""
 
 from plurilabel.neighbors import _products as products
 from plurilabel.neighbors._blocks import Across

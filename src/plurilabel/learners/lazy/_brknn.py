@@ -25,15 +25,15 @@ class BRkNN(CountingClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that vote.
+        Number of neighbours (k).
     variant : {None, "a", "b"}, default=None
-        What is predicted. None: the labels that more than half of the neighbours have. "a": the
+        The predicted label set. None: the labels of more than half of the neighbours. "a": the
         same, or the label with the highest score if there are none. "b": the labels with the
-        highest scores, as many as the neighbours have on average (halves are rounded up). Between
-        equal scores the label that is more frequent in training comes first.
+        highest scores, as many as the neighbours have on average (halves are rounded up). Ties go
+        to the label that is more frequent in training.
     smoothing : float, default=0.5
-        Votes for and against that are added to each label (s); 0 gives the plain share. It
-        does not change predictions.
+        Votes for and against that are added to each label (s); 0 gives the plain share. It does
+        not change predictions.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 

@@ -32,10 +32,10 @@ TINY = 1e-12
 class DWMLkNN(CountingClassifier):
     """Dual weighted ML-kNN.
 
-    Like :class:`MLkNN`, but a training instance x adds to the frequency arrays of label l not one
-    but a weight: ``w`` is the share of its neighbours that have l, each neighbour weighted by a
-    Gaussian of its distance (equations 4 to 6), and ``v = 1 - w`` the share of those that lack l.
-    A second pair of arrays counts the neighbours without l. The two likelihoods are blended
+    Like :class:`MLkNN`, but a training instance adds a weight instead of one to the frequency
+    arrays of label l: ``w`` is the share of its neighbours that have l, each weighted by a
+    Gaussian of its distance (equations 4 to 6), and ``v = 1 - w`` the share of those without l. A
+    second pair of arrays counts the neighbours without l. The two likelihoods are blended
     (equation 8).
 
     Parameters
@@ -45,13 +45,13 @@ class DWMLkNN(CountingClassifier):
     smoothing : float, default=1.0
         Strength of the uniform prior (s).
     blend : float, default=0.5
-        Weight of the likelihood of the neighbours that have the label (lambda); the rest goes to
-        that of the neighbours that lack it.
+        Weight of the likelihood of the neighbours with the label (lambda); the likelihood of the
+        neighbours without it has the rest.
     reading : {"table", "figure"}, default="table"
-        What an instance that lacks the label adds to its first array, c'. Line 14 of figure 1 in
-        the paper has ``w``, which does not give the published results: mean recall over
-        K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them on
-        Yeast, Scene and Emotions; "figure" follows the figure literally.
+        The weight that an instance without the label adds to its first array, c'. Line 14 of
+        figure 1 in the paper has ``w``, which does not give the published results: mean recall
+        over K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them
+        on Yeast, Scene and Emotions; "figure" follows the figure literally.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 

@@ -260,7 +260,7 @@ def _moves(near: Tensor, event: Tensor, Y: Tensor) -> Tensor:
     """How many instances come to the event of i, less those that leave it, if i is left out."""
     (n, q), k = Y.shape, near.shape[1] - 1
     wider = event + Y[near[:, k]]  # event of k + 1 neighbours
-    wanted = event + Y  # what ``wider`` of j must be, to come to the event of i
+    wanted = event + Y  # the value of ``wider`` at which j comes to the event of i
     moved = torch.zeros((2, n, q), dtype=torch.int32, device=Y.device)
     for rows in row_blocks(n, q, AT_ONCE):  # of j
         for i in near[rows, :k].T:

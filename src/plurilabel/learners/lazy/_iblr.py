@@ -43,12 +43,12 @@ class IBLRML(LazyClassifier):
     n_neighbors : int, default=10
         Number of neighbours.
     own_features : bool, default=False
-        Whether the regression also uses the instance's own features. They should be scaled, so
-        that the penalty and the search treat them alike; the optimum is found at any scale.
+        Whether the regression also uses the instance's own features. Scale them, so that the
+        penalty and the search treat them alike; the optimum is found at any scale.
     C : float, default=1.0
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
-        Maximum number of Newton steps; some ten are enough.
+        Maximum number of Newton steps; about ten are enough.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
@@ -59,7 +59,7 @@ class IBLRML(LazyClassifier):
         the labels. Zero for labels that all or no training instances have.
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
-        Steps of the slowest of the regressions.
+        Largest number of steps of a regression.
 
     Notes
     -----
@@ -186,7 +186,7 @@ class Regressions:
 
     scikit-learn's solvers stop by the size of the gradient, which depends on the scale of the
     features: with raw features of Emotions they leave the objective 3.4 above its optimum.
-    Newton's method knows its distance: half of the decrement g·H⁻¹g is what a step still gains.
+    Newton's method knows its distance: a step still gains half of the decrement g·H⁻¹g.
 
     Dense columns are centred, and columns with values above one are scaled down by a power of two.
     The intercept and the penalty follow, so the solution is that of the features as given.

@@ -1,4 +1,4 @@
-"""Base classes of the lazy learners: one search, exact growth and forgetting, sparse answers."""
+"""Base classes of the lazy learners: search, growing and forgetting, sparse predictions."""
 
 from __future__ import annotations
 
@@ -195,13 +195,13 @@ class LazyClassifier(ProbabilisticClassifier):
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Add instances; the result is exactly that of ``fit`` on all instances so far.
 
-        Only the new instances are searched among all, and the old ones among the new.
+        Only the new instances are searched for among all, and the old ones among the new.
 
         Parameters
         ----------
         X, y : as in ``fit``
         classes : array of shape (n_classes,), optional
-            For a 1-D y, at the first call: all classes that may occur.
+            All classes that may occur, for a 1-D y at the first call.
 
         Returns
         -------
@@ -244,15 +244,15 @@ class LazyClassifier(ProbabilisticClassifier):
         self._relearn(before, np.concatenate([changed, new]), added=len(new))
 
     def forget(self, indices: ArrayLike) -> Self:
-        """Remove training instances; the result is exactly that of ``fit`` on those that remain.
+        """Remove training instances; the result is exactly that of ``fit`` on the rest.
 
-        Only instances that lose a neighbour are searched again.
+        Only instances that lose a neighbour are searched for again.
 
         Parameters
         ----------
         indices : array of int
-            Row numbers, in the order in which the instances were given. The remaining instances
-            are renumbered.
+            Row numbers in the order of the training instances. The remaining instances are
+            renumbered.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class LazyClassifier(ProbabilisticClassifier):
             raise ValueError(f"{method} needs features, but metric is 'precomputed'")
 
     def _change_points(self, method: str, change: Any, X: Any) -> None:
-        """Grow or shrink the index to points X by its own method, or fit a new one."""
+        """Change the index to points X by its own method, or fit a new one."""
         if hasattr(self.index_, method):
             # A copy is changed, so that the old index is still there if a later step fails.
             self.index_ = getattr(copy(self.index_), method)(change)
@@ -304,19 +304,19 @@ class LazyClassifier(ProbabilisticClassifier):
         self.X_ = getattr(self.index_, "points_", X)
 
     def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
-        """Learn again after growth; overridden where the change alone is enough."""
+        """Learn again after growing; overridden where the changed rows are enough."""
         del before, changed, added
         self._learn(*self.graph_)
 
-    # answers -------------------------------------------------------------------------------
+    # predictions and explanations ----------------------------------------------------------
 
     def predict_top(self, X: Any, k: int = 5) -> sparse.csr_array:
-        """The k labels with the highest scores, for label spaces too large for ``predict_proba``.
+        """Predict the k labels with the highest scores, also for very large label spaces.
 
         Returns
         -------
         csr_array of shape (n, q)
-            With k scores stored in each row; among equal scores the first labels.
+            With k scores stored in each row; among equal scores those of the first labels.
         """
         check_is_fitted(self)
         if not isinstance(k, Integral) or k < 1:

@@ -113,7 +113,7 @@ def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray
     """
     (n, q), k = Y.shape, neighbors.shape[1] - 1
     wider = event + Y[neighbors[:, k]].view(np.uint8)  # event of k + 1 neighbours
-    wanted = event + Y.view(np.uint8)  # what ``wider`` of j must be, to come to the event of i
+    wanted = event + Y.view(np.uint8)  # the value of ``wider`` at which j comes to the event of i
     moved = np.zeros((2, n, q), dtype=np.int32)
     for rows in row_blocks(n, q, CELLS):  # of j
         of_j, width = np.arange(rows.start, rows.stop), rows.stop - rows.start

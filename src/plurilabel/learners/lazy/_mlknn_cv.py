@@ -34,8 +34,8 @@ class MLkNNCV(MLkNN):
         Values of s to try.
     scoring : str, default=None
         A measure of :mod:`plurilabel.metrics`. None is ``"average_precision"``, or
-        ``"hamming_loss"`` where a single label leaves nothing to rank. Between equal values the
-        smaller k wins, then the smoothing that comes first.
+        ``"hamming_loss"`` for a single label. Ties go to the smaller k, then to the first
+        smoothing.
     leave_out : {"instance", "entry"}, default="instance"
         What is left out for the prediction of a training instance. "instance": all of it, so that
         the scores are exactly those of a separate fit for each instance. "entry": only its own

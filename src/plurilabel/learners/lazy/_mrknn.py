@@ -26,9 +26,9 @@ from plurilabel.learners.lazy._neighbor_labels import (
 class MrkNN(LazyClassifier):
     """k nearest neighbours vote with the soft relevance of each of their labels.
 
-    Not all labels of an instance say the same about it. A step like fuzzy c-means, in which each
-    label has a center and an instance may only belong to the labels that it has, gives every
-    training instance a relevance of each of its labels. The score of a label is the mean of the
+    Not all labels of an instance are equally relevant. A step like fuzzy c-means, in which each
+    label has a center and an instance may only belong to the labels that it has, estimates the
+    relevance of each label of each training instance. The score of a label is the mean of the
     neighbours' relevances, weighted by ``1 / distance ** power``.
 
     Parameters
@@ -39,25 +39,24 @@ class MrkNN(LazyClassifier):
         m of fuzzy c-means, above 1. Near 1 an instance belongs to the label with the nearest
         center only; as it grows, all its labels become equally relevant.
     power : float, default=2.0
-        Of the distance, in the weights of the neighbours; 0 for equal weights.
+        Power of the distance in the weights of the neighbours; 0 for equal weights.
     max_iter : int, default=100
-        Most steps of the relevances.
+        Maximum number of steps of the relevances.
     tol : float, default=1e-4
-        They stop when no membership changes by more.
+        The steps end when no membership changes by more.
     metric, index, n_jobs, device :
-        As in :class:`MLkNN`. The metric is that of the neighbours; centers are means, and the
-        distances from them are Euclidean.
+        As in :class:`MLkNN`. Centers are means, and distances from them are always Euclidean.
 
     Attributes
     ----------
     relevance_ : matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse
-        Relevance of each label of each training instance: 1 for the strongest of an instance, less
-        for its others, 0 for labels that it does not have. A label that all instances have says
-        nothing about any: its relevance is 1.
+        Relevance of each label of each training instance: 1 for the most relevant label of an
+        instance, less for its others, 0 for labels that it does not have. A label that all
+        instances have has relevance 1.
     centers_ : array or CSR matrix of shape (q, d)
         Centers of the labels.
     n_iter_ : int
-        Steps of the relevances.
+        Number of steps of the relevances.
 
     Notes
     -----
@@ -152,7 +151,7 @@ class MrkNN(LazyClassifier):
         return self
 
     def forget(self, indices: ArrayLike) -> Self:
-        """Remove training instances; the result is exactly that of ``fit`` on those that remain.
+        """Remove training instances; the result is exactly that of ``fit`` on the rest.
 
         Parameters
         ----------
@@ -232,7 +231,7 @@ def _centers(X: Any, weights: sparse.csr_array) -> Any:
 
 
 def _squared_distances(X: Any, centers: Any, Y: sparse.csr_array) -> Floats:
-    """Of each instance to the center of each label that it has, in the order of Y's entries."""
+    """From each instance to the center of each of its labels, in the order of Y's entries."""
     square = np.empty(Y.nnz)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     for part in row_blocks(Y.nnz, X.shape[1], CELLS):

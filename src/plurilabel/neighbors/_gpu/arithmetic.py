@@ -55,14 +55,14 @@ class Rounded:
             self.squares[i : i + len(part)] = rounded.double().square().sum(1)
             self.errors[i : i + len(part)] = (moved - rounded.double()).square().sum(1).sqrt()
         self.unit = 0.0 if exact else 2.0**-11 if dtype == torch.float16 else 2.0**-24
-        # what is zero in one of two points adds nothing to their product, and nothing is rounded
+        # a zero in one of two points adds nothing to their product, and no rounding
         self.terms = int(terms)
         self.lost = 0.0 if exact else lost_by_sums(self.terms)
         self.tiny = 0.0 if exact else math.sqrt(d) * float(torch.finfo(dtype).tiny)
         self.errors *= 1 + 1e-9
 
     def heights(self, *, exact: bool) -> Tensor:
-        """|h|², lowered by what the sum may lose, for the columns; infinite behind the end."""
+        """|h|² for the columns, lowered by the error of the sum; infinite behind the end."""
         lost = 0.0 if exact else lost_by_sums(self.terms)
         heights = torch.full((len(self.points),), torch.inf, device=self.points.device)
         heights[: len(self.squares)] = (self.squares * (1 - lost)).float()
@@ -79,7 +79,7 @@ class Rounded:
 
 
 def lost_by_sums(terms: int) -> float:
-    """What a sum of so many products in float32 may lose, as a share of |h_x|² + |h_y|².
+    """Largest error of a sum of so many products in float32, as a share of |h_x|² + |h_y|².
 
     At most a unit, 2**-23, for each term, of 2 |h_x| |h_y|; twice that also covers the last two
     operations.

@@ -18,7 +18,7 @@ THERE = {"cuda"}
 """Kinds of devices on which points are left."""
 
 _SHARE = 0.6  # of the free memory, where none is named
-_LARGEST, _SMALLEST = 2.0**400, 2.0**-400  # what may be squared and added, in float64
+_LARGEST, _SMALLEST = 2.0**400, 2.0**-400  # may be squared and added in float64
 
 
 def devices(name: str) -> list[torch.device]:
@@ -44,8 +44,8 @@ def devices(name: str) -> list[torch.device]:
 class GpuEngine(Engine):
     """Points on one GPU or several; each searches for its share of the rows.
 
-    Points that do not fit are searched in blocks, one after the other. Each block's answer is
-    exact, and so is what is best of all. Sparse points are made dense on the GPU.
+    Points that do not fit are searched in blocks, one after the other. Each block's result is
+    exact, and so is the best of all. Sparse points are made dense on the GPU.
     """
 
     formula: Formula
@@ -60,7 +60,7 @@ class GpuEngine(Engine):
         # the points as they are and in order, in float32 and in half precision
         d = X.shape[1]
         per_row = 2 * X.dtype.itemsize * d + 6 * padded_width(d) + 64
-        # an eighth of the memory is for rows that are asked for, a quarter for what is compared
+        # an eighth of the memory is for queries, a quarter for comparisons
         self.block = max(1024, int(min(self.memory) * 0.6 / per_row))
         self.rows = max(1024, int(min(self.memory) * 0.125 / per_row))
         # one block stays where it is, more are sent each time
@@ -139,7 +139,7 @@ class GpuEngine(Engine):
 def _free(device: torch.device) -> int:
     if device.type != "cuda":
         return 1 << 30
-    # what torch holds and does not use is free as well
+    # memory that torch holds and does not use is free as well
     spare = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int((torch.cuda.mem_get_info(device)[0] + spare) * _SHARE)
 
@@ -163,7 +163,7 @@ def checked(X: Tensor) -> Tensor | None:
         return None
     half = X.dtype in (torch.float16, torch.bfloat16)
     wide = torch.float32 if half or X.dtype == torch.float32 else torch.float64
-    own = X.to(wide, copy=True).contiguous()  # it would change with what it was made of
+    own = X.to(wide, copy=True).contiguous()  # a view would change with its source
     for part in in_parts(own):
         size = part.abs().amax(dim=1)  # NaN if there is one
         if not bool(((size < _LARGEST) & ((size > _SMALLEST) | (size == 0))).all()):
@@ -185,7 +185,7 @@ def as_tensor(X: Any, device: torch.device) -> Tensor:
 
 
 def unit_rows(X: Tensor) -> Tensor:
-    """What the formula of the cosine distance makes of points, by the same operations."""
+    """Points as the formula of the cosine distance prepares them, by the same operations."""
     zero = torch.zeros((len(X), 1), dtype=torch.int64, device=X.device)
     rows = torch.arange(len(X), device=X.device)
     origin = torch.zeros((1, X.shape[1]), dtype=X.dtype, device=X.device)

@@ -57,8 +57,8 @@ class Search:
     memory : int
         Bytes that a search may take beside the points.
     cosine : bool
-        Rows have length one, or are zero, with a mark in the last column. What is found for rows
-        of zeros is arbitrary: they have no direction.
+        Rows have length one, or are zero, with a mark in the last column. The neighbours of rows
+        of zeros are arbitrary: they have no direction.
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
@@ -102,7 +102,7 @@ class Search:
     def neighbors(self, Q: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
         """Canonical distances and numbers of the k nearest points, each (m, k).
 
-        Of each point without itself where Q is None.
+        If Q is None, for each point without itself.
         """
         m = self.n if Q is None else len(Q)
         distances = torch.empty((m, k), device=self.sorted.device, dtype=torch.float64)
@@ -128,7 +128,7 @@ class Search:
 
 
 class _Job:
-    """One search: rows asked for, among all columns."""
+    """One search for query rows among all columns."""
 
     def __init__(self, search: Search, asked: Tensor, own: bool, k: int):
         self.search, self.asked, self.own, self.k = search, asked, own, k
@@ -314,7 +314,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a rounded matrix that are asked for."""
+    """Query rows of a rounded matrix."""
 
     of: Rounded
     rows: Tensor
@@ -329,8 +329,8 @@ class _Rows:
 def _least(values: Tensor, count: int, together: int = 16) -> tuple[Tensor, Tensor]:
     """The smallest values of each row, ascending, and their columns.
 
-    Of long rows some columns together are first reduced to the least of them. The smallest are
-    in those parts whose least values are smallest: no more parts than values are needed.
+    In long rows, groups of columns are first reduced to their least values. The smallest values
+    are in the groups whose least values are smallest: as many groups as values are enough.
     """
     m, n = values.shape
     parts = n // together
