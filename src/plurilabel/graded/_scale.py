@@ -29,7 +29,7 @@ class Grades(NamedTuple):
     single : bool
         Whether they were 1-D: the grades of one label.
     declared : bool
-        Whether the scale was given or is that of ordered categories, not found in the data.
+        Whether the scale was given, by ``grades`` or ordered categories, not found in the data.
     """
 
     ranks: NDArray[np.intp]
@@ -40,7 +40,7 @@ class Grades(NamedTuple):
 
 
 def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> Grades:
-    """Check grades and find their places on the scale.
+    """Validate grades and find their ranks on the scale.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y``, or the integers in it.
     name : str
-        Of ``y`` in error messages.
+        Name of ``y`` in error messages.
     """
     if sparse.issparse(y):
         raise ValueError(f"{name} must be dense: grades have no zero that could be left out")

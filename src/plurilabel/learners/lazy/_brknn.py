@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
 from plurilabel.learners.lazy._neighbor_labels import label_frequencies
@@ -88,9 +87,8 @@ class BRkNN(CountingClassifier):
         self.n_jobs = n_jobs
         self.device = device
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        super()._fit(X, Y)
-        k, s = self.n_neighbors, self.smoothing
+    def _learn_points(self) -> None:
+        k, s = self.fitted_params_["n_neighbors"], self.fitted_params_["smoothing"]
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
 

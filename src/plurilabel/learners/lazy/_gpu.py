@@ -47,9 +47,12 @@ class GpuNeighborLabels(NeighborLabels):
     ) -> NDArray[np.int64]:
         k, q, own = self.k, self.n_labels, self._rows(rows)[0]
         near = torch.from_numpy(neighbors).to(self.device)
-        count = _of_sparse if sparse.issparse(self.Y) else _of_dense
+        if sparse.issparse(self.Y):
+            counted = _of_sparse(near, self.Y, own, self.at_once)
+        else:
+            counted = self._of_dense(neighbors, own)
         table = torch.zeros(2 * q * (k + 1), dtype=torch.int64, device=self.device)
-        for cells in count(near, self.Y, own, self.at_once):
+        for cells in counted:
             table += torch.bincount(cells, minlength=len(table))
         table = table.view(2, q, k + 1)
         have = np.asarray(own.sum(axis=0, dtype=np.int64)).ravel()
@@ -104,6 +107,11 @@ class GpuNeighborLabels(NeighborLabels):
             best[rows] = values[cell].cpu().numpy()
         return labels, best
 
+    def _of_dense(self, neighbors: Rows, own: Any) -> Iterator[Tensor]:
+        for rows, cells in self._cells(neighbors):
+            has = torch.from_numpy(own[rows].astype(np.int64)).to(self.device)
+            yield (cells + self.n_labels * (self.k + 1) * has).ravel()
+
     def _flat(self, table: Floats) -> Tensor:
         return torch.from_numpy(np.array(table, dtype=np.float64)).to(self.device).ravel()
 
@@ -139,18 +147,6 @@ def _labels_of(near: Tensor, first: Tensor, labels: Tensor) -> tuple[Tensor, Ten
     each += (first[of] - times.cumsum(0) + times).repeat_interleave(times)
     row = torch.arange(len(near), device=near.device).repeat_interleave(near.shape[1])
     return row.repeat_interleave(times), labels[each]
-
-
-def _of_dense(near: Tensor, Y: Any, own: Any, at_once: int) -> Iterator[Tensor]:
-    (n, k), q = near.shape, Y.shape[1]
-    labels = torch.from_numpy(np.ascontiguousarray(Y)).to(near.device)
-    offset = (k + 1) * torch.arange(q, device=near.device)
-    for rows in torch.arange(n, device=near.device).split(max(1, at_once // q)):
-        delta = torch.zeros((len(rows), q), dtype=torch.int64, device=near.device)
-        for j in range(k):
-            delta += labels[near[rows, j]]
-        has = torch.from_numpy(own[rows[0] : rows[-1] + 1].astype(np.int64)).to(near.device)
-        yield (delta + offset + q * (k + 1) * has).ravel()
 
 
 def _of_sparse(near: Tensor, Y: Any, own: Any, at_once: int) -> Iterator[Tensor]:

@@ -119,6 +119,9 @@ class LazyClassifier(ProbabilisticClassifier):
     _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
 
+    def _learn_points(self) -> None:
+        """Learn from points and labels alone, whenever these change; overridden."""
+
     @abstractmethod
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats: ...
 
@@ -152,6 +155,7 @@ class LazyClassifier(ProbabilisticClassifier):
         if self._learn is not None:
             self.graph_ = training_neighbors(self.index_, X, self.n_searched_ or self.n_neighbors_)
             self._learn(*self.graph_)
+        self._learn_points()
 
     @property
     def _labels(self) -> NeighborLabels:
@@ -217,24 +221,24 @@ class LazyClassifier(ProbabilisticClassifier):
             before = self.Y_ if self.unknown_ is None else PartialLabels(self.Y_, self.unknown_)
             self._change_points("partial_fit", X, stack_rows([self.X_, X]))
             self._learn_again(stack_labels([before, Y]))
-            return self
-        among_new = None
-        if self._learn is not None:
-            k_new = min(self.graph_[1].shape[1], X.shape[0])
-            new_index = clone(self.index_).fit(X)
-            among_new = query_neighbors(new_index, self.X_, k_new, X.shape[0])
-        self._change_points("partial_fit", X, stack_rows([self.X_, X]))
-        self.Y_ = stack_rows([self.Y_, Y])
-        if among_new is not None:
-            self._grow(*among_new)
+        else:
+            self._grow(X, Y)
+        self._learn_points()
         return self
 
-    def _grow(self, distances: Floats, neighbors: Rows) -> None:
-        """Merge new neighbours into the graph; on equal distance the old neighbour stays."""
-        before, (old, k) = self.graph_, self.graph_[1].shape
-        new = np.arange(old, self.Y_.shape[0])
-        distances = np.hstack([before[0], distances])
-        neighbors = np.hstack([before[1], neighbors + old])
+    def _grow(self, X: Any, Y: LabelMatrix) -> None:
+        """Add points, and merge them into the graph; on equal distance the old neighbour stays."""
+        old, new = self.Y_.shape[0], np.arange(self.Y_.shape[0], self.Y_.shape[0] + X.shape[0])
+        if self._learn is not None:
+            before, k = self.graph_, self.graph_[1].shape[1]
+            k_new = min(k, len(new))
+            found = query_neighbors(clone(self.index_).fit(X), self.X_, k_new, len(new))
+        self._change_points("partial_fit", X, stack_rows([self.X_, X]))
+        self.Y_ = stack_rows([self.Y_, Y])
+        if self._learn is None:
+            return
+        distances = np.hstack([before[0], found[0]])
+        neighbors = np.hstack([before[1], found[1] + old])
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
         distances = np.take_along_axis(distances, nearest, axis=1)
         neighbors = np.take_along_axis(neighbors, nearest, axis=1)
@@ -267,17 +271,23 @@ class LazyClassifier(ProbabilisticClassifier):
         self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
         if self.unknown_ is not None:
             self._learn_again(PartialLabels(self.Y_[stay], self.unknown_[stay]))
-            return self
-        self.Y_ = self.Y_[stay]
-        if self._learn is not None:
-            distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
-            lost = np.flatnonzero((neighbors < 0).any(axis=1))
-            if len(lost):
-                found = training_neighbors(self.index_, self.X_, neighbors.shape[1], rows=lost)
-                distances[lost], neighbors[lost] = found
-            self.graph_ = distances, neighbors
-            self._learn(*self.graph_)
+        else:
+            self._shrink(stay, number)
+        self._learn_points()
         return self
+
+    def _shrink(self, stay: Rows, number: Rows) -> None:
+        """Keep some rows of labels and graph; search again for rows that lose a neighbour."""
+        self.Y_ = self.Y_[stay]
+        if self._learn is None:
+            return
+        distances, neighbors = self.graph_[0][stay], number[self.graph_[1][stay]]
+        lost = np.flatnonzero((neighbors < 0).any(axis=1))
+        if len(lost):
+            found = training_neighbors(self.index_, self.X_, neighbors.shape[1], rows=lost)
+            distances[lost], neighbors[lost] = found
+        self.graph_ = distances, neighbors
+        self._learn(*self.graph_)
 
     def _learn_again(self, Y: PartialLabels) -> None:
         """Learn from other labels; the number of unknown ones decides how far to search."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
@@ -128,45 +127,8 @@ class MrkNN(LazyClassifier):
         self.n_jobs = n_jobs
         self.device = device
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        super()._fit(X, Y)
+    def _learn_points(self) -> None:
         self._check_features("fit")  # centers are means of features
-        self._soften()
-
-    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
-        """Add instances; the result is exactly that of ``fit`` on all instances so far.
-
-        Parameters
-        ----------
-        X, y, classes : as in :meth:`MLkNN.partial_fit`
-
-        Returns
-        -------
-        self
-        """
-        fitted = hasattr(self, "index_")
-        super().partial_fit(X, y, classes)
-        if fitted:
-            self._soften()
-        return self
-
-    def forget(self, indices: ArrayLike) -> Self:
-        """Remove training instances; the result is exactly that of ``fit`` on the rest.
-
-        Parameters
-        ----------
-        indices : array of int
-            As in :meth:`MLkNN.forget`.
-
-        Returns
-        -------
-        self
-        """
-        super().forget(indices)
-        self._soften()
-        return self
-
-    def _soften(self) -> None:
         m, max_iter, tol = (self.fitted_params_[k] for k in ("fuzziness", "max_iter", "tol"))
         relevance, self.centers_, self.n_iter_ = soft_relevance(
             self.X_, self.Y_, m, max_iter=max_iter, tol=tol, unknown=self.unknown_
