@@ -79,13 +79,9 @@ class BRkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.variant = variant
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn_points(self) -> None:
         k, s = self.fitted_params_["n_neighbors"], self.fitted_params_["smoothing"]

@@ -99,13 +99,9 @@ class DMLkNN(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.width = width
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _dense_bytes(self) -> float:
         return 4.0  # counts_

@@ -111,14 +111,10 @@ class DWMLkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.smoothing = smoothing
         self.blend = blend
         self.reading = reading
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         params, K = self.fitted_params_, self.n_neighbors_

@@ -108,14 +108,10 @@ class IBLRML(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.own_features = own_features
         self.C = C
         self.max_iter = max_iter
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         F = self._features(distances, neighbors, self.X_)

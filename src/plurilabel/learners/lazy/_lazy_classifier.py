@@ -36,8 +36,8 @@ from plurilabel.neighbors import ExactIndex, query_neighbors, training_neighbors
 class LazyClassifier(ProbabilisticClassifier):
     """Base class of learners that keep the training set and consult the neighbours.
 
-    A subclass has the parameters ``n_neighbors``, ``metric``, ``index`` and ``n_jobs`` of
-    :class:`MLkNN`, and one or two hooks:
+    It has the parameters ``n_neighbors``, ``metric``, ``index``, ``n_jobs`` and ``device`` of
+    :class:`MLkNN`. A subclass writes one or two hooks:
 
     ``_from_neighbors(X, distances, neighbors)``
         Scores (n, q) of n queries, from the distances and row numbers (n, k) of their neighbours.
@@ -73,15 +73,9 @@ class LazyClassifier(ProbabilisticClassifier):
 
     >>> from plurilabel import LazyClassifier
     >>> class Nearest(LazyClassifier):
-    ...     def __init__(self, n_neighbors=1, *, metric="euclidean", index=None, n_jobs=None):
-    ...         self.n_neighbors = n_neighbors
-    ...         self.metric = metric
-    ...         self.index = index
-    ...         self.n_jobs = n_jobs
-    ...
     ...     def _from_neighbors(self, X, distances, neighbors):
     ...         return self.Y_[neighbors[:, 0]].astype(float)
-    >>> learner = Nearest().fit([[0.0], [1.0], [5.0]], [[1, 0], [1, 1], [0, 1]])
+    >>> learner = Nearest(1).fit([[0.0], [1.0], [5.0]], [[1, 0], [1, 1], [0, 1]])
     >>> learner.predict([[0.9], [7.0]])
     array([[1, 1],
            [0, 1]])
@@ -109,15 +103,25 @@ class LazyClassifier(ProbabilisticClassifier):
         ),
     }
 
-    n_neighbors: Any
-    metric: Any
-    index: Any
-    n_jobs: int | None
     device: str = "auto"  # for learners without the parameter
-
     unknown_: Any
     _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
+
+    def __init__(
+        self,
+        n_neighbors: Any = 10,
+        *,
+        metric: Any = "euclidean",
+        index: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ):
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.index = index
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _learn_points(self) -> None:
         """Learn from points and labels alone, whenever these change; overridden."""

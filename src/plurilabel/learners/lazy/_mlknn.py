@@ -95,12 +95,8 @@ class MLkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         self.counts_ = self._labels.tally(distances, neighbors)  # c' and c, steps 9 to 11

@@ -117,15 +117,11 @@ class MrkNN(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.fuzziness = fuzziness
         self.power = power
         self.max_iter = max_iter
         self.tol = tol
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn_points(self) -> None:
         self._check_features("fit")  # centers are means of features

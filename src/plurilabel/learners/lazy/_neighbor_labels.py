@@ -196,18 +196,15 @@ class NeighborLabels:
         self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
     ) -> tuple[Rows, Floats]:
         """Labels and scores of the best, each (n, n_best); among equal scores the first labels."""
-        best_of = self._sparse_top if sparse.issparse(self.Y) else self._dense_top
-        found = [
-            best_of(distances[rows], neighbors[rows], table, n_best)
-            for rows in self.blocks(neighbors)
-        ]
+        found = []
+        for rows in self.blocks(neighbors):
+            part = distances[rows], neighbors[rows], table
+            if sparse.issparse(self.Y):
+                found.append(self._sparse_top(*part, n_best))
+            else:
+                found.append(highest(NeighborLabels.scores(self, *part), n_best))
         labels, scores = (np.vstack(parts) for parts in zip(*found))
         return labels, scores
-
-    def _dense_top(
-        self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
-    ) -> tuple[Rows, Floats]:
-        return highest(self.scores(distances, neighbors, table), n_best)
 
     def _sparse_top(
         self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
