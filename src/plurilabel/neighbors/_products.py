@@ -371,6 +371,26 @@ class _Search:
 
         run(one, range(len(self.parts)))
 
+    def in_rounds(
+        self, n_rows: int, n_steps: int, partner: Callable[[int, int], int | None], run: Run
+    ) -> None:
+        """In step r, block i of the first ``n_rows`` meets block ``partner(i, r)``, if any."""
+        step = 0
+        while step < n_steps:
+            # Rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first and slowly later.
+            steps = range(step, min(max(step * 2, 1), step + 8, n_steps))
+
+            def one(i: int, steps: range = steps) -> None:
+                right = self.rows.right(self.parts[i])
+                for r in steps:
+                    if (j := partner(i, r)) is not None:
+                        self.compare(self.parts[j], i, right, other=None if j == i else j)
+
+            run(one, range(n_rows))
+            run(lambda i: self.settle(i, self.enough), range(len(self.parts)))
+            step = steps.stop
+        run(self.settle, range(len(self.parts)))
+
     def compare(self, part: slice, i: int, right: Any, other: int | None = None) -> None:
         """Keep the products of columns ``part`` below the bounds of the rows in block i.
 
@@ -440,24 +460,11 @@ class _Symmetric(_Search):
     """The training points among themselves: in step r, block i meets block i + r."""
 
     def go(self, run: Run) -> None:
-        n_blocks = len(self.parts)
-        # Rounds of 1, 1, 2, 4, 8 steps: the bounds fall fast at first and slowly later.
-        step = 0
-        while step <= n_blocks // 2:
-            steps = range(step, min(max(step * 2, 1), step + 8, n_blocks // 2 + 1))
-
-            def one(i: int, steps: range = steps) -> None:
-                right = self.rows.right(self.parts[i])
-                for r in steps:
-                    # With an even number of blocks, halfway round each pair would meet twice.
-                    if 2 * r != n_blocks or i < n_blocks // 2:
-                        j = (i + r) % n_blocks
-                        self.compare(self.parts[j], i, right, other=j if r else None)
-
-            run(one, range(n_blocks))
-            run(lambda i: self.settle(i, self.enough), range(n_blocks))
-            step = steps.stop
-        run(self.settle, range(n_blocks))
+        n = len(self.parts)
+        # With an even number of blocks, halfway round each pair would meet twice.
+        self.in_rounds(
+            n, n // 2 + 1, lambda i, r: None if 2 * r == n and i >= r else (i + r) % n, run
+        )
 
     def add(self, i: int, row: Any, column: Any, value: Any) -> None:
         other = column != row + self.parts[i].start
@@ -476,20 +483,8 @@ class _Across(_Search):
         self.pending = [[] for _ in self.parts]
 
     def go(self, run: Run) -> None:
-        n_second, step = len(self.parts) - self.n_first, 0
-        while step < n_second:
-            steps = range(step, min(max(step * 2, 1), step + 8, n_second))
-
-            def one(i: int, steps: range = steps) -> None:
-                right = self.rows.right(self.parts[i])
-                for r in steps:
-                    j = self.n_first + (i + r) % n_second
-                    self.compare(self.parts[j], i, right, other=j)
-
-            run(one, range(self.n_first))
-            run(lambda i: self.settle(i, self.enough), range(len(self.parts)))
-            step = steps.stop
-        run(self.settle, range(len(self.parts)))
+        first, second = self.n_first, len(self.parts) - self.n_first
+        self.in_rounds(first, second, lambda i, r: first + (i + r) % second, run)
 
 
 def _slices(n: int, step: int, start: int = 0) -> list[slice]:
