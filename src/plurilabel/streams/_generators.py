@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.streams._sources import Drift, Row, Stream
+from plurilabel.streams._stream import Drift, Row, Stream
 
 _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
 

@@ -23,9 +23,10 @@ from plurilabel._core.compat import Interval, validate_parameter_constraints, ve
 from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
 from plurilabel.learners import learner_text
 from plurilabel.metrics import RunningMeasures, check_measures, get_measure
-from plurilabel.streams._arrays import ArrayLearner
-from plurilabel.streams._regressors import RegressorLearner
-from plurilabel.streams._results import (
+from plurilabel.streams._adapters import ArrayLearner, RegressorLearner
+from plurilabel.streams._spec import make_stream_learners
+from plurilabel.streams._stream import Row, Stream, as_stream
+from plurilabel.streams._stream_results import (
     FORMAT,
     KINDS,
     StreamResults,
@@ -35,8 +36,6 @@ from plurilabel.streams._results import (
     read_parts,
     read_plan,
 )
-from plurilabel.streams._sources import Row, Stream, as_stream
-from plurilabel.streams._spec import make_stream_learners
 
 Progress: TypeAlias = Callable[[StreamResults], Any]
 

@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
 from plurilabel.io import CellReader, FileFormatError, file_format, opened
-from plurilabel.streams._sources import Row, Stream
+from plurilabel.streams._stream import Row, Stream
 
 SEPARATORS = ",;\t|"
 

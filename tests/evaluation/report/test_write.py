@@ -11,7 +11,8 @@ from scipy import stats
 from sklearn.datasets import make_multilabel_classification
 
 from plurilabel import MLkNN
-from plurilabel.evaluation import Results, _write, compare, write_report
+from plurilabel.evaluation import Results, compare, write_report
+from plurilabel.evaluation._report import _write
 from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._write import FILTERS
 from tests.evaluation.report.example_results import LEARNERS, example_results

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.learners.lazy import posterior, ratio
-from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
-from plurilabel.streams._window import Before, NeighborWindow, Slots
+from plurilabel.streams._learners._window import Before, NeighborWindow, Slots
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
 METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._core.compat import HasMethods
-from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
-from plurilabel.streams._guarded import Guarded, parts
+from plurilabel.streams._river import Guarded, parts
+from plurilabel.streams._stream_classifier import UNKNOWN, Core, Floats, Labels, StreamClassifier
 
 
 class Relevance:
@@ -20,15 +20,18 @@ class Relevance:
         self.models: list[Guarded] = []
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
-        """Each known label teaches its own model."""
-        while len(self.models) < len(y):
-            self.models.append(Guarded(self.classifier, self.detector))
-        for model, value in zip(self.models, y.tolist()):
+        """Teach each known label to its own model."""
+        for model, value in zip(self._models_of(y), y.tolist()):
             if value != UNKNOWN:
                 model.learn(x, bool(value))
 
+    def _models_of(self, y: Labels) -> list[Guarded]:
+        while len(self.models) < len(y):
+            self.models.append(Guarded(self.classifier, self.detector))
+        return self.models
+
     def score(self, x: Mapping[Hashable, Any]) -> Floats:
-        """What each model says of its label."""
+        """Probability of each label by its own model."""
         return np.array([model.probabilities(x).get(True, 0.0) for model in self.models])
 
 
@@ -80,11 +83,12 @@ class StreamBinaryRelevance(StreamClassifier):
         "drift_detector": [None, HasMethods(["update", "clone"])],
     }
     _takes_dicts = True
+    _models: ClassVar[type[Relevance]] = Relevance
 
     def __init__(self, classifier: Any = None, *, drift_detector: Any = None):
         self.classifier = classifier
         self.drift_detector = drift_detector
 
-    def _new_core(self) -> Relevance:
+    def _new_core(self) -> Core:
         chosen = parts(self.classifier, self.drift_detector, type(self).__name__, multiclass=False)
-        return Relevance(*chosen)
+        return self._models(*chosen)

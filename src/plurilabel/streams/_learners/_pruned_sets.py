@@ -9,9 +9,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from plurilabel._core.compat import Interval
-from plurilabel.streams._base import UNKNOWN, Floats, Labels
-from plurilabel.streams._guarded import Guarded, parts
-from plurilabel.streams._relevance import StreamBinaryRelevance
+from plurilabel.streams._learners._relevance import StreamBinaryRelevance
+from plurilabel.streams._river import Guarded, parts
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 LabelSet: TypeAlias = tuple[int, ...]
 

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from plurilabel._core.compat import HasMethods, Interval
-from plurilabel.streams._base import Floats
-from plurilabel.streams._mlsampknn import MLSAMPkNN
-from plurilabel.streams._river import import_river
-from plurilabel.streams._self_adjusting import FEW, SelfAdjusting
+from plurilabel.streams._learners._mlsampknn import FEW, MLSAMPkNN, SelfAdjusting
+from plurilabel.streams._river import drift_detector
+from plurilabel.streams._stream_classifier import Floats
 
 
 class Watched(SelfAdjusting):
@@ -56,7 +55,7 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
     ----------
     n_estimators : int, default=10
         Members.
-    n_neighbors, max_window, min_window, penalty, fading, metric : as in :class:`MLSAMPkNN`
+    n_neighbors, window_size, min_window, penalty, fading, metric : as in :class:`MLSAMPkNN`
     drift_detector : river drift detector, default=None
         None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
     random_state : int or None, default=None
@@ -105,7 +104,7 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         n_estimators: int = 10,
         *,
         n_neighbors: int | Sequence[int] = (1, 3, 5, 7),
-        max_window: int = 1000,
+        window_size: int = 1000,
         min_window: int = 50,
         penalty: float = 1.0,
         fading: float = 0.99,
@@ -115,7 +114,7 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
     ):
         super().__init__(
             n_neighbors,
-            max_window=max_window,
+            window_size=window_size,
             min_window=min_window,
             penalty=penalty,
             fading=fading,
@@ -126,8 +125,6 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
         self.random_state = random_state
 
     def _new_core(self) -> Watched:
-        detector = self.drift_detector
-        if detector is None:
-            detector = import_river("drift", type(self).__name__).ADWIN()
+        detector = drift_detector(self.drift_detector, type(self).__name__)
         rng = np.random.default_rng(self.random_state)
         return Watched(*self._settings(), members=self.n_estimators, rng=rng, detector=detector)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
 from plurilabel.neighbors import Formula
-from plurilabel.streams._base import UNKNOWN, Floats, Labels
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 UNIT = 2.0**-53
 """Largest relative rounding error of one float64 operation."""

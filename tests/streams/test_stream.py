@@ -4,7 +4,7 @@ from scipy import sparse
 
 from plurilabel.datasets import Dataset
 from plurilabel.streams import DatasetStream, Drift
-from plurilabel.streams._sources import as_stream
+from plurilabel.streams._stream import as_stream
 
 X = np.array([[0.5, 0.0, np.nan], [0.0, -2.0, 1.0]])
 Y = np.array([[1, 0], [0, 0]])

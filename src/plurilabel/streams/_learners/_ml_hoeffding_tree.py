@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -11,32 +11,20 @@ import numpy as np
 
 from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.limits import check_size
-from plurilabel.streams._base import UNKNOWN, Floats, Labels, StreamClassifier
-from plurilabel.streams._hoeffding import N_THRESHOLDS, hoeffding_bound
-from plurilabel.streams._leaves import Answer, BayesOfSets, Leaf, Neighbors, Row
-from plurilabel.streams._river import import_river
-from plurilabel.streams._self_adjusting import goodness
-from plurilabel.streams._window_mlknn import METRICS
-
-
-class Watch:
-    """A drift detector, and whether errors have become more, not fewer."""
-
-    def __init__(self, detector: Any) -> None:
-        self.detector = detector.clone()
-        self.errors = self.usual = 0.0  # faded means over a short and a long time
-
-    def sees(self, error: float) -> bool:
-        """Take note of an error between 0 and 1; whether there is a drift."""
-        self.errors += (error - self.errors) / 30
-        self.usual += (error - self.usual) / 300
-        self.detector.update(error)
-        return bool(self.detector.drift_detected) and self.rise > 0
-
-    @property
-    def rise(self) -> float:
-        """By how much errors are more than usual."""
-        return self.errors - self.usual
+from plurilabel.streams._learners._leaves import (
+    N_THRESHOLDS,
+    Answer,
+    BayesOfSets,
+    Leaf,
+    Neighbors,
+    Row,
+    hoeffding_bound,
+    restore,
+)
+from plurilabel.streams._learners._mlsampknn import goodness
+from plurilabel.streams._learners._window_mlknn import METRICS
+from plurilabel.streams._river import Watch, drift_detector
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
 
 
 class Split:
@@ -91,14 +79,8 @@ class HoeffdingTree:
             self._path(x)[-1].learn(self.seen, x, y)  # type: ignore[union-attr]
             self.seen += 1
         except BaseException:
-            self.restore(held, undo)
+            restore(self, held, undo)
             raise
-
-    def restore(self, held: dict[str, Any], undo: Iterable[Callable[[], None]]) -> None:
-        """Be what is held, and undo what was done."""
-        vars(self).update(held)
-        for step in undo:
-            step()
 
     def _make_room(self, d: int, q: int) -> None:
         if d > self.d or q > self.q:
@@ -324,15 +306,12 @@ class MLHoeffdingTree(StreamClassifier):
                 f"n_neighbors must be smaller than leaf_size={self.leaf_size}, "
                 f"got {self.n_neighbors}"
             )
-        detector = self.drift_detector
-        if detector is None:
-            detector = import_river("drift", type(self).__name__).ADWIN()
         make: Any = partial(BayesOfSets, self.min_count, self.max_sets)
         if self.leaf == "mlknn":
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)
         return HoeffdingTree(
             make,
-            detector,
+            drift_detector(self.drift_detector, type(self).__name__),
             self.grace_period,
             self.delta,
             self.tie,

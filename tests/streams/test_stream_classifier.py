@@ -1,5 +1,7 @@
 """What all stream learners promise: river's checks, pipelines, unknown labels."""
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -133,3 +135,16 @@ def test_without_river_the_extra_is_named(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[streams\]'"):
         streams.StreamBinaryRelevance().learn_one({"a": 1}, {"l": True})
     assert issubclass(streams.MLSAMPkNN, StreamClassifier)
+
+
+@pytest.mark.parametrize(
+    "code", ["from plurilabel import MLkNN", "from plurilabel.streams import prequential"]
+)
+def test_river_is_imported_only_for_learners_of_streams(code):
+    then = f"import sys\n{code}\nassert not any(name.startswith('river') for name in sys.modules)"
+    subprocess.run([sys.executable, "-c", then], check=True)
+
+
+def test_learners_have_the_base_class_of_river():
+    base = pytest.importorskip("river.base")
+    assert all(isinstance(build(name), base.MultiLabelClassifier) for name in NAMES)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
-from plurilabel.streams._sources import Drift
+from plurilabel.streams._stream import Drift
 
 FORMAT = 1
 """Number of the format of a run on disk; a change that old readers cannot read raises it."""

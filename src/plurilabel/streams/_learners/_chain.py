@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from plurilabel.streams._base import UNKNOWN, Floats, Labels
-from plurilabel.streams._guarded import Guarded, parts
-from plurilabel.streams._relevance import Relevance, StreamBinaryRelevance
+from plurilabel.streams._learners._relevance import Relevance, StreamBinaryRelevance
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 
 class Chain(Relevance):
     """A classifier for each label that also sees the labels before it."""
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
-        """Each label that is known teaches its model; one that is not is replaced by a guess."""
-        while len(self.models) < len(y):
-            self.models.append(Guarded(self.classifier, self.detector))
+        """Teach each known label to its model; unknown ones are replaced by predictions."""
         x = dict(x)
-        for l, (model, value) in enumerate(zip(self.models, y.tolist())):
+        for l, (model, value) in enumerate(zip(self._models_of(y), y.tolist())):
             if value == UNKNOWN:
                 value = float(model.probabilities(x).get(True, 0.0) > 0.5)
             else:
@@ -28,7 +25,7 @@ class Chain(Relevance):
             x[f"[label {l}]"] = float(value)
 
     def score(self, x: Mapping[Hashable, Any]) -> Floats:
-        """What each model says, given the answers before it."""
+        """Probability of each label, given the predictions for the labels before it."""
         x, scores = dict(x), np.zeros(len(self.models))
         for l, model in enumerate(self.models):
             scores[l] = model.probabilities(x).get(True, 0.0)
@@ -45,17 +42,11 @@ class StreamClassifierChain(StreamBinaryRelevance):
 
     Parameters
     ----------
-    classifier : river classifier, default=None
-        What learns a label; None for ``LogisticRegression(AdaGrad(1.0))``.
-    drift_detector : river drift detector, default=None
-        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+    classifier, drift_detector : as in :class:`StreamBinaryRelevance`
 
     Attributes
     ----------
-    core_ : object
-        ``core_.models`` has the models of the labels, in the order of ``label_names_``.
-    label_names_ : ndarray of shape (q,)
-        The labels seen so far.
+    core_, label_names_ : as in :class:`StreamBinaryRelevance`
 
     See Also
     --------
@@ -77,6 +68,4 @@ class StreamClassifierChain(StreamBinaryRelevance):
     {'low': False, 'high': True}
     """
 
-    def _new_core(self) -> Chain:
-        chosen = parts(self.classifier, self.drift_detector, type(self).__name__, multiclass=False)
-        return Chain(*chosen)
+    _models = Chain
