@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, metrics
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import Results, compare, compare_many
-from plurilabel.evaluation._compare._cells import derived_seed, make_plan
 from plurilabel.evaluation._compare._compare import _units
+from plurilabel.evaluation._compare._plan import derived_seed, make_plan
 from plurilabel.learners import set_seeds
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.evaluation.compare.toys import TAGS, TOY, without_times

@@ -18,11 +18,10 @@ import joblib
 
 from plurilabel._core.compat import Interval, validate_parameter_constraints
 from plurilabel._core.records import locked, write_json
-from plurilabel.evaluation._compare._cells import Cell, Place, cell_path, make_plan, read_plan
-from plurilabel.evaluation._compare._cluster import run_on
-from plurilabel.evaluation._compare._inside import is_searching
-from plurilabel.evaluation._compare._pool import run_units
+from plurilabel.evaluation._compare._plan import Cell, Place, cell_path, make_plan, read_plan
+from plurilabel.evaluation._compare._pool import run_on, run_units
 from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._compare._shared_search import is_searching
 from plurilabel.evaluation._compare._worker import Unit, run_here
 
 try:

@@ -17,6 +17,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -26,7 +27,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
-from plurilabel.evaluation._compare._cells import Cell
+import joblib
+
+from plurilabel.evaluation._compare._plan import Cell
 from plurilabel.evaluation._compare._worker import Finished, Unit
 
 # one thread each: results must not depend on how many workers there are, and rounding in BLAS
@@ -206,3 +209,39 @@ class Worker:
         """The end of what it wrote on its way."""
         words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
         return words.strip()[-4000:]
+
+
+def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Finished:
+    """Run units on the cluster of a client; datasets are sent once, not with each unit."""
+    from distributed import KilledWorker, as_completed
+
+    data: dict[int, Any] = {}
+    futures: dict[Any, Unit] = {}
+    try:
+        for unit in units:
+            if id(unit.data) not in data:
+                (data[id(unit.data)],) = client.scatter([unit.data], hash=False)
+            there = data[id(unit.data)], tuple(unit._replace(data=None)), time_limit
+            futures[client.submit(_run_there, *there, pure=False)] = unit
+        for future in as_completed(futures):
+            try:
+                found = future.result()
+            except KilledWorker:
+                found = [(number, _lost()) for number in futures[future].learners]
+            yield from found
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _lost() -> Cell:
+    return {
+        "status": "crashed",
+        "error": "several workers of the cluster died while they ran this cell",
+    }
+
+
+def _run_there(data: Any, unit: tuple[Any, ...], time_limit: float | None) -> list[Any]:
+    with tempfile.TemporaryDirectory(prefix="plurilabel-", ignore_cleanup_errors=True) as folder:
+        (path,) = joblib.dump(data, os.path.join(folder, "data"))
+        return list(run_units(Path(folder), [Unit(*unit)._replace(data=path)], 1, time_limit))

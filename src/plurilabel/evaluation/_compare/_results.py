@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
-from plurilabel.evaluation._compare._cells import Cell, cell_path, read_cell, read_plan
+from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
 
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")

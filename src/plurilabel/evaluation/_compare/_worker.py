@@ -14,23 +14,231 @@ import pickle
 import queue
 import random
 import signal
+import sys
 import threading
 import time
-from collections.abc import Generator, Iterable
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from plurilabel.evaluation._compare._cell import Parts, run_cell
-from plurilabel.evaluation._compare._cells import Cell
-from plurilabel.evaluation._compare._inside import most_neighbors
-from plurilabel.evaluation._compare._shared_index import SearchCache
+from plurilabel._core.records import plain
+from plurilabel._core.words import shortened
+from plurilabel.evaluation._compare._plan import Cell, empty_cell
+from plurilabel.evaluation._compare._shared_search import (
+    SearchCache,
+    most_neighbors,
+    share_searches,
+)
+from plurilabel.learners import set_seeds
+from plurilabel.learners.lazy import MLkNNCV
+from plurilabel.metrics import (
+    evaluate,
+    expected_calibration_error,
+    get_measure,
+    label_scores,
+    per_label,
+    propensities,
+    score_method,
+)
+
+MOST_LABELS = 2000
+"""With more labels, a cell holds nothing per label."""
+
+CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
+CURVE_ENTRIES = 500_000
+"""With more scores, the curve is that of some test rows, evenly spaced."""
+
+
+class Parts(NamedTuple):
+    """What a learner is trained and tested on."""
+
+    X_train: Any
+    Y_train: Any
+    X_test: Any
+    Y_test: Any
+
+
+def run_cell(
+    learner: Callable[[], Any],
+    parts: Callable[[], Parts],
+    *,
+    measures: Sequence[str],
+    seed: int,
+    cache: SearchCache,
+    catch: type[BaseException],
+) -> Cell:
+    """Train, predict, measure; whatever goes wrong is in the cell.
+
+    Parameters
+    ----------
+    learner, parts : callables without arguments
+        Give the learner and the data, fresh: a learner may change either.
+    measures : sequence of str
+    seed : int
+        For every ``random_state`` that is None, and for the global generators.
+    cache : SearchCache
+        Where lazy learners search.
+    catch : Exception or BaseException
+        What is the learner's fault. In a process of our own nobody presses Ctrl-C.
+
+    Returns
+    -------
+    dict
+        Everything about the cell but its place.
+    """
+    cell = empty_cell(measures) | {"status": "ok", "error": None}
+    of_this_cell = _reset_peak()
+    cache.begin()
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - for learners that use it
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            _run(cell, learner(), parts(), measures, seed, cache)
+        except catch as error:
+            cell |= empty_cell(measures) | {
+                "status": "error",
+                "error": _sentence(error),
+                "traceback": traceback.format_exc(),
+            }
+    cell["search_seconds"] = cache.unpaid_seconds()
+    cell["peak_mb"] = _peak_mb()
+    if not of_this_cell:
+        cell["peak_note"] = "since the worker process started, not of this cell alone"
+    cell["warnings"] = list(dict.fromkeys(_sentence(one.message) for one in caught))[:20]
+    return cell
+
+
+def _run(
+    cell: Cell,
+    learner: Any,
+    parts: Parts,
+    measures: Sequence[str],
+    seed: int,
+    cache: SearchCache,
+) -> None:
+    set_seeds(learner, seed)
+    share_searches(learner, cache)
+    start = perf_counter()
+    learner.fit(parts.X_train, parts.Y_train)
+    cell["fit_seconds"] = perf_counter() - start
+
+    Y_test, q = parts.Y_test, parts.Y_test.shape[1]
+    scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
+    start = perf_counter()
+    labels = learner.predict(parts.X_test)
+    scores = label_scores(learner, parts.X_test, n_labels=q) if scored else None
+    cell["predict_seconds"] = perf_counter() - start
+
+    if q == 1 and not sparse.issparse(labels):
+        labels = np.reshape(labels, (-1, 1))
+    cell["scores"] = plain(_measured(measures, parts.Y_train, Y_test, scores, labels))
+    cell["best_params"] = plain(_best_params(learner))
+    if q <= MOST_LABELS:
+        found = per_label(Y_test, scores, labels)
+        counts = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn")}
+        auc = plain(found["auc"]) if "auc" in found else [None] * q
+        cell["per_label"] = counts | {"auc": auc}
+    if scores is not None and not sparse.issparse(scores):
+        probabilities = score_method(learner) == "predict_proba"
+        cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
+        if probabilities and scores.min() >= 0 and scores.max() <= 1:
+            cell["calibration_error"] = plain(expected_calibration_error(Y_test, scores))
+
+
+def _measured(
+    measures: Sequence[str], Y_train: Any, Y_test: Any, scores: Any, labels: Any
+) -> dict[str, float | None]:
+    top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
+    weighted = any(name.startswith("ps") for name in measures)
+    found = evaluate(
+        Y_test,
+        scores,
+        labels,
+        top=sorted(k for k in top if k <= Y_test.shape[1]),
+        propensities=propensities(Y_train) if weighted else None,
+    )
+    values: dict[str, float | None] = {}
+    for name in measures:
+        measure = get_measure(name)
+        if name in found:
+            values[name] = found[name]
+        elif "@" in name or (measure.kind == "scores" and scores is None):
+            values[name] = None
+        else:
+            values[name] = measure.function(Y_test, labels if measure.kind == "labels" else scores)
+    return values
+
+
+def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
+    """Measures of the sets of labels above a cut, for cuts over the range of the scores."""
+    step = -(-scores.size // CURVE_ENTRIES)
+    Y, scores = Y[::step], scores[::step]
+    ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
+    cuts = np.linspace(*ends, 41)
+    found = [evaluate(Y, labels=scores > cut) for cut in cuts]
+    return {
+        "cut": cuts.tolist(),
+        **{name: [measures[name] for measures in found] for name in CURVE},
+    }
+
+
+def _best_params(learner: Any) -> dict[str, Any] | None:
+    if isinstance(learner, Pipeline):
+        return _best_params(learner.steps[-1][1])
+    if hasattr(learner, "best_params_"):
+        return dict(learner.best_params_)
+    if isinstance(learner, MLkNNCV):
+        return {"n_neighbors": learner.n_neighbors_, "smoothing": learner.smoothing_}
+    inner = getattr(learner, "estimator_", None)
+    return None if inner is None else _best_params(inner)
+
+
+def _sentence(error: Any) -> str:
+    """An error or warning in one line."""
+    text = " ".join(str(error).split())
+    return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__, 500)
+
+
+# memory --------------------------------------------------------------------------------------
+
+
+def _reset_peak() -> bool:
+    """Begin to look for the peak; False where it can only be that since the process started."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is the present size
+    except OSError:
+        return False
+    return True
+
+
+def _peak_mb() -> float | None:
+    """Largest resident size since ``_reset_peak`` or the start, in MB; None where unknown."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
 
 MOST_ENTRIES = 5_000_000
 """Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""

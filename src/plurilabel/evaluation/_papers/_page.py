@@ -13,8 +13,13 @@ from typing import get_args
 from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital
-from plurilabel.evaluation._papers._reproduction import Cell, Reproduction, lines_of, reasons_of
-from plurilabel.evaluation._papers._verdict import Word
+from plurilabel.evaluation._papers._reproduction import (
+    Cell,
+    Reproduction,
+    Word,
+    lines_of,
+    reasons_of,
+)
 from plurilabel.metrics import get_measure
 
 PICTURES = "_static/reproduction"

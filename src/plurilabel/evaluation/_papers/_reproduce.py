@@ -22,8 +22,15 @@ from plurilabel.evaluation._papers._paper import (
     load_paper,
     paper_names,
 )
-from plurilabel.evaluation._papers._reproduction import Cell, Curves, Reproduction
-from plurilabel.evaluation._papers._verdict import Verdict, facts, judge, judge_recorded
+from plurilabel.evaluation._papers._reproduction import (
+    Cell,
+    Curves,
+    Reproduction,
+    Verdict,
+    facts,
+    judge,
+    judge_recorded,
+)
 from plurilabel.metrics import get_measure
 
 Progress: TypeAlias = Callable[[int, int, dict[str, Any], float | None], Any]

@@ -18,12 +18,13 @@ from plurilabel.evaluation._report._tables import (
     fold_ratios,
     measure_tables,
 )
-from plurilabel.evaluation._stats._critical_difference import (
-    CriticalDifferenceDiagram,
-    critical_difference_diagram,
-)
 from plurilabel.evaluation._stats._friedman import Friedman, friedman
-from plurilabel.evaluation._stats._nemenyi import Nemenyi, nemenyi
+from plurilabel.evaluation._stats._nemenyi import (
+    CriticalDifferenceDiagram,
+    Nemenyi,
+    critical_difference_diagram,
+    nemenyi,
+)
 from plurilabel.evaluation._stats._pairs import Comparisons, wilcoxon
 from plurilabel.metrics import get_measure
 

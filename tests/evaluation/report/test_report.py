@@ -12,9 +12,9 @@ from sklearn.datasets import make_multilabel_classification
 
 from plurilabel import MLkNN
 from plurilabel.evaluation import Results, compare, write_report
-from plurilabel.evaluation._report import _write
+from plurilabel.evaluation._report import _report
 from plurilabel.evaluation._report._findings import Findings
-from plurilabel.evaluation._report._write import FILTERS
+from plurilabel.evaluation._report._report import FILTERS
 from tests.evaluation.report.example_results import LEARNERS, example_results
 from tests.evaluation.report.page import Page, best_of, html_of
 
@@ -328,7 +328,7 @@ def test_a_broken_run_leaves_the_old_report(tmp_path, monkeypatch):
     def fails(findings, dataset):
         raise RuntimeError("no")
 
-    monkeypatch.setattr(_write, "charts", fails)
+    monkeypatch.setattr(_report, "charts", fails)
     with pytest.raises(RuntimeError, match="no"):
         write_report(results, tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
@@ -337,7 +337,7 @@ def test_a_broken_run_leaves_the_old_report(tmp_path, monkeypatch):
 
 def test_jinja2_is_asked_for_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    _write._template.cache_clear()
+    _report._template.cache_clear()
     with pytest.raises(ImportError, match=r"html needs jinja2: pip install 'plurilabel\[cli\]'"):
         write_report(example_results(), tmp_path)
     assert write_report(example_results(), tmp_path, formats=["csv"])["csv"].exists()

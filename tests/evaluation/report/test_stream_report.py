@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from plurilabel.evaluation import write_stream_report
-from plurilabel.evaluation._report._stream import curve_chart
+from plurilabel.evaluation._report._stream_report import curve_chart
 from plurilabel.streams import Drift, LabelShares, NoChange, RandomTreeStream, prequential
 from tests.streams.learners import Fragile
 

@@ -17,7 +17,7 @@ from plurilabel._core.compat import versions
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import class_name, digest_of, plain
 from plurilabel.datasets import describe
-from plurilabel.evaluation._compare._given import Split, named_datasets, named_learners, splits_of
+from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_learners, splits_of
 from plurilabel.learners import learner_text
 from plurilabel.metrics import check_measures
 

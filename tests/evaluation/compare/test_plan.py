@@ -5,11 +5,14 @@ import json
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from plurilabel import metrics
+from plurilabel import MLRandomForest, metrics
 from plurilabel._core.records import plain, write_json
-from plurilabel.evaluation._compare._cells import read_cell, safe_name
+from plurilabel.evaluation._compare._plan import derived_seed, read_cell, safe_name
+from plurilabel.learners import set_seeds
 from plurilabel.metrics import check_measures
 from tests.evaluation.compare.toys import a_cell
 
@@ -59,3 +62,17 @@ def test_numbers_come_back_to_the_bit(tmp_path):
     cell = a_cell("yeast", "MLkNN", 0, 0, 0.1 + 0.2)
     write_json(tmp_path / "a" / "0-0.json", cell)
     assert read_cell(tmp_path / "a" / "0-0.json") == cell
+
+
+def test_seeds_go_where_none_is_set():
+    learner = GridSearchCV(
+        make_pipeline(StandardScaler(), MLRandomForest()),
+        {"mlrandomforest": [MLRandomForest(5), MLRandomForest(5, random_state=3)]},
+        cv=KFold(2, shuffle=True),
+    )
+    set_seeds(learner, 11)
+    assert learner.estimator[-1].random_state == 11 and learner.cv.random_state == 11
+    assert [one.random_state for one in learner.param_grid["mlrandomforest"]] == [11, 3]
+    seeds = {derived_seed(*place) for place in [(0, "a", 0, 0), (1, "a", 0, 0), (0, "b", 0, 0),
+                                                (0, "a", 1, 0), (0, "a", 0, 1)]}  # fmt: skip
+    assert len(seeds) == 5 and all(0 <= seed < 2**31 for seed in seeds)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from plurilabel import BRkNN, MLkNN
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import compare
-from plurilabel.evaluation._compare._given import named_datasets, named_learners, splits_of
+from plurilabel.evaluation._compare._inputs import named_datasets, named_learners, splits_of
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.evaluation.compare.toys import TAGS, TOY
 from tests.evaluation.compare.troublesome import Constant

@@ -28,8 +28,12 @@ from plurilabel import (
     datasets,
 )
 from plurilabel._core.records import digest_of
-from plurilabel.evaluation._compare._inside import most_neighbors, share_searches
-from plurilabel.evaluation._compare._shared_index import SearchCache, SharedIndex
+from plurilabel.evaluation._compare._shared_search import (
+    SearchCache,
+    SharedIndex,
+    most_neighbors,
+    share_searches,
+)
 from plurilabel.metrics import label_scores
 
 DATA = datasets.make_multilabel(80, random_state=0)
@@ -203,7 +207,7 @@ def test_clones_share_and_pickles_start_empty():
 def test_who_pays(monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr(
-        "plurilabel.evaluation._compare._shared_index.perf_counter", lambda: float(next(clock))
+        "plurilabel.evaluation._compare._shared_search.perf_counter", lambda: float(next(clock))
     )
     (first, second), cache = shared([MLkNN(3), MLkNN(5)])
     cache.begin()

@@ -12,7 +12,7 @@ import numpy as np
 from plurilabel._core.compat import versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import counted
-from plurilabel.evaluation._report._write import html_page
+from plurilabel.evaluation._report._report import html_page
 from plurilabel.inspection import LabelIssues
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital, counted, duration, file_size, listed
 from plurilabel.evaluation._report._charts import Chart, Mark, padded, series
-from plurilabel.evaluation._report._write import html_page
+from plurilabel.evaluation._report._report import html_page
 from plurilabel.metrics import get_measure
 from plurilabel.streams import StreamResults
 
