@@ -14,6 +14,15 @@ from numpy.typing import NDArray
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.streams._stream import Drift, Row, Stream
 
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_NOT_NEGATIVE = [Interval(Integral, 0, None, closed="left")]
+CONSTRAINTS = {
+    **dict.fromkeys(("n_rows", "n_features", "n_labels"), _AT_LEAST_ONE),
+    **dict.fromkeys(("new_labels", "random_state"), _NOT_NEGATIVE),
+    "width": [*_AT_LEAST_ONE, None],
+    "noise": [Interval(Real, 0, 1, closed="both")],
+}
+
 _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
 
 
@@ -66,37 +75,16 @@ class GeneratedStream(Stream):
         noise: float = 0.02,
         random_state: int = 0,
     ) -> None:
-        at_least_one = [Interval(Integral, 1, None, closed="left")]
-        validate_parameter_constraints(
-            {
-                "n_rows": at_least_one,
-                "n_features": at_least_one,
-                "n_labels": at_least_one,
-                "drift": [StrOptions(set(self.kinds))],
-                "width": [*at_least_one, None],
-                "new_labels": [Interval(Integral, 0, None, closed="left")],
-                "noise": [Interval(Real, 0, 1, closed="both")],
-                "random_state": [Interval(Integral, 0, None, closed="left")],
-            },
-            {
-                "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
-                "width": width, "new_labels": new_labels, "noise": noise,
-                "random_state": random_state,
-            },
-            caller_name=type(self).__name__,
-        )  # fmt: skip
+        given = {
+            "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
+            "width": width, "new_labels": new_labels, "noise": noise, "random_state": random_state,
+        }  # fmt: skip
+        constraints = CONSTRAINTS | {"drift": [StrOptions(set(self.kinds))]}
+        validate_parameter_constraints(constraints, given, caller_name=type(self).__name__)
         self.n_rows, self.n_features, self.n_labels = n_rows, n_features, n_labels
         self.drift, self.noise, self.random_state = drift, noise, random_state
-        if drift_at is None:
-            drift_at = [i * n_rows // 4 for i in (1, 2, 3)]
-        rows = [] if drift in ("none", "moving") else [int(row) for row in drift_at]
-        if rows != sorted(set(rows)) or any(not 0 < row < n_rows for row in rows):
-            raise ValueError(
-                f"drift_at must be ascending rows between 1 and {n_rows - 1}, got {list(drift_at)}"
-            )
         self.width = (width or max(1, n_rows // 20)) if drift == "gradual" else 0
-        if any(b - a < self.width for a, b in pairwise(rows)):
-            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
+        rows = self._drift_rows(drift_at)
         self.new_labels = new_labels
         if new_labels > min(len(rows), n_labels - 1):
             raise ValueError(
@@ -105,6 +93,20 @@ class GeneratedStream(Stream):
             )
         self.drifts = tuple(Drift(row, self.width, drift) for row in rows)
         self.name = f"{type(self).__name__} ({drift})"
+
+    def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
+        """The rows at which drifts begin, checked."""
+        if drift_at is None:
+            drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
+        rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
+        if rows != sorted(set(rows)) or any(not 0 < row < self.n_rows for row in rows):
+            raise ValueError(
+                f"drift_at must be ascending rows between 1 and {self.n_rows - 1}, "
+                f"got {list(drift_at)}"
+            )
+        if any(b - a < self.width for a, b in pairwise(rows)):
+            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
+        return rows
 
     @abstractmethod
     def _concept(self, number: int) -> Concept:

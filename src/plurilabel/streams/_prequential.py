@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.compat import Interval, validate_parameter_constraints, versions
 from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
+from plurilabel._core.words import distinct_names
 from plurilabel.learners import learner_text
 from plurilabel.metrics import RunningMeasures, check_measures, get_measure
 from plurilabel.streams._adapters import ArrayLearner, RegressorLearner
@@ -28,10 +29,10 @@ from plurilabel.streams._spec import make_stream_learners
 from plurilabel.streams._stream import Row, Stream, as_stream
 from plurilabel.streams._stream_results import (
     FORMAT,
-    KINDS,
     StreamResults,
     as_lists,
     empty_readings,
+    kinds_of,
     part_path,
     read_parts,
     read_plan,
@@ -151,11 +152,11 @@ def prequential(
     kept = {"window": window, "fading": fading, "propensities": propensities}
     runs = {name: _Run(one, RunningMeasures(names, **kept)) for name, one in table.items()}  # type: ignore[arg-type]
     plan = _plan(source, table, names, options, propensities, command)
-    whole = _Whole(source, runs, plan, None if out is None else Path(out))
-    with nullcontext() if whole.folder is None else locked(whole.folder, "run"):
-        if whole.folder is not None and whole.resume(fresh=fresh):
-            return StreamResults.open(whole.folder)
-        return whole.run(progress)
+    evaluation = _Evaluation(source, runs, plan, None if out is None else Path(out))
+    with nullcontext() if evaluation.folder is None else locked(evaluation.folder, "run"):
+        if evaluation.folder is not None and evaluation.resume(fresh=fresh):
+            return StreamResults.open(evaluation.folder)
+        return evaluation.run(progress)
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
@@ -165,25 +166,12 @@ def named_learners(learners: Any) -> dict[str, Any]:
     elif isinstance(learners, Mapping):
         table = {str(name): one for name, one in learners.items()}
     else:
-        several = list(learners) if isinstance(learners, list | tuple) else [learners]
-        short = [_short_name(one) for one in several]
-        table = {}
-        for one, name in zip(several, short):
-            text = learner_text(one)
-            if short.count(name) > 1 and len(text) <= 60:
-                name = text
-            unique, number = name, 2
-            while unique in table:
-                unique, number = f"{name} ({number})", number + 1
-            table[unique] = one
+        several = learners if isinstance(learners, list | tuple) else [learners]
+        names = distinct_names(list(map(_short_name, several)), list(map(learner_text, several)))
+        table = dict(zip(names, several))
     if not table:
         raise ValueError("learners must hold at least one learner, got none")
-    for name, one in table.items():
-        if isinstance(one, str):
-            (table[name],) = make_stream_learners(one).values()
-        elif isinstance(one, type):
-            raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
-    return {name: _with_door(name, copy.deepcopy(one)) for name, one in table.items()}
+    return {name: _row_learner(name, one) for name, one in table.items()}
 
 
 def _short_name(learner: Any) -> str:
@@ -197,7 +185,13 @@ def _short_name(learner: Any) -> str:
     return type(learner.regressor if isinstance(learner, RegressorLearner) else learner).__name__
 
 
-def _with_door(name: str, learner: Any) -> Any:
+def _row_learner(name: str, given: Any) -> Any:
+    """A copy of a learner, in an adapter if it has another interface than river's."""
+    if isinstance(given, str):
+        (given,) = make_stream_learners(given).values()
+    if isinstance(given, type):
+        raise TypeError(f"learners must be instances such as {given.__name__}(), got the class")
+    learner = copy.deepcopy(given)
     if _predicts_numbers(learner):
         return RegressorLearner(learner)
     if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
@@ -252,38 +246,45 @@ class _Run:
         self.learner, self.measures = learner, measures
         self.seconds, self.error = 0.0, ""
         kinds = {get_measure(name).kind for name in measures.measures}
-        self.wants_labels, self.wants_scores = "labels" in kinds, "scores" in kinds
-        scorer = learner
-        methods: tuple[str, ...] = ("predict_proba_one",)
+        self.wants_labels = "labels" in kinds
         if isinstance(learner, ArrayLearner):
-            scorer, methods = learner.estimator, ("predict_proba", "decision_function")
-        self.wants_scores &= any(hasattr(scorer, method) for method in methods)
+            inner = learner.estimator
+            scored = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
+        else:
+            scored = hasattr(learner, "predict_proba_one")
+        self.wants_scores = scored and "scores" in kinds
 
     def test(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
         """Predict a row, and measure the prediction."""
-        labels = scores = probabilities = None
         start = perf_counter()
-        if self.wants_scores:
-            if isinstance(self.learner, ArrayLearner):
-                scores = self.learner.scores_one(x)
-            else:
-                try:
-                    probabilities = self.learner.predict_proba_one(dict(x))
-                except NotImplementedError:
-                    self.wants_scores = False  # it has the method in name only
-        if self.wants_labels:
-            if probabilities is not None and hasattr(self.learner, "labels_of"):
-                labels = self.learner.labels_of(probabilities)
-            elif probabilities is not None and _takes_most_probable(self.learner):
-                labels = {l: max(p, key=p.get) for l, p in probabilities.items() if p}
-            else:
-                labels = self.learner.predict_one(dict(x))
+        scores, probabilities = self._scores(x)
+        labels = self._labels(x, probabilities) if self.wants_labels else None
         self.seconds += perf_counter() - start
         if self.wants_labels and not isinstance(labels, Mapping):
             raise TypeError(f"predict_one must return a dict of labels, got {labels!r}")
         if probabilities is not None:
             scores = {label: _present(p) for label, p in probabilities.items()}
         self.measures.update(y, scores, labels)
+
+    def _scores(self, x: dict[Hashable, Any]) -> tuple[Any, Any]:
+        """Scores, or the probabilities that they are taken from; None for what is not there."""
+        if not self.wants_scores:
+            return None, None
+        if isinstance(self.learner, ArrayLearner):
+            return self.learner.scores_one(x), None
+        try:
+            return None, self.learner.predict_proba_one(dict(x))
+        except NotImplementedError:
+            self.wants_scores = False  # it has the method in name only
+            return None, None
+
+    def _labels(self, x: dict[Hashable, Any], probabilities: Any) -> Any:
+        """Labels, from the probabilities where they follow from these."""
+        if probabilities is not None and hasattr(self.learner, "labels_of"):
+            return self.learner.labels_of(probabilities)
+        if probabilities is not None and _takes_most_probable(self.learner):
+            return {l: max(p, key=p.get) for l, p in probabilities.items() if p}
+        return self.learner.predict_one(dict(x))
 
     def learn(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
         """Learn a row."""
@@ -317,7 +318,7 @@ def _takes_most_probable(learner: Any) -> bool:
     )
 
 
-class _Whole:
+class _Evaluation:
     """All learners, the rows that wait for their labels, and the readings."""
 
     def __init__(
@@ -325,7 +326,7 @@ class _Whole:
     ) -> None:
         self.stream, self.runs, self.plan, self.folder = stream, runs, plan, folder
         self.protocol = plan["protocol"]
-        self.kinds = [k for k in KINDS if k == "overall" or self.protocol[k] is not None]
+        self.kinds = kinds_of(self.protocol)
         every = self.protocol["every"]
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
         self.row, self.digest = 0, b""
@@ -348,19 +349,23 @@ class _Whole:
                     self._save(self.folder)
         if self.row == 0:
             raise ValueError("stream must have at least one row, got none")
-        if self.row % every:
-            self._read(with_size=True)
-        elif self.row % self.checkpoint:
-            for name, run in self.runs.items():
-                for readings in (self.readings, self.part):
-                    if readings["rows"] and not run.error:
-                        readings["learners"][name]["bytes"][-1] = run.size()
+        self._read_end()
         if self.folder is not None:
             self._finish(self.folder)
         results = self._results(is_finished=True)
         if progress is not None:
             progress(results)
         return results
+
+    def _read_end(self) -> None:
+        """Read once more if the stream went on after the last reading; sizes in any case."""
+        if self.row % self.protocol["every"]:
+            self._read(with_size=True)
+        elif self.row % self.checkpoint:
+            for name, run in self.runs.items():
+                for readings in (self.readings, self.part):
+                    if readings["rows"] and not run.error:
+                        readings["learners"][name]["bytes"][-1] = run.size()
 
     def _rows(self) -> Iterator[Row]:
         """The rows that are left; those before them must be the ones that were learned."""

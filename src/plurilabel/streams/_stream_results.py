@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from array import array
 from collections.abc import Mapping
@@ -13,6 +12,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._core import records
+from plurilabel._core.records import read_json
 from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
 from plurilabel.streams._stream import Drift
@@ -73,9 +74,7 @@ class StreamResults:
         self.folder = None if folder is None else Path(folder)
         self.learners: tuple[str, ...] = tuple(plan["learners"])
         self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
-        self.kinds = tuple(
-            kind for kind in KINDS if kind == "overall" or plan["protocol"][kind] is not None
-        )
+        self.kinds = tuple(kinds_of(plan["protocol"]))
         self.drifts = tuple(Drift(*drift) for drift in plan["drifts"])
         self.errors, self.is_finished = dict(errors or {}), is_finished
 
@@ -137,45 +136,32 @@ class StreamResults:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
     def final(self, measure: str, kind: str = "overall") -> dict[str, float]:
-        """A measure at the end, by learner: over all rows, unless another kind is asked for.
-
-        NaN for a learner that failed on the way.
-        """
+        """A measure at the end by learner, by default over all rows; NaN for those that failed."""
         curves = {name: self.curve(measure, name, kind) for name in self.learners}
         return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
 
     def mean(self, measure: str, kind: str = "fading") -> dict[str, float]:
-        """Mean of a curve by learner, as papers on streams report it.
-
-        NaN for a learner that failed on the way.
-        """
-        means = {}
-        for name in self.learners:
-            curve = self.curve(measure, name, kind)
-            known = curve[np.isfinite(curve)]
-            is_whole = name not in self.errors and len(known) > 0
-            means[name] = float(known.mean()) if is_whole else np.nan
-        return means
+        """Mean of a curve by learner, as papers report it; NaN for learners that failed."""
+        curves = {name: _finite(self.curve(measure, name, kind)) for name in self.learners}
+        return {
+            name: float(curve.mean()) if len(curve) and name not in self.errors else np.nan
+            for name, curve in curves.items()
+        }
 
     def speed(self) -> dict[str, float]:
         """Rows a second by learner, for prediction and learning together."""
         found = {}
         for name in self.learners:
             seconds = self.curve("seconds", name)
-            known = np.flatnonzero(np.isfinite(seconds))
+            known = np.flatnonzero(np.nan_to_num(seconds) > 0)
             last = known[-1] if len(known) else None
-            is_timed = last is not None and seconds[last] > 0
-            found[name] = float(self.rows[last] / seconds[last]) if is_timed else np.nan
+            found[name] = np.nan if last is None else float(self.rows[last] / seconds[last])
         return found
 
     def size(self) -> dict[str, float]:
-        """Bytes of each learner at the end, when pickled; NaN if it cannot be pickled."""
-        found = {}
-        for name in self.learners:
-            sizes = self.curve("bytes", name)
-            sizes = sizes[np.isfinite(sizes)]
-            found[name] = float(sizes[-1]) if len(sizes) else np.nan
-        return found
+        """Bytes of each pickled learner at the end; NaN if it cannot be pickled."""
+        curves = {name: _finite(self.curve("bytes", name)) for name in self.learners}
+        return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
 
     def recoveries(
         self, measure: str, learner: str, *, tolerance: float = 0.02, kind: str = "window"
@@ -268,6 +254,10 @@ class StreamResults:
         return ax
 
 
+def _finite(curve: NDArray[np.float64]) -> NDArray[np.float64]:
+    return curve[np.isfinite(curve)]
+
+
 class LivePlot:
     """Curves that are drawn again as a run goes on; pass it as ``progress``.
 
@@ -313,6 +303,11 @@ class LivePlot:
 # files ---------------------------------------------------------------------------------------
 
 
+def kinds_of(protocol: Mapping[str, Any]) -> list[str]:
+    """The kinds of measures that are kept: over all rows, in a window, with fading."""
+    return [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
+
+
 def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
     """No readings yet; arrays take an eighth of the memory of lists of numbers."""
     return {
@@ -348,21 +343,10 @@ def as_lists(readings: Any) -> Any:
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """The plan in a folder, None if there is none; an error if it is that of something else."""
-    plan = read_json(folder / "plan.json")
-    if plan is None:
-        return None
-    if not isinstance(plan, dict) or plan.get("what") != "stream":
-        raise ValueError(f"plan.json in {folder} is not that of a stream; use another folder")
-    if plan.get("format") != FORMAT:
-        raise ValueError(
-            f"{folder} holds a run in format {plan.get('format')}, but this version of plurilabel "
-            f"reads format {FORMAT}; use another folder"
-        )
-    expected = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
-    for name, kind in expected.items():
-        if type(plan.get(name)) is not kind:
-            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
-    return plan
+    return records.read_plan(folder, "stream", FORMAT, _IN_PLAN)
+
+
+_IN_PLAN = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
 
 
 def part_path(folder: Path, row: int) -> Path:
@@ -375,8 +359,7 @@ def read_parts(
 ) -> tuple[Readings, dict[str, Any]]:
     """All readings in a folder up to a row, and what was written at the end of the stream."""
     protocol = plan["protocol"]
-    kinds = [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
-    readings = empty_readings(plan["learners"], protocol["measures"], kinds)
+    readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
     for path in sorted((folder / "readings").glob("[0-9]*.json")):
         if until is None or int(path.stem) <= until:
             part = read_json(path)
@@ -387,11 +370,3 @@ def read_parts(
             extend(readings, part)
     end = read_json(folder / "finished.json")
     return readings, end if isinstance(end, dict) else {}
-
-
-def read_json(path: Path) -> Any:
-    """What is in a file; None if there is none, or only part of one."""
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError, RecursionError):
-        return None

@@ -24,6 +24,8 @@ SEPARATORS = ",;\t|"
 LONGEST = 1 << 24
 """Bytes of a line; beyond that, the file is not what it seems."""
 
+_SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text")
+
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
 
@@ -105,10 +107,19 @@ class TableStream(Stream):
             words = [CountVectorizer().build_analyzer()]
         self._reading = {"decimal": decimal, "day_first": day_first, "words": words or ()}
         self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
-        is_path = isinstance(source, str | os.PathLike) and source != "-"
-        self.path = os.fspath(source) if is_path else "standard input"  # type: ignore[arg-type]
+        self._was_read = False
+        self._is_path = isinstance(source, str | os.PathLike) and source != "-"
+        self.path = os.fspath(source) if self._is_path else "standard input"  # type: ignore[arg-type]
         self.name = os.path.basename(self.path)
-        found = format or (file_format(self.path) if is_path else "csv")
+        self.format, self.sep = self._find_format(format, sep)
+        if not tag_sep:
+            raise ValueError("tag_sep must not be empty")
+        if not self.labels:
+            raise ValueError("labels must name at least one column, got none")
+
+    def _find_format(self, format: str | None, sep: str | None) -> tuple[str, str | None]:
+        """The format, "csv" or "jsonl", and the separator, None if the file has to show it."""
+        found = format or (file_format(self.path) if self._is_path else "csv")
         if found == "tsv":
             found, sep = "csv", sep or "\t"
         if found not in ("csv", "jsonl"):
@@ -116,14 +127,9 @@ class TableStream(Stream):
                 f"format must be 'csv' or 'jsonl' to be read row by row, got {found!r} for "
                 f"{self.path}"
             )
-        self.format, self.sep = found, sep
         if sep is not None and len(sep) != 1:
             raise ValueError(f"sep must be one character, got {sep!r}")
-        if not tag_sep:
-            raise ValueError("tag_sep must not be empty")
-        if not self.labels:
-            raise ValueError("labels must name at least one column, got none")
-        self._was_read = False
+        return found, sep
 
     def made_of(self) -> Any:
         """The name and size of the file, and how it is read."""
@@ -131,15 +137,8 @@ class TableStream(Stream):
         return {
             "name": self.name,
             "bytes": os.path.getsize(self.path) if is_file else None,
-            "labels": self.labels,
-            "features": self.features,
-            "drop": self.drop,
-            "tag_sep": self.tag_sep,
-            "sep": self.sep,
-            "format": self.format,
-            "text": self.text,
-            "decimal": self._reading["decimal"],
-            "day_first": self._reading["day_first"],
+            **{name: getattr(self, name) for name in _SETTINGS},
+            **{name: self._reading[name] for name in ("decimal", "day_first")},
         }
 
     @property
@@ -160,8 +159,8 @@ class TableStream(Stream):
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        if isinstance(self.source, str | os.PathLike) and self.source != "-":
-            with opened(self.source) as stream:
+        if self._is_path:
+            with opened(self.path) as stream:
                 yield stream
             return
         if self._was_read:

@@ -19,6 +19,7 @@ from plurilabel import datasets as library
 from plurilabel._core.base import check_labels, column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.words import distinct_names, unique_name
 from plurilabel.io import read
 from plurilabel.learners import learner_text, make_learner, make_learners
 from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStratifiedShuffleSplit
@@ -63,20 +64,6 @@ def check_distinct(what: str, names: list[str]) -> None:
             raise ValueError(f"{what} must have names that differ, got {other!r} and {name!r}")
 
 
-def unique_name(name: str, taken: Mapping[str, Any], form: str) -> str:
-    """The name itself or, if it is taken, the first free one with a number.
-
-    Examples
-    --------
-    >>> unique_name("data", {"data": 0, "data-2": 0}, "{}-{}")
-    'data-3'
-    """
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = form.format(name, number), number + 1
-    return unique
-
-
 def _learner(given: Any) -> Any:
     return make_learner(given) if isinstance(given, str) else given
 
@@ -84,14 +71,8 @@ def _learner(given: Any) -> Any:
 def _with_names(several: Sequence[Any]) -> dict[str, Any]:
     """Learners by class, by their parameters where that is not enough, or numbered."""
     made = [_learner(one) for one in several]
-    short = [short_name(one) for one in made]
-    table: dict[str, Any] = {}
-    for given, one, name in zip(several, made, short):
-        text = given if isinstance(given, str) else learner_text(one)
-        if short.count(name) > 1 and len(text) <= 60:
-            name = text
-        table[unique_name(name, table, "{} ({})")] = one
-    return table
+    texts = [a if isinstance(a, str) else learner_text(b) for a, b in zip(several, made)]
+    return dict(zip(distinct_names([short_name(one) for one in made], texts), made))
 
 
 def short_name(learner: Any) -> str:
@@ -189,24 +170,14 @@ class Split(NamedTuple):
 def splits_of(
     data: Dataset, name: str, cv: Any, repeats: int, random_state: int
 ) -> tuple[str, list[Split]]:
-    """The splits of a dataset, and what they are in words."""
-    holdout = isinstance(cv, str) and cv == "holdout"
-    parts: list[Any] = []
-    if holdout and data.train is not None and data.test is not None:
+    """The splits of a dataset, and a description of them."""
+    is_holdout = isinstance(cv, str) and cv == "holdout"
+    if is_holdout and data.train is not None and data.test is not None:
         words = f"published, {len(data.train)} to train and {len(data.test)} to test"
-        parts = [[(data.train, data.test)]] * repeats
-    elif holdout:
-        words = "stratified, two thirds to train and one third to test (no published split)"
-        cv = IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
-    elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        words = f"{cv} stratified folds"
-        cv = IterativeStratifiedKFold(int(cv), shuffle=True)
-    elif hasattr(cv, "split") and not isinstance(cv, str):
-        words = learner_text(cv)
+        parts: list[Any] = [[(data.train, data.test)]] * repeats
     else:
-        raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
-    if not parts:
-        seeded = [_seeded(cv, repeat, repeats, random_state) for repeat in range(repeats)]
+        words, splitter = _splitter(cv)
+        seeded = [_seeded(splitter, repeat, repeats, random_state) for repeat in range(repeats)]
         parts = [one.split(data.X, data.Y) for one in seeded]
     splits = []
     for repeat, folds in enumerate(parts):
@@ -218,6 +189,18 @@ def splits_of(
                 )
             splits.append(Split(repeat, fold, np.asarray(train), np.asarray(test)))
     return words, splits
+
+
+def _splitter(cv: Any) -> tuple[str, Any]:
+    """A description of what ``cv`` stands for, and the splitter."""
+    if isinstance(cv, str) and cv == "holdout":
+        words = "stratified, two thirds to train and one third to test (no published split)"
+        return words, IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        return f"{cv} stratified folds", IterativeStratifiedKFold(int(cv), shuffle=True)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return learner_text(cv), cv
+    raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
 
 
 def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:

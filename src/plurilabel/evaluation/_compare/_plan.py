@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from scipy import sparse
 
+from plurilabel._core import records
 from plurilabel._core.compat import versions
 from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.records import class_name, digest_of, plain
+from plurilabel._core.records import class_name, digest_of, plain, read_json
 from plurilabel.datasets import describe
 from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_learners, splits_of
 from plurilabel.learners import learner_text
@@ -38,20 +38,16 @@ def make_plan(
     command: str | None = None,
 ) -> tuple[dict[str, Any], list[Place]]:
     """The plan as it is written down, and the cells in the order in which they run."""
-    table = named_learners(learners)
-    datasets = named_datasets(datasets)
+    table, by_name = named_learners(learners), named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")
-    texts = {name: learner_text(learner) for name, learner in table.items()}
     what = {
-        name: {"class": class_name(one), "repr": texts[name], "parameters": _parameters(one)}
+        name: {"class": class_name(one), "repr": learner_text(one), "parameters": _parameters(one)}
         for name, one in table.items()
     }
     protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
     if command is None:
-        shown = ", ".join(f"{name!r}: {text}" for name, text in texts.items())
         options = protocol if measures is None else {**protocol, "measures": names}
-        given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
-        command = f"compare.compare({list(datasets)!r}, {{{shown}}}, {given})"
+        command = _call_text(by_name, what, options)
     plan: dict[str, Any] = {
         "format": FORMAT,
         "protocol": {**plain(protocol), "measures": names},
@@ -61,25 +57,24 @@ def make_plan(
         "versions": made_by,
     }
     places = []
-    for name, data in datasets.items():
+    for name, data in by_name.items():
         words, splits = splits_of(data, name, cv, repeats, random_state)
-        digest = digest_of(data.X, data.Y)
-        plan["datasets"][name] = {
+        about = plan["datasets"][name] = {
             **_described_data(data),
             "split": words,
-            "digest": digest,
+            "digest": digest_of(data.X, data.Y),
             "splits": [f"{split.repeat}-{split.fold}" for split in splits],
         }
         for split in splits:
-            seed = derived_seed(random_state, name, split.repeat, split.fold)
             made_of = {
-                "data": digest,
+                "data": about["digest"],
                 "rows": digest_of(split.train, split.test),
                 "measures": names,
                 "plurilabel": made_by["plurilabel"],
             }
-            for learner, about in what.items():
-                parts = {k: about[k] for k in ("class", "parameters")} | {"seed": seed}
+            seed = derived_seed(random_state, name, split.repeat, split.fold)
+            for learner, one in table.items():
+                parts = {k: what[learner][k] for k in ("class", "parameters")} | {"seed": seed}
                 known = {
                     "format": FORMAT,
                     "key": digest_of([FORMAT, made_of, parts]),
@@ -94,8 +89,15 @@ def make_plan(
                     "versions": made_by,
                     **empty_cell(names),
                 }
-                places.append(Place(data, table[learner], split, known))
+                places.append(Place(data, one, split, known))
     return plan, places
+
+
+def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: Any) -> str:
+    """The call of :func:`compare` that repeats a comparison."""
+    shown = ", ".join(f"{name!r}: {about['repr']}" for name, about in learners.items())
+    given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
+    return f"evaluation.compare({list(datasets)!r}, {{{shown}}}, {given})"
 
 
 def empty_cell(measures: Sequence[str]) -> Cell:
@@ -209,7 +211,7 @@ def cell_path(folder: str | os.PathLike[str], cell: Mapping[str, Any]) -> Path:
 
 def read_cell(path: Path) -> Cell | None:
     """The cell in a file; None if the file holds no complete cell."""
-    cell = _read_json(path)
+    cell = read_json(path)
     if not isinstance(cell, dict) or cell.get("format") != FORMAT:
         return None
     return cell if all(type(cell.get(name)) is kind for name, kind in _IN_CELL.items()) else None
@@ -227,29 +229,12 @@ _IN_PLAN = dict.fromkeys(("protocol", "learners", "datasets"), dict)
 
 def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The plan in a folder; None if there is none, or only part of one."""
-    plan = _read_json(Path(folder, "plan.json"))
+    plan = records.read_plan(folder, "comparison", FORMAT, _IN_PLAN)
     if plan is None:
         return None
-    if not isinstance(plan, dict) or "format" not in plan:
-        raise ValueError(f"plan.json in {folder} is not that of a comparison; use another folder")
-    if plan["format"] != FORMAT:
-        raise ValueError(
-            f"{folder} holds a comparison in format {plan['format']}, but this version of "
-            f"plurilabel reads format {FORMAT}; use another folder"
-        )
-    for name, kind in _IN_PLAN.items():
-        if type(plan.get(name)) is not kind:
-            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
     measures = plan["protocol"].get("measures")
     if not isinstance(measures, list) or not all(isinstance(name, str) for name in measures):
         raise ValueError(f"plan.json in {folder} is broken: it lists no measures")
     if not all(isinstance(about, dict) for about in plan["datasets"].values()):
         raise ValueError(f"plan.json in {folder} is broken: a dataset is not described")
     return plan
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError, RecursionError):
-        return None

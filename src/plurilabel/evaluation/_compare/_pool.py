@@ -76,35 +76,34 @@ def run_units(
                 started += 1
             with suppress(queue.Empty):
                 worker, event, number, cell = news.get(timeout=0.1)
-                if event == "ready":  # before, a large order would fill the pipe and block us
-                    worker.is_ready = True
-                    worker.take(worker.unit)
-                elif event == "start":
-                    worker.current = number
-                    worker.deadline = inf if time_limit is None else monotonic() + time_limit
-                elif event == "cell":
-                    worker.deadline = inf
-                    yield worker.ended(number), cell
-                elif event == "done":
+                if event == "done":
                     worker.take(waiting.popleft() if waiting else None)
-            # what a worker has still said counts before how it ended
-            for worker in [worker for worker in workers if news.empty() and worker.is_over()]:
-                if not worker.is_stopped:
-                    worker.stop()
-                    continue
-                workers.remove(worker)
-                if not worker.is_ready:
-                    words = worker.last_words()
-                    raise RuntimeError(f"a worker process did not start: {words}")
-                if worker.current is not None:
-                    yield worker.ended(worker.current), worker.obituary(time_limit)
-                if worker.unit and worker.unit.learners:
-                    waiting.appendleft(worker.unit)
+                else:
+                    yield from worker.hear(event, number, cell, time_limit)
+            if news.empty():  # what a worker has still said counts before how it ended
+                yield from _remove_ended(workers, waiting, time_limit)
     finally:
         for worker in workers:
             worker.signal(signal.SIGTERM)  # all of them, before waiting for any
         for worker in workers:
             worker.stop()
+
+
+def _remove_ended(
+    workers: list[Worker], waiting: deque[Unit], time_limit: float | None
+) -> Finished:
+    """Stop workers that are over, then remove them; what is left of their units waits again."""
+    for worker in [worker for worker in workers if worker.is_over()]:
+        if not worker.is_stopped:
+            worker.stop()
+            continue
+        workers.remove(worker)
+        if not worker.is_ready:
+            raise RuntimeError(f"a worker process did not start: {worker.last_words()}")
+        if worker.current is not None:
+            yield worker.ended(worker.current), worker.obituary(time_limit)
+        if worker.unit and worker.unit.learners:
+            waiting.appendleft(worker.unit)
 
 
 class Worker:
@@ -135,6 +134,18 @@ class Worker:
             while True:
                 news.put((self, *pickle.load(answers)))
         news.put((self, "end", -1, None))
+
+    def hear(self, event: str, number: int, cell: Any, time_limit: float | None) -> Finished:
+        """Act on what the process says; yield the cells that it has finished."""
+        if event == "ready":  # before, a large order would fill the pipe and block us
+            self.is_ready = True
+            self.take(self.unit)
+        elif event == "start":
+            self.current = number
+            self.deadline = inf if time_limit is None else monotonic() + time_limit
+        elif event == "cell":
+            self.deadline = inf
+            yield self.ended(number), cell
 
     def take(self, unit: Unit | None) -> None:
         """Send the next unit; without one, let the process end by itself."""
@@ -188,7 +199,7 @@ class Worker:
         return True
 
     def obituary(self, time_limit: float | None) -> Cell:
-        """How it ended, as part of a cell."""
+        """How the process ended, as part of a cell."""
         code = self.process.returncode
         if self.is_late:
             limit = f"{time_limit:g}"
@@ -206,13 +217,17 @@ class Worker:
         }
 
     def last_words(self) -> str:
-        """The end of what it wrote on its way."""
+        """The end of what the process wrote to its error stream."""
         words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
         return words.strip()[-4000:]
 
 
 def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Finished:
-    """Run units on the cluster of a client; datasets are sent once, not with each unit."""
+    """Run units on the Dask cluster of a client; datasets are sent once, not with each unit.
+
+    A task starts a worker process of ours, as on one machine, so that a learner that hangs,
+    crashes or leaves something behind is handled by the same rules and costs Dask no worker.
+    """
     from distributed import KilledWorker, as_completed
 
     data: dict[int, Any] = {}
@@ -227,18 +242,13 @@ def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Fini
             try:
                 found = future.result()
             except KilledWorker:
-                found = [(number, _lost()) for number in futures[future].learners]
+                words = "several workers of the cluster died while they ran this cell"
+                lost = {"status": "crashed", "error": words}
+                found = [(number, lost.copy()) for number in futures[future].learners]
             yield from found
     finally:
         for future in futures:
             future.cancel()
-
-
-def _lost() -> Cell:
-    return {
-        "status": "crashed",
-        "error": "several workers of the cluster died while they ran this cell",
-    }
 
 
 def _run_there(data: Any, unit: tuple[Any, ...], time_limit: float | None) -> list[Any]:

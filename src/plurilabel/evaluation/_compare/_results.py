@@ -212,10 +212,7 @@ class Results:
         ndarray of shape (datasets, learners)
             Over the cells that define it; NaN where none does.
         """
-        table = self.scores(measure)
-        count = (~np.isnan(table)).sum(axis=2)
-        total = np.nansum(table, axis=2)
-        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+        return mean_over_splits(self.scores(measure))
 
     def deviations(self, measure: str) -> NDArray[np.float64]:
         """Standard deviation (with n - 1) of a measure over repeats and folds.
@@ -225,11 +222,7 @@ class Results:
         ndarray of shape (datasets, learners)
             NaN where fewer than two cells define it.
         """
-        table = self.scores(measure)
-        free = (~np.isnan(table)).sum(axis=2) - 1
-        squares = np.nansum((table - self.means(measure)[:, :, None]) ** 2, axis=2)
-        variance = np.divide(squares, free, out=np.full(squares.shape, np.nan), where=free > 0)
-        return np.sqrt(variance)
+        return deviation_over_splits(self.scores(measure))
 
     def best(self, measure: str) -> NDArray[np.bool_]:
         """Which learners are best on each dataset.
@@ -270,3 +263,19 @@ def _value(cell: Mapping[str, Any], measure: str) -> float:
         return np.nan
     value = cell.get(measure) if measure in COSTS else cell["scores"].get(measure)
     return np.nan if value is None else float(value)
+
+
+def mean_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the last axis of what is not NaN; NaN where everything is."""
+    return divided(np.nansum(scores, axis=-1), (~np.isnan(scores)).sum(axis=-1))
+
+
+def deviation_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation (with n - 1) over the last axis; NaN for fewer than two values."""
+    squares = np.nansum((scores - mean_over_splits(scores)[..., None]) ** 2, axis=-1)
+    return np.sqrt(divided(squares, (~np.isnan(scores)).sum(axis=-1) - 1))
+
+
+def divided(total: NDArray[np.float64], count: NDArray[Any]) -> NDArray[np.float64]:
+    """Quotients; NaN where nothing was counted."""
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

@@ -135,7 +135,7 @@ def _run(
     learner.fit(parts.X_train, parts.Y_train)
     cell["fit_seconds"] = perf_counter() - start
 
-    Y_test, q = parts.Y_test, parts.Y_test.shape[1]
+    q = parts.Y_test.shape[1]
     scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
     labels = learner.predict(parts.X_test)
@@ -144,18 +144,22 @@ def _run(
 
     if q == 1 and not sparse.issparse(labels):
         labels = np.reshape(labels, (-1, 1))
-    cell["scores"] = plain(_measured(measures, parts.Y_train, Y_test, scores, labels))
+    cell["scores"] = plain(_measured(measures, parts.Y_train, parts.Y_test, scores, labels))
     cell["best_params"] = plain(_best_params(learner))
     if q <= MOST_LABELS:
-        found = per_label(Y_test, scores, labels)
-        counts = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn")}
-        auc = plain(found["auc"]) if "auc" in found else [None] * q
-        cell["per_label"] = counts | {"auc": auc}
+        found = {"auc": [None] * q} | per_label(parts.Y_test, scores, labels)
+        cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
     if scores is not None and not sparse.issparse(scores):
-        probabilities = score_method(learner) == "predict_proba"
-        cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
-        if probabilities and scores.min() >= 0 and scores.max() <= 1:
-            cell["calibration_error"] = plain(expected_calibration_error(Y_test, scores))
+        cell |= plain(_by_score(learner, parts.Y_test, scores))
+
+
+def _by_score(learner: Any, Y: Any, scores: Any) -> Cell:
+    """What only dense scores have: a curve over thresholds and, of probabilities, calibration."""
+    probabilities = score_method(learner) == "predict_proba"
+    found: Cell = {"threshold_curve": _curve(Y, scores, probabilities)}
+    if probabilities and scores.min() >= 0 and scores.max() <= 1:
+        found["calibration_error"] = expected_calibration_error(Y, scores)
+    return found
 
 
 def _measured(

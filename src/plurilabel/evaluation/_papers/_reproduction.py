@@ -245,24 +245,27 @@ def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
     if cells[0].table.startswith("figure"):
         rows = [[cell.row, cell.verdict, number(cell.ours, 4, sign=True)] for cell in cells]
         return ["statement", "verdict", "ours"], rows
-    rows, last = [], ""
-    for cell in cells:
-        count = cell.published is not None and cell.published == int(cell.published)
-        decimals = 0 if count and cell.ours == np.rint(cell.ours) else max(cell.decimals, 4)
-        spread = number(cell.deviation, decimals)
-        rows.append(
-            [
-                "" if cell.row == last else cell.row,
-                cell.title,
-                number(cell.published, min(decimals, cell.decimals)),
-                number(cell.ours, decimals) + (f" ± {spread}" if spread else ""),
-                number(cell.difference, decimals, sign=True),
-                "" if cell.tolerance is None else f"{cell.tolerance:.4g}",
-                cell.verdict if cell.passed else f"{cell.verdict} !",
-            ]
-        )
-        last = cell.row
+    names = [cell.row for cell in cells]
+    rows = [
+        ["" if name == before else name, *_values_of(cell)]
+        for cell, name, before in zip(cells, names, ["", *names])
+    ]
     return ["", "measure", "published", "ours", "difference", "tolerance", "verdict"], rows
+
+
+def _values_of(cell: Cell) -> list[str]:
+    """A cell as text, from its measure to its verdict."""
+    count = cell.published is not None and cell.published == int(cell.published)
+    decimals = 0 if count and cell.ours == np.rint(cell.ours) else max(cell.decimals, 4)
+    spread = number(cell.deviation, decimals)
+    return [
+        cell.title,
+        number(cell.published, min(decimals, cell.decimals)),
+        number(cell.ours, decimals) + (f" ± {spread}" if spread else ""),
+        number(cell.difference, decimals, sign=True),
+        "" if cell.tolerance is None else f"{cell.tolerance:.4g}",
+        cell.verdict if cell.passed else f"{cell.verdict} !",
+    ]
 
 
 def _grid(cells: Sequence[Cell], best: str) -> Lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from io import StringIO
 from operator import methodcaller
@@ -128,18 +128,33 @@ def write_report(
     toy,BRkNN,f1,0.5,0.1414...,2,2.0,0,0
     <BLANKLINE>
     """
-    formats = [formats] if isinstance(formats, str) else list(formats)
-    for name in formats:
-        if name not in FORMATS:
-            raise ValueError(f"formats must be of {', '.join(FORMATS)}, got {name!r}")
-    place = results.folder if folder is None else Path(folder)
-    if place is None:
-        raise ValueError("folder must say where to write: these results have none of their own")
+    place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.cells:
         raise ValueError("results must have at least one cell, got none")
-    texts = rendered(results, formats, title)
+    return write_files(place, rendered(results, formats, title))
+
+
+def destination(
+    own: Path | None,
+    folder: str | os.PathLike[str] | None,
+    formats: Sequence[str],
+    known: Sequence[str],
+) -> tuple[Path, list[str]]:
+    """Check where to write a report and in which formats; ``own`` is the folder of the results."""
+    formats = [formats] if isinstance(formats, str) else list(formats)
+    for name in formats:
+        if name not in known:
+            raise ValueError(f"formats must be of {', '.join(known)}, got {name!r}")
+    place = own if folder is None else Path(folder)
+    if place is None:
+        raise ValueError("folder must say where to write: these results have none of their own")
+    return place, formats
+
+
+def write_files(place: Path, texts: Mapping[str, str]) -> dict[str, Path]:
+    """Write ``report.*`` for each format, each file whole or not at all; return their paths."""
     place.mkdir(parents=True, exist_ok=True)
-    files = {name: place / f"report.{name}" for name in formats}
+    files = {name: place / f"report.{name}" for name in texts}
     for name, path in files.items():
         with write_atomic(path) as stream:
             stream.write(texts[name].encode())

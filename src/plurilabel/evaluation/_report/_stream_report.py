@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital, counted, duration, file_size, listed
-from plurilabel.evaluation._report._charts import Chart, Mark, padded, series
-from plurilabel.evaluation._report._report import html_page
+from plurilabel.evaluation._report._charts import Chart, Mark, evenly, padded, series
+from plurilabel.evaluation._report._report import destination, html_page, write_files
 from plurilabel.metrics import get_measure
 from plurilabel.streams import StreamResults
 
@@ -66,13 +65,7 @@ def write_stream_report(
     ...     "<svg" in files["html"].read_text()
     True
     """
-    formats = [formats] if isinstance(formats, str) else list(formats)
-    for name in formats:
-        if name not in FORMATS:
-            raise ValueError(f"formats must be of {', '.join(FORMATS)}, got {name!r}")
-    place = results.folder if folder is None else Path(folder)
-    if place is None:
-        raise ValueError("folder must say where to write: these results have none of their own")
+    place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.n_rows:
         raise ValueError("results must have at least one reading, got none")
     texts = {}
@@ -80,12 +73,7 @@ def write_stream_report(
         texts["html"] = html_page("stream", _shown(results, title))
     if "csv" in formats:
         texts["csv"] = results.frame().to_csv(index=False, lineterminator="\n")
-    place.mkdir(parents=True, exist_ok=True)
-    files = {name: place / f"report.{name}" for name in formats}
-    for name, path in files.items():
-        with write_atomic(path) as stream:
-            stream.write(texts[name].encode())
-    return files
+    return write_files(place, texts)
 
 
 def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
@@ -94,9 +82,8 @@ def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
     others = [name for name in results.measures if name not in headlines]
     kind = next(k for k in ("window", "fading", "overall") if k in results.kinds)
     plan = results.plan
-    names = listed(results.learners, 3)
     return {
-        "title": title or f"{capital(names)} on {plan['name']}",
+        "title": title or f"{capital(listed(results.learners, 3))} on {plan['name']}",
         "headline": _headline(results, headlines[0]),
         "facts": _facts(results),
         "overall": _table(results, [*headlines, *others], results.final),
@@ -105,19 +92,29 @@ def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
         "recoveries": _recoveries(results, headlines[0], kind),
         "costs": _costs(results),
         "kind": _kind_in_words(results, kind),
-        "charts": [c for name in headlines if (c := curve_chart(results, name, kind))],
-        "others": [c for name in others if (c := curve_chart(results, name, kind))],
-        "cost_charts": [c for name in ("seconds", "bytes") if (c := cost_chart(results, name))],
+        "charts": _drawn(curve_chart(results, name, kind) for name in headlines),
+        "others": _drawn(curve_chart(results, name, kind) for name in others),
+        "cost_charts": _drawn(cost_chart(results, name) for name in ("seconds", "bytes")),
         "failures": list(results.errors.items()),
         "learners": list(plan["learners"].items()),
         "command": plan.get("command") or "",
-        "repeat": [
-            *[(name.replace("_", " "), value) for name, value in plan["protocol"].items()
-              if name != "measures" and value is not None],
-            ("versions", ", ".join(f"{k} {v}" for k, v in plan["versions"].items())),
-        ],
+        "repeat": _repeat(plan),
         "version": plan["versions"]["plurilabel"],
-    }  # fmt: skip
+    }
+
+
+def _drawn(charts: Iterable[Chart | None]) -> list[Chart]:
+    return [chart for chart in charts if chart is not None]
+
+
+def _repeat(plan: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What has to be the same to get the same results, as (word, value)."""
+    protocol = [
+        (name.replace("_", " "), value)
+        for name, value in plan["protocol"].items()
+        if name != "measures" and value is not None
+    ]
+    return [*protocol, ("versions", ", ".join(f"{k} {v}" for k, v in plan["versions"].items()))]
 
 
 def _headline(results: StreamResults, measure: str) -> str:
@@ -241,10 +238,9 @@ def _chart(
         if at_zero:  # sizes are known for some rows only
             rows, curve = rows[known], curve[known]
         if len(rows) > MOST_POINTS:
-            shown = np.linspace(0, len(rows) - 1, MOST_POINTS).round().astype(int)
+            shown = evenly(len(rows), MOST_POINTS)
             rows, curve = rows[shown], curve[shown]
-        chart.line(rows, curve, series(place))
-        chart.legend.append((series(place), name))
+        chart.series(rows, curve, series(place), name)
     return chart
 
 

@@ -255,21 +255,25 @@ def check_values(
             f"learners, got shape {table.shape}"
         )
     k = table.shape[1]
-    names = [f"learner{j}" for j in range(k)] if names is None else names
-    if len(names) != k:
-        raise ValueError(f"names must have {k} entries, one per learner, got {len(names)}")
+    known = tuple(map(str, names)) if names is not None else tuple(f"learner{j}" for j in range(k))
+    if len(known) != k:
+        raise ValueError(f"names must have {k} entries, one per learner, got {len(known)}")
+    return _complete(table, known, missing), known
+
+
+def _complete(table: Array, names: tuple[str, ...], missing: str) -> Array:
+    """The datasets with a value of every learner; an error if others may not be dropped."""
     absent = np.isnan(table)
-    if missing == "drop":
-        table = table[~absent.any(axis=1)]
-        if len(table) == 0:
-            raise ValueError("values must have a dataset with a value of every learner, got none")
-    elif absent.any():
+    if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
             f"values must have a value of every learner on every dataset, got NaN for {names[j]} "
             f"in row {i}; missing='drop' leaves such datasets out"
         )
-    return table, tuple(str(name) for name in names)
+    table = table[~absent.any(axis=1)]
+    if len(table) == 0:
+        raise ValueError("values must have a dataset with a value of every learner, got none")
+    return table
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:

@@ -1,4 +1,4 @@
-"""Nemenyi's test: which average ranks are further apart than chance allows."""
+"""Nemenyi's test of average ranks, and Demšar's critical-difference diagram of its result."""
 
 from __future__ import annotations
 
@@ -139,6 +139,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+Points = list[tuple[float, float]]
+
+
 @dataclass(frozen=True)
 class CriticalDifferenceDiagram:
     """Lines and texts of a diagram, for any program that draws.
@@ -163,7 +166,7 @@ class CriticalDifferenceDiagram:
     top: float
     bottom: float
     row: float
-    lines: list[tuple[str, list[tuple[float, float]]]]
+    lines: list[tuple[str, Points]]
     texts: list[tuple[str, float, float, str, str]]
 
 
@@ -208,18 +211,42 @@ def critical_difference_diagram(
     row = (high - low) / max(13, high - low)
     side = row * (1.5 + 0.37 * max(len(str(name)) for name in names))
     left, right = low - side, high + side
+    axis, texts = _axis(low, high, row, cd, right)
+    bars, levels = _bars(r, cd, row)
+    stems, half = [], ceil(len(r) / 2)
+    order = np.argsort(r, kind="stable")
+    sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
+    for learners, edge, out, align in sides:
+        for place, j in enumerate(learners):
+            y = 1.7 + 0.45 * levels + place
+            stems.append([(r[j], 0), (r[j], y), (edge + 0.8 * out, y)])
+            texts.append(("name", edge + 1.05 * out, y + 0.2, align, str(names[j])))
+            texts.append(("value", edge + 0.4 * out, y - 0.08, "center", f"{r[j]:.2f}"))
+    styled = (("axis", axis), ("clique", bars), ("stem", stems))
+    lines = [(style, points) for style, of_style in styled for points in of_style]
+    bottom = 1.3 + 0.45 * levels + half
+    return CriticalDifferenceDiagram(left, right, -2.8, bottom, row, lines, texts)
 
-    axis: list[list[tuple[float, float]]] = [[(low, 0), (high, 0)]]
-    texts: list[tuple[str, float, float, str, str]] = []
+
+def _axis(
+    low: int, high: int, row: float, cd: float, right: float
+) -> tuple[list[Points], list[tuple[str, float, float, str, str]]]:
+    """Lines and texts of the axis with its ticks, and of the bar that shows the difference."""
+    lines: list[Points] = [[(low, 0), (high, 0)]]
+    texts = []
     for tick in range(low, high + 1, 1 if high - low <= 14 else 2):
-        axis.append([(tick, 0), (tick, -0.25)])
-        texts.append(("tick", tick, -0.45, "center", str(tick)))
+        lines.append([(tick, 0), (tick, -0.25)])
+        texts.append(("tick", float(tick), -0.45, "center", str(tick)))
     end = min(low + cd, right - 0.2 * row)
-    axis.append([(x, -1.8 + up) for x in (low, end) for up in (0, -0.2, 0.2, 0)])
-    cut = "" if low + cd <= end else " (longer than the axis)"
-    texts.append(("tick", low + 0.3 * row, -2.2, "left", f"CD = {cd:.2f}{cut}"))
+    lines.append([(x, -1.8 + up) for x in (low, end) for up in (0, -0.2, 0.2, 0)])
+    note = "" if low + cd <= end else " (longer than the axis)"
+    texts.append(("tick", low + 0.3 * row, -2.2, "left", f"CD = {cd:.2f}{note}"))
+    return lines, texts
 
-    bars: list[list[tuple[float, float]]] = []
+
+def _bars(r: Array, cd: float, row: float) -> tuple[list[Points], int]:
+    """Bars that join learners that do not differ, and the number of levels they take."""
+    bars: list[Points] = []
     ends: list[float] = []
     for group in cliques(r, cd):
         first, last = r[list(group)].min(), r[list(group)].max()
@@ -228,20 +255,7 @@ def critical_difference_diagram(
         ends[level : level + 1] = [last]
         y = 0.6 + 0.45 * level
         bars.append([(first - 0.15 * row, y), (last + 0.15 * row, y)])
-
-    stems = []
-    order, half = np.argsort(r, kind="stable"), ceil(len(r) / 2)
-    sides = ((order[:half], low, -row, "right"), (order[: half - 1 : -1], high, row, "left"))
-    for learners, edge, out, align in sides:
-        for place, j in enumerate(learners):
-            y = 1.7 + 0.45 * len(ends) + place
-            stems.append([(r[j], 0), (r[j], y), (edge + 0.8 * out, y)])
-            texts.append(("name", edge + 1.05 * out, y + 0.2, align, str(names[j])))
-            texts.append(("value", edge + 0.4 * out, y - 0.08, "center", f"{r[j]:.2f}"))
-    styled = (("axis", axis), ("clique", bars), ("stem", stems))
-    lines = [(style, points) for style, of_style in styled for points in of_style]
-    bottom = 1.3 + 0.45 * len(ends) + half
-    return CriticalDifferenceDiagram(left, right, -2.8, bottom, row, lines, texts)
+    return bars, len(ends)
 
 
 _LINES: dict[str, dict[str, Any]] = {
