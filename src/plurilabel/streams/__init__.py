@@ -8,9 +8,10 @@ names the extra to install. :func:`prequential` evaluates learners on a stream a
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import PROBABILITIES, Learner, publish
 from plurilabel.streams._adapters import ArrayLearner, LabelShares, NoChange, RegressorLearner
 from plurilabel.streams._generators import (
     GeneratedStream,
@@ -67,11 +68,70 @@ __all__ = [
     "prequential",
 ]
 
+_STREAM = (
+    {"check_estimator_tags_renamed": "river's base class has a `_more_tags` of its own"}
+    if find_spec("river")
+    else {}
+)
+_RIVER = "it holds objects of river, which model files do not trust"
+_ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
+_SURE = {
+    PROBABILITIES: "the check wants probabilities "
+    "strictly between 0 and 1; where all neighbours agree, they are not",
+}
+
+_WINDOW = "a window counts rows, and so do the neighbours in it"
+_RIVER_WEIGHTS = "river's multi-label protocol has no weights"
+
+ROSTER = {
+    "WindowMLkNN": Learner(
+        {
+            "WindowMLkNN(n_neighbors=5)": _STREAM,
+            "WindowMLkNN(n_neighbors=3, window_size=40, metric='cosine')": _STREAM,
+        },
+        unweighted=_WINDOW,
+    ),
+    "MLSAMPkNN": Learner({"MLSAMPkNN()": _ORDERED | _SURE}, unweighted=_WINDOW),
+    "NeighborSubspaceEnsemble": Learner(
+        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE},
+        needs="river",
+        unsaved=_RIVER,
+        unweighted=_WINDOW,
+    ),
+    "StreamBinaryRelevance": Learner(
+        {"StreamBinaryRelevance()": _ORDERED},
+        needs="river",
+        unsaved=_RIVER,
+        unweighted=_RIVER_WEIGHTS,
+    ),
+    "StreamClassifierChain": Learner(
+        {"StreamClassifierChain()": _ORDERED},
+        needs="river",
+        unsaved=_RIVER,
+        unweighted=_RIVER_WEIGHTS,
+    ),
+    "StreamPrunedSets": Learner(
+        {"StreamPrunedSets()": _ORDERED}, needs="river", unsaved=_RIVER, unweighted=_RIVER_WEIGHTS
+    ),
+    "MLHoeffdingTree": Learner(
+        {
+            "MLHoeffdingTree()": _ORDERED,
+            "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
+        },
+        needs="river",
+        unsaved=_RIVER,
+        unweighted=_RIVER_WEIGHTS,
+    ),
+}
+
 publish(globals())
 
 
 def __getattr__(name: str) -> Any:
-    """Load the learners, which have a base class of river, when one is first used."""
+    """Load the learners when one is first used: their base class is river's, if installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}._learners"), name)
+    learners = import_module(f"{__name__}._learners")
+    globals().update({name: getattr(learners, name) for name in learners.__all__})
+    publish(globals())
+    return globals()[name]

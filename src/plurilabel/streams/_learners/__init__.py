@@ -1,6 +1,5 @@
 """Learners of streams: one learner a file, each with river's protocol and scikit-learn's."""
 
-from plurilabel._core.roster import publish
 from plurilabel.streams._learners._chain import StreamClassifierChain
 from plurilabel.streams._learners._ml_hoeffding_tree import MLHoeffdingTree
 from plurilabel.streams._learners._mlsampknn import MLSAMPkNN, SelfAdjusting
@@ -22,5 +21,3 @@ __all__ = [
     "StreamPrunedSets",
     "WindowMLkNN",
 ]
-
-publish(globals())
