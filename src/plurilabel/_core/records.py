@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from scipy import sparse
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.unknown import PartialLabels
 
@@ -249,10 +250,7 @@ def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
     >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
     ...     pass
     """
-    try:
-        import filelock
-    except ImportError:
-        raise ImportError("out needs filelock: pip install 'plurilabel[compare]'") from None
+    filelock = import_extra("filelock", "out", "compare")
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ".lock").is_symlink():  # which would be opened for writing
         raise OSError(f"{folder / '.lock'} is a link to another file; remove it")

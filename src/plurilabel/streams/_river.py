@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from plurilabel._core.compat import import_extra
 
 HAS_RIVER = find_spec("river") is not None
 
@@ -24,12 +25,7 @@ else:
 
 def import_river(module: str, user: str) -> Any:
     """Import a module of river such as "drift"; the error names its user and the extra."""
-    try:
-        return import_module(f"river.{module}")
-    except ImportError:
-        raise ImportError(
-            f"{user} needs river: install it with `pip install 'plurilabel[streams]'`"
-        ) from None
+    return import_extra(f"river.{module}", user, "streams")
 
 
 class Watch:

@@ -7,6 +7,7 @@ import importlib
 import inspect
 from typing import Any
 
+from plurilabel._core.compat import import_extra
 from plurilabel.learners import make_learner
 
 
@@ -93,16 +94,13 @@ def _class(node: ast.expr) -> type | None:
     name = _text(node)
     if not isinstance(node, ast.Attribute) or not name.startswith("river."):
         return None
-    try:
-        import river.base
-    except ImportError:
-        raise ImportError(f"{name} needs river: pip install 'plurilabel[streams]'") from None
+    river = import_extra("river.base", name, "streams")
     module, _, last = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), last, None)
     except ImportError:
         found = None
-    if not (isinstance(found, type) and issubclass(found, river.base.Base)):
+    if not (isinstance(found, type) and issubclass(found, river.Base)):
         raise ValueError(f"there is no {name}")
     return found
 

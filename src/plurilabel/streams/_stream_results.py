@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core import records
+from plurilabel._core.compat import import_extra
 from plurilabel._core.records import read_json
 from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
@@ -205,10 +206,7 @@ class StreamResults:
 
     def frame(self) -> Any:
         """All readings as a pandas data frame: one line for each learner, kind and row."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("frame needs pandas: pip install 'plurilabel[table]'") from None
+        pd = import_extra("pandas", "frame", "table")
         parts = [
             pd.DataFrame(
                 {
@@ -354,19 +352,16 @@ def part_path(folder: Path, row: int) -> Path:
     return folder / "readings" / f"{row:012d}.json"
 
 
-def read_parts(
-    folder: Path, plan: Mapping[str, Any], until: int | None = None
-) -> tuple[Readings, dict[str, Any]]:
-    """All readings in a folder up to a row, and what was written at the end of the stream."""
+def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[str, Any]]:
+    """All readings in a folder, and what was written at the end of the stream."""
     protocol = plan["protocol"]
     readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
     for path in sorted((folder / "readings").glob("[0-9]*.json")):
-        if until is None or int(path.stem) <= until:
-            part = read_json(path)
-            if part is None:
-                raise ValueError(
-                    f"{path} is broken; replace it with fresh=True, or use another folder"
-                )
-            extend(readings, part)
+        part = read_json(path)
+        if part is None:
+            raise ValueError(
+                f"{path} is broken; replace it with fresh=True, or use another folder"
+            )
+        extend(readings, part)
     end = read_json(folder / "finished.json")
     return readings, end if isinstance(end, dict) else {}

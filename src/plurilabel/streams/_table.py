@@ -155,7 +155,7 @@ class TableStream(Stream):
                 try:
                     yield self._x(cells), self._y(cells, tags)
                 except ValueError as error:
-                    raise FileFormatError(self.path, line, str(error)) from None
+                    raise self._error(line, str(error)) from None
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
@@ -172,22 +172,23 @@ class TableStream(Stream):
             packed = buffered.peek(2)[:2] == b"\x1f\x8b"
             yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered)
         except (EOFError, gzip.BadGzipFile) as error:
-            raise FileFormatError(self.path, None, f"the gzip stream is broken: {error}") from None
+            raise self._error(None, f"the gzip stream is broken: {error}") from None
         finally:
             buffered.detach()  # the stream stays open: it is not ours
+
+    def _error(self, line: int | None, why: str) -> FileFormatError:
+        return FileFormatError(self.path, line, why)
 
     def _lines(self, stream: BinaryIO) -> Iterator[str]:
         number = 0
         while raw := stream.readline(LONGEST + 1):
             number += 1
             if len(raw) > LONGEST:
-                raise FileFormatError(
-                    self.path, number, f"the line is longer than {LONGEST:,} bytes"
-                )
+                raise self._error(number, f"the line is longer than {LONGEST:,} bytes")
             try:
                 yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise FileFormatError(self.path, number, "expected text in UTF-8") from None
+                raise self._error(number, "expected text in UTF-8") from None
 
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
@@ -202,20 +203,15 @@ class TableStream(Stream):
                 if names is None:
                     names = cells
                     if (twice := first_repeated(names)) is not None:
-                        raise FileFormatError(
-                            self.path, reader.line_num, f"the column {twice!r} is there twice"
-                        )
+                        raise self._error(reader.line_num, f"the column {twice!r} is there twice")
                     self._check_columns(names)
                     continue
                 if len(cells) != len(names):
-                    raise FileFormatError(
-                        self.path,
-                        reader.line_num,
-                        f"expected {len(names)} values, got {len(cells)}",
-                    )
+                    words = f"expected {len(names)} values, got {len(cells)}"
+                    raise self._error(reader.line_num, words)
                 yield reader.line_num, dict(zip(names, cells))
         except csv.Error as error:
-            raise FileFormatError(self.path, reader.line_num, str(error)) from None
+            raise self._error(reader.line_num, str(error)) from None
 
     def _found_sep(self, header: str) -> str:
         """The separator that makes most columns of the first line, and those that are named."""
@@ -232,11 +228,10 @@ class TableStream(Stream):
             try:
                 cells = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise FileFormatError(self.path, number, f"not JSON: {error}") from None
+                raise self._error(number, f"not JSON: {error}") from None
             if not isinstance(cells, dict):
-                raise FileFormatError(
-                    self.path, number, f"expected an object, got {shortened(line.strip(), 40)}"
-                )
+                found = shortened(line.strip(), 40)
+                raise self._error(number, f"expected an object, got {found}")
             yield number, cells
 
     def _check_columns(self, names: list[str]) -> None:
@@ -249,9 +244,7 @@ class TableStream(Stream):
                 if column not in names:
                     near = similar(column, names)
                     hint = f"; did you mean {near!r}?" if near else ""
-                    raise FileFormatError(
-                        self.path, 1, f"there is no column {column!r} ({what}){hint}"
-                    )
+                    raise self._error(1, f"there is no column {column!r} ({what}){hint}")
 
     def _x(self, cells: dict[str, Any]) -> dict[Hashable, Any]:
         x: dict[Hashable, Any] = {}

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
@@ -160,10 +161,7 @@ class Results:
             Columns ``dataset, learner, repeat, fold, status, error``, the measures, times in
             seconds, ``peak_mb``, ``n_train, n_test, seed``.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("frame needs pandas: pip install plurilabel[table]") from None
+        pd = import_extra("pandas", "frame", "table")
         columns: dict[str, Any] = {
             name: [cell.get(name) for cell in self.cells]
             for name in ("dataset", "learner", "repeat", "fold", "status", "error")

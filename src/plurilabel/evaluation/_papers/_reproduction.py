@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.blocks import dense
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.dataset import Dataset
 from plurilabel.evaluation._papers._paper import Known, Paper, PublishedFigure
 from plurilabel.metrics import MEASURES, get_measure
@@ -175,13 +176,7 @@ class Reproduction:
 
     def frame(self) -> Any:
         """A pandas data frame with a row for each cell."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "data frames need pandas; try: pip install 'plurilabel[table]'"
-            ) from None
-        return pd.DataFrame(self.rows)
+        return import_extra("pandas", "frame", "table").DataFrame(self.rows)
 
     def parts(self, paper: Paper) -> Iterator[tuple[Any, list[Cell]]]:
         """Tables and figures of a paper that were run, each with its cells."""

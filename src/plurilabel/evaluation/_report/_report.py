@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital, counted, listed, no_formula, shortened
 from plurilabel.evaluation._compare._results import Results
@@ -188,12 +189,8 @@ def html_page(page: str, shown: dict[str, Any]) -> str:
 
 @cache
 def _template(name: str, page: str = "report") -> Template:
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError(
-            f"a report in {name} needs jinja2: pip install 'plurilabel[cli]'"
-        ) from None
+    """A template of ``templates/`` by its ending and its name."""
+    jinja2 = import_extra("jinja2", f"a report in {name}", "cli")
     options: dict[str, Any] = {"autoescape": name == "html"}
     if name == "tex":  # braces belong to TeX
         options |= {"block_start_string": "<%", "block_end_string": "%>"}

@@ -42,12 +42,8 @@ def write_stream_report(
     ----------
     results : StreamResults
         Of :func:`~plurilabel.streams.prequential`, finished or not.
-    folder : path, optional
-        By default that of the run.
-    formats : sequence of str
-        Of "html" and "csv".
-    title : str, optional
-        By default made of the names of learners and stream.
+    folder, formats, title :
+        As in :func:`write_report`, with the formats "html" and "csv".
 
     Returns
     -------

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from plurilabel._core.compat import import_extra
 from plurilabel.evaluation._stats._friedman import Array, check_values, rank_lines, ranks_and_error
 
 
@@ -73,12 +74,9 @@ def nemenyi(
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
     alpha : float, default=0.05
-    names : sequence of str, optional
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
 
     Returns
     -------
@@ -278,11 +276,8 @@ def plot_critical_difference(
 
     Parameters
     ----------
-    ranks : array-like of shape (learners,)
-        Average ranks, of :func:`average_ranks`; the best is to the left.
-    names : sequence of str
-    cd : float
-        Critical difference, of :func:`nemenyi`.
+    ranks, names, cd :
+        As in :func:`critical_difference_diagram`.
     path : path, optional
         A file to write the figure to, its format by its suffix.
     ax : matplotlib Axes, optional
@@ -307,12 +302,7 @@ def plot_critical_difference(
     """
     diagram = critical_difference_diagram(ranks, names, cd)
     if ax is None:
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError(
-                "plot_critical_difference needs matplotlib: pip install 'plurilabel[cli]'"
-            ) from None
+        pyplot = import_extra("matplotlib.pyplot", "plot_critical_difference", "cli")
         # 20 points a row
         width = (diagram.right - diagram.left) / diagram.row * 20 / 72
         height = (diagram.bottom - diagram.top) * 20 / 72

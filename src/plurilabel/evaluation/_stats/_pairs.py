@@ -71,14 +71,11 @@ def holm(
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
     control : int or str, optional
         Index or name of the learner that all others are compared with; all pairs if None. It
         must be chosen before looking at the results.
-    names : sequence of str, optional
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
 
     Returns
     -------
@@ -127,13 +124,10 @@ def wilcoxon(
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
     control : int or str, optional
-        Index or name of the learner that all others are compared with; all pairs if None.
-    names : sequence of str, optional
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
+        As in :func:`holm`.
 
     Returns
     -------

@@ -309,12 +309,6 @@ class MLHoeffdingTree(StreamClassifier):
         make: Any = partial(BayesOfSets, self.min_count, self.max_sets)
         if self.leaf == "mlknn":
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)
-        return HoeffdingTree(
-            make,
-            drift_detector(self.drift_detector, type(self).__name__),
-            self.grace_period,
-            self.delta,
-            self.tie,
-            self.max_leaves,
-            self.leaf_size,
-        )
+        detector = drift_detector(self.drift_detector, type(self).__name__)
+        when = self.grace_period, self.delta, self.tie
+        return HoeffdingTree(make, detector, *when, self.max_leaves, self.leaf_size)

@@ -349,11 +349,5 @@ class MLSAMPkNN(StreamClassifier):
             raise ValueError(
                 f"n_neighbors must be at most window_size={self.window_size}, got {ks[-1]}"
             )
-        return (
-            self.window_size,
-            self.min_window,
-            self.metric,
-            tuple(ks.tolist()),
-            self.penalty,
-            self.fading,
-        )
+        sizes = self.window_size, self.min_window
+        return *sizes, self.metric, tuple(ks.tolist()), self.penalty, self.fading

@@ -88,8 +88,7 @@ class StreamPrunedSets(StreamBinaryRelevance):
     ----------
     classifier : river classifier, default=None
         What learns the sets; None for ``SoftmaxRegression(AdaGrad(1.0))``.
-    drift_detector : river drift detector, default=None
-        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+    drift_detector : as in :class:`StreamBinaryRelevance`
     min_count : int, default=2
         How often a set of two or more labels must have occurred to become a class.
     max_sets : int, default=200
