@@ -1,4 +1,4 @@
-"""Learners of arrays with ``partial_fit``, behind the door for single rows."""
+"""Baselines, and scikit-learn classifiers and river regressors as learners of single rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from plurilabel._core.blocks import is_missing
 from plurilabel.metrics import label_scores, score_method
 
 
-class NoChange:
-    """Predicts for every row the labels of the row that was learned last.
+def _as_probabilities(scores: Mapping[Hashable, float]) -> dict[Hashable, dict[bool, float]]:
+    return {label: {True: p, False: 1.0 - p} for label, p in scores.items()}
 
-    On a stream whose neighbouring rows are alike, such as scenes of a film, this is hard to beat.
+
+class NoChange:
+    """Predict the labels of the row learned last.
+
+    On a stream whose consecutive rows are alike, such as scenes of a film, this is hard to beat.
 
     Examples
     --------
@@ -31,29 +35,29 @@ class NoChange:
         self.last_: dict[Hashable, bool] = {}
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
-        """Take note of the labels; those that are missing stay as they were."""
+        """Remember the labels; unknown ones stay as they were."""
         self.last_.update({label: bool(present) for label, present in y.items()})
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:  # noqa: ARG002
-        """The labels of the last row."""
+        """Predict the labels of the last row."""
         return dict(self.last_)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
-        """The same as certainties."""
-        return {l: {True: float(y), False: 1.0 - y} for l, y in self.last_.items()}
+        """Probabilities, all 0 or 1."""
+        return _as_probabilities({label: float(y) for label, y in self.last_.items()})
 
     def __repr__(self) -> str:
         return "NoChange()"
 
 
 class LabelShares:
-    """Predicts for every row how frequent each label is, whatever the features.
+    """Predict the frequency of each label, whatever the features.
 
     Parameters
     ----------
     fading : float, default=1.0
-        Factor by which the weight of a row shrinks with each further row that has the label's
-        value; 1 for no fading.
+        Factor on the weight of earlier rows with each further row in which the label is known;
+        1 for no fading.
 
     Examples
     --------
@@ -78,24 +82,23 @@ class LabelShares:
             self.sums_[label] = self.fading * total + bool(present), self.fading * weight + 1
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:  # noqa: ARG002
-        """The labels of more than half of the rows."""
+        """Predict the labels of more than half of the rows."""
         return {label: total > weight / 2 for label, (total, weight) in self.sums_.items()}
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
-        """The share of each label."""
-        shares = {label: total / weight for label, (total, weight) in self.sums_.items()}
-        return {label: {True: share, False: 1 - share} for label, share in shares.items()}
+        """Frequency of each label."""
+        return _as_probabilities({l: total / weight for l, (total, weight) in self.sums_.items()})
 
     def __repr__(self) -> str:
         return f"LabelShares(fading={self.fading})"
 
 
 class ArrayLearner:
-    """A scikit-learn classifier with ``partial_fit``, as a learner of single rows.
+    """A scikit-learn classifier with ``partial_fit`` as a learner of single rows.
 
-    Features and labels have the columns of the first row that is learned: whatever appears later
-    is left out, so that a label that is new is never predicted. A feature that a row lacks is 0;
-    a row in which a label is missing is not learned.
+    Features and labels are those of the first row that is learned. Later ones are ignored, so a
+    new label is never predicted. A feature that a row lacks is 0; a row with an unknown label is
+    not learned.
 
     Parameters
     ----------
@@ -135,7 +138,7 @@ class ArrayLearner:
         self._waiting: list[tuple[NDArray[np.float64], list[bool]]] = []
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:
-        """Learn a row, with those that wait for it."""
+        """Collect a row, and learn all collected ones once they are enough."""
         if not self.labels_:
             if not x or not y:
                 return
@@ -165,7 +168,7 @@ class ArrayLearner:
         return row
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:
-        """The predicted labels; nothing before the first ``partial_fit``."""
+        """Predict the labels; none before the first ``partial_fit``."""
         if not self.is_fitted_:
             return {}
         Z = np.asarray(self.estimator.predict(self._row(x)[None])).reshape(1, -1)
@@ -183,7 +186,7 @@ class ArrayLearner:
         """Probabilities, if the classifier has any."""
         if score_method(self.estimator) != "predict_proba":
             raise NotImplementedError(f"{type(self.estimator).__name__} has no predict_proba")
-        return {l: {True: p, False: 1 - p} for l, p in self.scores_one(x).items()}
+        return _as_probabilities(self.scores_one(x))
 
     def __repr__(self) -> str:
         inner = " ".join(repr(self.estimator).split())
@@ -191,11 +194,11 @@ class ArrayLearner:
 
 
 class RegressorLearner:
-    """One of river's multi-target regressors, as a learner of labels.
+    """A multi-target regressor of river as a learner of labels.
 
-    A label is a target of 0 and 1, and predicted above one half; scores are the values of the
-    regressor, cut at 0 and 1. A row in which a label is missing that was there before is not
-    learned, since a regressor has no notion of it.
+    A label is a target of 0 or 1, predicted above one half; scores are the values of the
+    regressor, clipped to 0 and 1. A row without the value of a label seen before is not learned,
+    since regressors need every target.
 
     Parameters
     ----------
@@ -236,13 +239,13 @@ class RegressorLearner:
         return {label: float(found.get(label, 0.0)) for label in self.labels_}
 
     def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:
-        """The labels with values above one half."""
+        """Predict the labels with values above one half."""
         return {label: value > 0.5 for label, value in self._values(x).items()}
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:
-        """The values, cut at 0 and 1."""
-        cut = {label: min(max(value, 0.0), 1.0) for label, value in self._values(x).items()}
-        return {label: {True: p, False: 1.0 - p} for label, p in cut.items()}
+        """The values, clipped to 0 and 1."""
+        values = self._values(x).items()
+        return _as_probabilities({label: min(max(value, 0.0), 1.0) for label, value in values})
 
     def __repr__(self) -> str:
         return f"RegressorLearner({' '.join(repr(self.regressor).split())})"

@@ -70,21 +70,19 @@ def prequential(
 ) -> StreamResults:
     """Test learners on each row of a stream, then let them learn it.
 
-    All learners see the stream once, side by side. Measures are kept over a window, with fading
-    and over all rows, and read every so many rows. A label that is missing in a row (absent, None
-    or NaN) is neither measured nor learned there; a new label may appear at any time.
+    All learners see the stream once, side by side. Measures over a window, with fading and over
+    all rows are read every so many rows. Unknown labels of a row (absent, None or NaN) are neither
+    measured nor learned; new labels may appear at any time.
 
     Parameters
     ----------
     stream : Stream, Dataset, pair (X, Y), or iterable of pairs of dicts
     learners : learners or text for :func:`make_stream_learners`; one, a list, or a dict by name
-        Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``. Scores come from
-        ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. One
-        whose labels follow from its probabilities may have ``labels_of(probabilities)``, which
-        saves asking it twice for each row. A classifier of scikit-learn with ``partial_fit`` is
-        wrapped in :class:`ArrayLearner`, one of river's multi-target regressors (iSOUP trees,
-        regressor chains) in :class:`RegressorLearner`.
-        Learners are copied: those that are given stay as they are.
+        Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``; they are copied. Scores
+        come from ``predict_proba_one(x)``; a learner without it gets the measures of label sets
+        only. If labels follow from the probabilities, a method ``labels_of(probabilities)`` saves
+        a second prediction. A scikit-learn classifier with ``partial_fit`` is wrapped in
+        :class:`ArrayLearner`, a multi-target regressor of river in :class:`RegressorLearner`.
     measures : sequence of str, optional
         Names of measures; by default all that need no setting, and those at 1, 3 and 5.
     window : int or None, default=1000
@@ -94,19 +92,18 @@ def prequential(
     every : int, default=100
         Rows between two readings of the measures. There is one more at the end.
     delay : int, default=0
-        Number of rows after which the labels of a row arrive: the row is learned after so many
-        further rows were predicted. It is measured as if its labels had come at once, so that
-        curves and drifts have the same time.
+        Number of further rows after which the labels of a row arrive and it is learned. It is
+        still measured when predicted, so that curves and drifts have the same time.
     max_rows : int, optional
         Rows to read at most.
     propensities : mapping of label to float, optional
         For ``psp@k`` and ``ps_ndcg@k``.
     out : path, optional
-        Folder for the results. The same call with the same folder continues where it was stopped,
-        however it was stopped. Needs filelock (``pip install 'plurilabel[compare]'``).
+        Folder for the results. However a run was stopped, the same call with the same folder
+        continues it. Needs filelock (``pip install 'plurilabel[compare]'``).
     checkpoint : int, default=10000
-        Rows after which the results so far and the learners are written to ``out``, rounded up
-        to a multiple of ``every``. The size of the learners is taken at the same rows.
+        Rows after which results and learners are written to ``out`` and the size of the learners
+        is taken, rounded up to a multiple of ``every``.
     fresh : bool, default=False
         Start again. Otherwise it is an error if the folder holds another run.
     progress : callable, optional
@@ -120,13 +117,11 @@ def prequential(
 
     Notes
     -----
-    To continue, the stream is read again from its first row, but the rows up to the last
-    checkpoint are skipped: the learners and measures are as they were there. That the rows are
-    the same is checked on those that were read along with the measures. Results are equal to
-    those of a run that was not stopped; only times and sizes are not. A learner that cannot be
-    pickled is not kept: then the run starts from the first row again. The checkpoint is a pickle,
-    which can execute code when it is loaded: continue only runs in folders that you trust. It is
-    removed when the stream ends.
+    To continue, the stream is read again from its first row, but rows up to the last checkpoint
+    are skipped, and some are checked to be the same. Results equal those of a run that was not
+    stopped, except for times and sizes. If a learner cannot be pickled, the run starts again. The
+    checkpoint is a pickle, which can execute code when it is loaded: continue only runs in folders
+    that you trust. It is removed when the stream ends.
 
     A learner that fails is left out from then on; the others continue.
 

@@ -19,7 +19,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -54,61 +54,45 @@ from plurilabel.metrics import (
 )
 
 MOST_LABELS = 2000
-"""With more labels, a cell holds nothing per label."""
+"""With more labels, a cell has no counts per label."""
 
 CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
 CURVE_ENTRIES = 500_000
-"""With more scores, the curve is that of some test rows, evenly spaced."""
+"""With more scores, the threshold curve uses evenly spaced test rows."""
 
 
-class Parts(NamedTuple):
-    """What a learner is trained and tested on."""
-
-    X_train: Any
-    Y_train: Any
-    X_test: Any
-    Y_test: Any
+MOST_ENTRIES = 5_000_000
+"""Up to this size, sparse labels become an array: most of scikit-learn takes nothing else."""
 
 
-def run_cell(
-    learner: Callable[[], Any],
-    parts: Callable[[], Parts],
-    *,
-    measures: Sequence[str],
-    seed: int,
-    cache: SearchCache,
-    catch: type[BaseException],
-) -> Cell:
-    """Train, predict, measure; whatever goes wrong is in the cell.
+class Unit(NamedTuple):
+    """Learners to run on one split: pickled, each by the number of its cell."""
 
-    Parameters
-    ----------
-    learner, parts : callables without arguments
-        Give the learner and the data, fresh: a learner may change either.
-    measures : sequence of str
-    seed : int
-        For every ``random_state`` that is None, and for the global generators.
-    cache : SearchCache
-        Where lazy learners search.
-    catch : Exception or BaseException
-        What is the learner's fault. In a process of our own nobody presses Ctrl-C.
+    data: Any  # X and Y, or the file that holds them
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+    seed: int
+    measures: list[str]
+    learners: dict[int, bytes]
 
-    Returns
-    -------
-    dict
-        Everything about the cell but its place.
-    """
-    cell = empty_cell(measures) | {"status": "ok", "error": None}
+
+Finished = Generator[tuple[int, Cell], None, None]
+"""Numbers and contents of cells, as they come."""
+
+
+def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseException]) -> Cell:
+    """Train, predict and measure a learner; errors of the kind ``catch`` go into the cell."""
+    cell = empty_cell(unit.measures) | {"status": "ok", "error": None}
     of_this_cell = _reset_peak()
     cache.begin()
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - for learners that use it
+    random.seed(unit.seed)
+    np.random.seed(unit.seed)  # noqa: NPY002 - for learners that use it
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            _run(cell, learner(), parts(), measures, seed, cache)
+            _fill(cell, unit, pickle.loads(pickled), cache)
         except catch as error:
-            cell |= empty_cell(measures) | {
+            cell |= empty_cell(unit.measures) | {
                 "status": "error",
                 "error": _sentence(error),
                 "traceback": traceback.format_exc(),
@@ -121,36 +105,34 @@ def run_cell(
     return cell
 
 
-def _run(
-    cell: Cell,
-    learner: Any,
-    parts: Parts,
-    measures: Sequence[str],
-    seed: int,
-    cache: SearchCache,
-) -> None:
-    set_seeds(learner, seed)
+def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
+    """Fit and predict, and put times and measures into the cell."""
+    # copies of the rows: a learner may change them
+    X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
+    X_train, Y_train = _rows(X, unit.train), _labels(Y, unit.train)
+    X_test, Y_test = _rows(X, unit.test), _labels(Y, unit.test)
+    set_seeds(learner, unit.seed)
     share_searches(learner, cache)
     start = perf_counter()
-    learner.fit(parts.X_train, parts.Y_train)
+    learner.fit(X_train, Y_train)
     cell["fit_seconds"] = perf_counter() - start
 
-    q = parts.Y_test.shape[1]
+    q = Y_test.shape[1]
     scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
     start = perf_counter()
-    labels = learner.predict(parts.X_test)
-    scores = label_scores(learner, parts.X_test, n_labels=q) if scored else None
+    labels = learner.predict(X_test)
+    scores = label_scores(learner, X_test, n_labels=q) if scored else None
     cell["predict_seconds"] = perf_counter() - start
 
     if q == 1 and not sparse.issparse(labels):
         labels = np.reshape(labels, (-1, 1))
-    cell["scores"] = plain(_measured(measures, parts.Y_train, parts.Y_test, scores, labels))
+    cell["scores"] = plain(_measured(unit.measures, Y_train, Y_test, scores, labels))
     cell["best_params"] = plain(_best_params(learner))
     if q <= MOST_LABELS:
-        found = {"auc": [None] * q} | per_label(parts.Y_test, scores, labels)
+        found = {"auc": [None] * q} | per_label(Y_test, scores, labels)
         cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
     if scores is not None and not sparse.issparse(scores):
-        cell |= plain(_by_score(learner, parts.Y_test, scores))
+        cell |= plain(_by_score(learner, Y_test, scores))
 
 
 def _by_score(learner: Any, Y: Any, scores: Any) -> Cell:
@@ -187,7 +169,7 @@ def _measured(
 
 
 def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
-    """Measures of the sets of labels above a cut, for cuts over the range of the scores."""
+    """Measures of the labels above a threshold, for thresholds over the range of the scores."""
     step = -(-scores.size // CURVE_ENTRIES)
     Y, scores = Y[::step], scores[::step]
     ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
@@ -220,7 +202,7 @@ def _sentence(error: Any) -> str:
 
 
 def _reset_peak() -> bool:
-    """Begin to look for the peak; False where it can only be that since the process started."""
+    """Reset the peak of memory; False where only the peak since the start is known."""
     try:
         Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is the present size
     except OSError:
@@ -244,25 +226,6 @@ def _peak_mb() -> float | None:
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
-MOST_ENTRIES = 5_000_000
-"""Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""
-
-
-class Unit(NamedTuple):
-    """Learners to run on one split: pickled, each by the number of its cell."""
-
-    data: Any  # X and Y, or the file that holds them
-    train: NDArray[np.intp]
-    test: NDArray[np.intp]
-    seed: int
-    measures: list[str]
-    learners: dict[int, bytes]
-
-
-Finished = Generator[tuple[int, Cell], None, None]
-"""Numbers and contents of cells, as they come."""
-
-
 def run_here(units: Iterable[Unit]) -> Finished:
     """Run units in this process; in one thread, as in a worker, so that results are the same."""
     for unit in units:
@@ -283,23 +246,13 @@ def run_here(units: Iterable[Unit]) -> Finished:
 def _run_unit(
     unit: Unit, catch: type[BaseException]
 ) -> Generator[tuple[int, Cell | None], None, None]:
-    """Give each learner's number before it runs, and again with its cell."""
+    """Yield the number of each learner before it runs, and again with its cell."""
     cache = SearchCache()
     for i, (number, pickled) in enumerate(unit.learners.items()):
         yield number, None
         if i == 0:
             _widen(cache, unit)
-        yield (
-            number,
-            run_cell(
-                lambda pickled=pickled: pickle.loads(pickled),  # type: ignore[misc]
-                lambda: _parts(unit),
-                measures=unit.measures,
-                seed=unit.seed,
-                cache=cache,
-                catch=catch,
-            ),
-        )
+        yield number, _run_cell(unit, pickled, cache, catch)
 
 
 def _widen(cache: SearchCache, unit: Unit) -> None:
@@ -308,13 +261,6 @@ def _widen(cache: SearchCache, unit: Unit) -> None:
         with suppress(Exception):  # a learner that cannot be read says so in its own cell
             for metric, k in most_neighbors(pickle.loads(pickled)).items():
                 cache.n_neighbors[metric] = max(cache.n_neighbors.get(metric, 0), k)
-
-
-def _parts(unit: Unit) -> Parts:
-    """The training and the test part, copied anew."""
-    X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
-    train, test = unit.train, unit.test
-    return Parts(_rows(X, train), _labels(Y, train), _rows(X, test), _labels(Y, test))
 
 
 @lru_cache(maxsize=1)

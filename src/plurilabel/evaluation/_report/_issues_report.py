@@ -1,4 +1,4 @@
-"""A page to go through doubtful labels."""
+"""A page for reviewing doubtful labels."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ def write_issues_report(
     top: int = 500,
     title: str = "Labels to check",
 ) -> Path:
-    """Write a page on which one goes through doubtful labels, the worst first.
+    """Write a page for reviewing doubtful labels, the worst first.
 
-    Each line has the instance, the label, what seems wrong, and what speaks for it. A choice marks
-    each as right or wrong; a button saves the decisions as a CSV file. The page holds everything
-    it needs and asks the network for nothing. It needs jinja2, which
-    ``pip install 'plurilabel[cli]'`` brings.
+    Each line has the instance, the label, what seems wrong, and the evidence. Each can be marked
+    as right or wrong; a button saves the decisions as a CSV file. The page is self-contained.
+    Needs jinja2 (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------
@@ -38,8 +37,7 @@ def write_issues_report(
     path : path
         The file to write; folders are created if needed.
     instances : sequence of n texts, optional
-        What is shown of each instance, such as a title or the text itself; by default only the
-        row number.
+        Shown for each instance, such as a title or the text; by default only the row number.
     top : int, default=500
         How many issues are shown at most.
     title : str

@@ -74,27 +74,23 @@ def write_report(
 ) -> dict[str, Path]:
     """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
 
-    The page holds everything it needs and asks the network for nothing. It shows which learner is
-    best in which measure, tables with the best and the not significantly worse marked, ranks and
-    tests, plots, a description of the data, what failed, and how to reproduce the results. The
-    LaTeX file holds tables for ``\\input``; the CSV file has one line for each dataset, learner
-    and measure. All but CSV need jinja2, which ``pip install 'plurilabel[cli]'`` brings.
+    The page is self-contained: which learner is best in which measure, tables with the best and
+    the not significantly worse marked, ranks and tests, plots, a description of the data, failures,
+    and how to reproduce the results. The LaTeX file has tables for ``\\input``; the CSV file one
+    line for each dataset, learner and measure. All but CSV need jinja2
+    (``pip install 'plurilabel[cli]'``).
 
-    How differences are tested:
-
-    - Within a dataset with several folds, each learner is compared with the best by the corrected
-      resampled t-test (:func:`~plurilabel.evaluation.corrected_resampled_t`) with Holm's
-      correction; those without a significant difference at 0.05 are marked.
-    - Over five datasets or more, by :func:`~plurilabel.evaluation.friedman`,
-      :func:`~plurilabel.evaluation.nemenyi` and :func:`~plurilabel.evaluation.wilcoxon`, for
-      the headline measures. Datasets on which no learner has a result are left out, then
-      learners that lack one of the others.
+    Within a dataset with several folds, each learner is compared with the best by
+    :func:`~plurilabel.evaluation.corrected_resampled_t` with Holm's correction, at 0.05. With five
+    datasets or more, :func:`~plurilabel.evaluation.friedman`,
+    :func:`~plurilabel.evaluation.nemenyi` and :func:`~plurilabel.evaluation.wilcoxon` test the
+    headline measures; datasets without any result are left out, then learners that lack one of
+    the others.
 
     Parameters
     ----------
     results : Results
-        Of :func:`~plurilabel.evaluation.compare`, finished or not; cells that failed are shown as
-        such.
+        Of :func:`~plurilabel.evaluation.compare`, finished or not.
     folder : path, optional
         By default that of the comparison. It is created if needed; each file is replaced as a
         whole or not at all.
@@ -111,8 +107,7 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from plurilabel.evaluation import Results
-    >>> from plurilabel.evaluation import write_report
+    >>> from plurilabel.evaluation import Results, write_report
     >>> plan = {"protocol": {"measures": ["f1"], "cv": 2}, "datasets": {"toy": {}},
     ...         "learners": {"MLkNN": {}, "BRkNN": {}}}
     >>> cells = [

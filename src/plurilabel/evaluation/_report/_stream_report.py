@@ -33,10 +33,10 @@ def write_stream_report(
 ) -> dict[str, Path]:
     """Write the results of a run on a stream as ``report.html`` and ``report.csv``.
 
-    The page holds everything it needs and asks the network for nothing: which learner is best over
-    all rows, curves over time with the drifts marked, how soon each learner recovers, speed and
-    size. The CSV file has all readings, one line for each learner, kind and row. HTML needs
-    jinja2, CSV pandas; ``pip install 'plurilabel[cli]'`` brings both.
+    The page is self-contained: which learner is best over all rows, curves over time with the
+    drifts marked, how soon each learner recovers, speed and size. The CSV file has all readings,
+    one line for each learner, kind and row. Needs jinja2 and pandas
+    (``pip install 'plurilabel[cli]'``).
 
     Parameters
     ----------

@@ -86,8 +86,7 @@ def measure_tables(
 
     Examples
     --------
-    >>> from plurilabel.evaluation import Results
-    >>> from plurilabel.evaluation import measure_tables
+    >>> from plurilabel.evaluation import Results, measure_tables
     >>> plan = {"protocol": {"measures": ["hamming_loss"]}, "datasets": {"toy": {}},
     ...         "learners": {"MLkNN": {}, "BRkNN": {}, "HOMER": {}}}
     >>> cells = [

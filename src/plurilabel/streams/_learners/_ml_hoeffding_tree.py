@@ -65,12 +65,12 @@ class HoeffdingTree:
         return Leaf(self.leaf_size, self.make, Watch(self.detector), shares)
 
     def score(self, x: Floats) -> Floats:
-        """The answer of the leaf of a row; 0 for labels that it has not seen."""
+        """Scores by the leaf of a row; 0 for labels that it has not seen."""
         found = self._path(x)[-1].score(x)  # type: ignore[union-attr]
         return np.append(found, np.zeros(self.q - len(found)))
 
     def learn(self, x: Floats, y: Labels) -> None:
-        """Look for a drift and for a split that is due, then teach the leaf of the row."""
+        """Handle a drift and a split that is due, then teach the leaf of the row."""
         held, undo = vars(self).copy(), list[Callable[[], None]]()
         try:
             self._make_room(len(x), len(y))
@@ -193,30 +193,29 @@ class MLHoeffdingTree(StreamClassifier):
 
     A leaf is split when, by the Hoeffding bound, the best split is the best with probability
     ``1 - delta``; the gain of a split is the sum of the information gains of all labels. Each leaf
-    has a multi-label learner of its own: pruned label sets with naive Bayes, or ML-kNN on its last
-    rows. A drift detector in each node watches the errors below it; where these become more, the
-    branch is replaced by a leaf with its last rows.
+    has its own multi-label learner: pruned label sets with naive Bayes, or ML-kNN on its last
+    rows. A drift detector in each node watches the errors below it; when they rise, the branch is
+    replaced by a leaf with its last rows.
 
     Parameters
     ----------
     leaf : {"mlknn", "pruned_sets"}, default="pruned_sets"
-        What answers in the leaves.
+        The learner in the leaves.
     grace_period : int, default=200
         Rows of a leaf between two attempts to split it.
     delta : float, default=1e-7
         The probability that another split would be better.
     tie : float, default=0.05
-        A leaf is also split when the bound is below this: then the best splits are about as good.
+        A leaf is also split when the bound is below this: the best splits are about as good then.
     max_leaves : int, default=64
-        When there are so many, leaves are not split any more.
+        With this many leaves, none is split any more.
     leaf_size : int, default=500
-        Rows that each leaf remembers, for ML-kNN and for the leaves that come after it.
+        Rows that each leaf remembers, for ML-kNN and for its children.
     n_neighbors : int, default=10
-        Of ML-kNN.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         Of ML-kNN.
     min_count : int, default=2
-        How often a label set of two or more labels must have occurred in a leaf to be learned.
+        How often a set of two or more labels must have occurred in a leaf to be learned.
     max_sets : int, default=50
         The largest number of label sets in a leaf.
     drift_detector : river drift detector, default=None
@@ -237,7 +236,7 @@ class MLHoeffdingTree(StreamClassifier):
     eight thresholds in a leaf, drawn from its first 50 rows, with exact counts; the paper's have
     Gaussian distributions. Naive Bayes works on the same intervals. Children learn the rows that
     their parent remembers. The paper puts ADWIN around an ensemble of trees; here it is in each
-    node, as in Hoeffding adaptive trees. A label that is not known in a row is not counted there.
+    node, as in Hoeffding adaptive trees. Unknown labels are not counted.
 
     References
     ----------
