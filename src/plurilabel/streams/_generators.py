@@ -1,4 +1,4 @@
-"""Streams that are made up, with drifts at known rows."""
+"""Generated streams, with drifts at known rows."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are
 
 
 class Concept(Protocol):
-    """What rows are drawn from as long as nothing drifts."""
+    """The distribution of rows between two drifts."""
 
     def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
         """Features (n, d) and labels (n, q) at row t."""
 
 
 class GeneratedStream(Stream):
-    """What the generators share: when the stream drifts, and how.
+    """Base class of generators: when the stream drifts, and how.
 
     Parameters
     ----------
@@ -42,22 +42,21 @@ class GeneratedStream(Stream):
     n_features : int, default=10
     n_labels : int, default=5
     drift : str, default="sudden"
-        - "none": rows are alike from the first to the last;
+        - "none": no drift;
         - "sudden": a new concept from one row to the next;
-        - "gradual": over ``width`` rows more and more come from the new concept;
-        - "recurring": two concepts take turns;
-        - "labels": some labels become frequent and some rare, while instances with a given label
-          set look as before.
+        - "gradual": over ``width`` rows, more and more come from the new concept;
+        - "recurring": two concepts alternate;
+        - "labels": some labels become frequent and some rare, while P(x | y) stays.
     drift_at : sequence of int, optional
-        The rows at which drifts begin; by default three at equal distances.
+        Rows at which drifts begin; by default three at equal distances.
     width : int, optional
         Rows that a gradual drift takes; by default a twentieth of all.
     new_labels : int, default=0
-        The last so many labels appear one by one, each at a drift: until then they are missing.
+        So many of the last labels appear one by one, each at a drift; they are unknown before.
     noise : float, default=0.02
         Share of the labels that are flipped at random.
     random_state : int, default=0
-        The rows follow from it alone: each iteration gives the same.
+        Each iteration gives the same rows.
     """
 
     kinds: tuple[str, ...] = ("none", "sudden", "gradual", "recurring", "labels")

@@ -326,10 +326,8 @@ class _Evaluation:
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
         self.row, self.digest = 0, b""
         self.waiting: deque[Row] = deque()
-        self.readings, self.part = self._no_readings(), self._no_readings()
-
-    def _no_readings(self) -> dict[str, Any]:
-        return empty_readings(self.runs, self.protocol["measures"], self.kinds)
+        self.readings = empty_readings(self.runs, self.protocol["measures"], self.kinds)
+        self.n_saved = 0  # readings that are in the folder
 
     def run(self, progress: Progress | None) -> StreamResults:
         every = self.protocol["every"]
@@ -358,9 +356,8 @@ class _Evaluation:
             self._read(with_size=True)
         elif self.row % self.checkpoint:
             for name, run in self.runs.items():
-                for readings in (self.readings, self.part):
-                    if readings["rows"] and not run.error:
-                        readings["learners"][name]["bytes"][-1] = run.size()
+                if not run.error:
+                    self.readings["learners"][name]["bytes"][-1] = run.size()
 
     def _rows(self) -> Iterator[Row]:
         """The rows that are left; those before them must be the ones that were learned."""
@@ -417,20 +414,17 @@ class _Evaluation:
 
     def _read(self, *, with_size: bool) -> None:
         nothing = dict.fromkeys(self.protocol["measures"], nan)
-        kept = (self.readings, self.part) if self.folder is not None else (self.readings,)
-        for readings in kept:
-            readings["rows"].append(self.row)
+        self.readings["rows"].append(self.row)
         for name, run in self.runs.items():
             values: dict[Any, Any] = {} if run.error else run.measures.read()
             seconds = nan if run.error else run.seconds
             size = run.size() if with_size and not run.error else nan
-            for readings in kept:
-                found = readings["learners"][name]
-                for kind in self.kinds:
-                    for measure, value in values.get(kind, nothing).items():
-                        found[kind][measure].append(value)
-                found["seconds"].append(seconds)
-                found["bytes"].append(size)
+            found = self.readings["learners"][name]
+            for kind in self.kinds:
+                for measure, value in values.get(kind, nothing).items():
+                    found[kind][measure].append(value)
+            found["seconds"].append(seconds)
+            found["bytes"].append(size)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
         return StreamResults(
@@ -453,14 +447,18 @@ class _Evaluation:
             content = pickle.dumps(state)
         except Exception:  # anything may be inside a learner that cannot be pickled
             return
-        write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        self._save_readings(folder)
         with write_atomic(folder / "checkpoint.pickle") as stream:
             stream.write(content)
-        self.part = self._no_readings()
+
+    def _save_readings(self, folder: Path) -> None:
+        """Write the readings since the last time."""
+        write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
+        self.n_saved = len(self.readings["rows"])
 
     def _finish(self, folder: Path) -> None:
-        if self.part["rows"]:
-            write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        if self.n_saved < len(self.readings["rows"]):
+            self._save_readings(folder)
         write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
         (folder / "checkpoint.pickle").unlink(missing_ok=True)
 
@@ -494,6 +492,7 @@ class _Evaluation:
             if int(path.stem) > self.row:  # written just before the run was stopped
                 path.unlink()
         self.readings, _ = read_parts(folder, self.plan)
+        self.n_saved = len(self.readings["rows"])
         return False
 
     def _difference(self, plan: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a stream is, and datasets as streams."""
+"""Streams of rows, and datasets as streams."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Row: TypeAlias = tuple[dict[Hashable, Any], dict[Hashable, Any]]
 
 
 class Drift(NamedTuple):
-    """A change of what a stream holds.
+    """A change of the distribution of a stream.
 
     Attributes
     ----------
     row : int
-        Number of the first row, from 0, that can be of the new kind.
+        Number of the first row, from 0, that can be from the new distribution.
     width : int
-        Rows until all are of the new kind; 0 for a sudden change.
+        Rows until all are; 0 for a sudden change.
     kind : str
     """
 
@@ -36,8 +36,8 @@ class Drift(NamedTuple):
 class Stream(ABC):
     """Rows in order, each a pair of dicts: features by name, and labels by name.
 
-    A label that is absent from the dict of a row, None or NaN is missing there. Each iteration
-    starts from the first row.
+    A label that is absent from a row, None or NaN is unknown. Each iteration starts from the first
+    row.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Stream(ABC):
         """Rows from the first one on."""
 
     def made_of(self) -> Any:
-        """What the rows follow from, as JSON can hold it: another stream has another value."""
+        """What determines the rows, as JSON can hold it: other streams have other values."""
         return {"name": self.name}
 
 
@@ -135,7 +135,7 @@ class _Rows(Stream):
 
 
 def as_stream(given: Any) -> Stream:
-    """A stream of what a user gives: a stream, a dataset, a pair (X, Y), or pairs of dicts."""
+    """Convert a stream, a dataset, a pair (X, Y), or pairs of dicts to a stream."""
     if isinstance(given, Stream):
         return given
     if isinstance(given, Dataset):

@@ -1,8 +1,8 @@
-"""What learners of streams share: one core, and two doors to it.
+"""The base class of stream learners: one core behind two interfaces.
 
-River's door takes one row at a time, as dicts. scikit-learn's takes arrays, whose rows are learned
-one after the other. Both turn a row into what the core needs: a vector, or a dict, and the labels
-as 0 and 1, with -1 for those that are not known.
+River's interface takes one row at a time, as dicts; scikit-learn's takes arrays, whose rows are
+learned one after the other. Both convert rows to the input of the core: a vector or a dict, and
+labels as 0, 1, or -1 if unknown.
 """
 
 from __future__ import annotations
@@ -26,42 +26,41 @@ from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
-"""0 and 1, and -1 for a label that is not known."""
+"""0 and 1, and -1 for unknown labels."""
 
 UNKNOWN = -1
 
 
 class Core(Protocol):
-    """What learns. A later row may have more features and more labels than those before it."""
+    """The model inside a learner. Later rows may have more features and more labels."""
 
     def learn(self, x: Any, y: Labels) -> None:
         """Learn from one row, or raise and be as before."""
 
     def score(self, x: Any) -> Floats:
-        """The probability of each label seen so far."""
+        """Probability of each label seen so far."""
 
 
 class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     """Base class of learners that learn row by row.
 
-    One learner has two doors: ``learn_one``, ``predict_one`` and ``predict_proba_one`` for dicts,
-    as river has them, and ``fit``, ``partial_fit``, ``predict`` and ``predict_proba`` for arrays.
-    ``fit`` starts anew and learns its rows in their order; ``partial_fit`` learns further rows.
+    ``learn_one``, ``predict_one`` and ``predict_proba_one`` take dicts, as in river; ``fit``,
+    ``partial_fit``, ``predict`` and ``predict_proba`` take arrays. ``fit`` starts anew and learns
+    its rows in their order; ``partial_fit`` learns further rows.
 
-    Labels may be unknown: a key that is not there, None or NaN in a dict, NaN in an array. They
-    are not learned from. Labels that were never seen before may appear in any dict; so may
-    features, which were 0 in the rows before. A learner of one class per row (a 1-D y) has the
-    classes as labels, and a new label of a dict is a further class.
+    Unknown labels (no key, None or NaN in a dict, NaN in an array) are not learned from. New
+    labels and features may appear in any dict; new features were 0 in the rows before. With one
+    class per row (a 1-D y) the classes are the labels, and a new label is a further class.
 
-    A ``learn_one`` that fails leaves the learner as it was. The one exception is a classifier of
-    river that fails inside: the classifiers of the labels before it have learned the row then.
+    A ``learn_one`` that fails leaves the learner as it was, unless a classifier of river fails:
+    then those of the labels before it have learned the row.
 
     Attributes
     ----------
     core_ : object
-        What has been learned.
+        The fitted model.
     columns_ : list
-        The names of the features seen so far, or their numbers, in the order of the columns.
+        Names or numbers of the features seen so far, in the order of the columns.
     label_names_ : ndarray of shape (q,)
         The labels seen so far, in the order of their first appearance.
     """
@@ -74,9 +73,9 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     @abstractmethod
     def _new_core(self) -> Core:
-        """What learns, with the parameters of now."""
+        """An unfitted core with the current parameters."""
 
-    # river's door -------------------------------------------------------------------------
+    # river's interface --------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Mapping[Hashable, Any]) -> None:
         """Learn from one row.
@@ -84,10 +83,10 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         Parameters
         ----------
         x : dict
-            Numbers by the name of their feature. A feature that is not there is 0.
+            Numbers by the name of their feature. Absent features are 0.
         y : dict
-            True or False by the name of the label; None or NaN, or no key, for what is not known.
-            A row without a known label is not learned from.
+            True or False by the name of the label; None, NaN or no key if unknown. A row without a
+            known label is not learned from.
         """
         truth = {name: _truth(name, value) for name, value in y.items()}
         if not hasattr(self, "core_"):
@@ -113,24 +112,12 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def predict_proba_one(
         self, x: Mapping[Hashable, Any], **kwargs: Any
     ) -> dict[Hashable, dict[bool, float]]:
-        """Probability of each label seen so far.
-
-        Returns
-        -------
-        dict
-            ``{label: {False: 1 - p, True: p}}``
-        """
+        """Probability of each label seen so far, as ``{label: {False: 1 - p, True: p}}``."""
         del kwargs
         return {name: {False: 1.0 - p, True: p} for name, p in self._scores_one(x)}
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Hashable, bool]:
-        """Predict the labels of one row.
-
-        Returns
-        -------
-        dict
-            ``{label: bool}`` for each label seen so far.
-        """
+        """Predict the labels of one row, as ``{label: bool}`` for each label seen so far."""
         del kwargs
         return {name: p > self._cut for name, p in self._scores_one(x)}
 
@@ -173,7 +160,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             self.label_names_ = np.fromiter(self._labels, dtype=object, count=q)
 
     def _remove_names(self, d: int, q: int) -> None:
-        """Undo what a row added that could not be learned: all columns but d, all labels but q."""
+        """Remove the columns after d and the labels after q, which a failed row has added."""
         for name in self.columns_[d:]:
             del self._columns[name]
         del self.columns_[d:]
@@ -184,7 +171,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             self._count_labels()
 
     def _row(self, x: Mapping[Hashable, Any], *, grow: bool) -> Any:
-        """A dict as the core needs it; new features are added to the columns, or left out."""
+        """Convert a dict for the core; new features become columns, or are left out."""
         columns = self._columns
         if self._takes_dicts:
             numbers(x, list(x.values()))
@@ -212,7 +199,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
             self.columns_.append(name)
         self.n_features_in_ = len(self.columns_)
 
-    # scikit-learn's door ------------------------------------------------------------------
+    # scikit-learn's interface -------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Learn further rows, one after the other; the first call is ``fit``.
@@ -221,7 +208,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
         Parameters
         ----------
-        X, y : as in ``fit``; NaN in y for labels that are not known
+        X, y : as in ``fit``; NaN in y for unknown labels
         classes : array of shape (n_classes,), optional
             For a 1-D y, at the first call: all classes that may occur.
 
@@ -255,18 +242,18 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _scores(self, X: Any) -> Floats:
         scores = np.zeros((X.shape[0], self.n_labels_))
         for i, x in enumerate(self._rows(X)):
-            found = self.core_.score(x)  # of no label as long as none is known
+            found = self.core_.score(x)  # empty as long as no label is known
             scores[i, : len(found)] = found
         return scores
 
     def _rows(self, X: Any) -> Iterator[Any]:
-        """The rows of a checked matrix as the core needs them."""
+        """Convert the rows of a checked matrix for the core."""
         if not self._takes_dicts:
             for rows in row_blocks(X.shape[0], X.shape[1], 1 << 18):
                 yield from np.ascontiguousarray(dense(X[rows]), dtype=np.float64)
             return
         names = self.columns_
-        if sparse.issparse(X):  # a feature that is not stored is not there
+        if sparse.issparse(X):  # features that are not stored are absent
             for i in range(X.shape[0]):
                 stored = slice(X.indptr[i], X.indptr[i + 1])
                 entries = zip(X.indices[stored].tolist(), X.data[stored].tolist())
@@ -308,7 +295,7 @@ def _as_classes(names: list[Any]) -> NDArray[Any]:
 
 
 def _truth(name: Hashable, value: Any) -> int:
-    """A label of a dict: 0, 1, or -1 if it is not known."""
+    """A label of a dict: 0, 1, or -1 if unknown."""
     if value is True or value is False:
         return int(value)
     if is_missing(value):

@@ -1,4 +1,4 @@
-"""What a prequential run found: curves over time, and what they say."""
+"""The results of a run on a stream: curves over time, their figures, plots and files."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ Readings: TypeAlias = dict[str, Any]
 class StreamResults:
     """Curves over time of every learner and measure.
 
-    What :func:`prequential` returns; :meth:`open` reads it back from a folder, also while the run
-    goes on.
+    Returned by :func:`prequential`; :meth:`open` reads it from a folder, even while the run is
+    still going on.
 
     Attributes
     ----------
     plan : dict
-        What was run: the stream, the learners, and how they were measured.
+        The stream, the learners, and how they were measured.
     learners, measures, kinds : tuple of str
-        ``kinds`` are "overall" and, where they were kept, "window" and "fading".
+        ``kinds`` are "overall" and, if they were kept, "window" and "fading".
     rows : ndarray of int
         The rows, counted from 1, after which the measures were read.
     drifts : tuple of Drift
@@ -112,8 +112,8 @@ class StreamResults:
         Parameters
         ----------
         measure : str
-            One of ``measures``; or "seconds" or "bytes", the time that the learner took so far and
-            the size of it when pickled, which is known for some rows only.
+            One of ``measures``; or "seconds" or "bytes", the time of the learner so far and its
+            size when pickled, which is known for some rows only.
         learner : str
             One of ``learners``.
         kind : {"window", "fading", "overall"}, default="window"
@@ -167,11 +167,11 @@ class StreamResults:
     def recoveries(
         self, measure: str, learner: str, *, tolerance: float = 0.02, kind: str = "window"
     ) -> list[int | None]:
-        """How many rows after each drift the measure is back at the level that it had before.
+        """Number of rows after each drift until the measure is back at its former level.
 
         Between a drift and the next, the curve is followed from its worst reading until it is
-        within the tolerance of its last reading before the drift. A window forgets the rows
-        before the drift only after its own length, so choose a short one.
+        within the tolerance of its last reading before the drift. Choose a short window: it
+        forgets the rows before the drift only after its own length.
 
         Parameters
         ----------
@@ -182,8 +182,8 @@ class StreamResults:
         Returns
         -------
         list of int or None
-            One entry for each drift: 0 if the level was never left, None if it was not reached
-            again before the next drift, or if nothing was read between two drifts.
+            For each drift: 0 if the level was never left, None if it was not reached before the
+            next drift, or if nothing was read between the two.
         """
         sign = 1 if get_measure(measure).greater_is_better else -1
         curve, rows = sign * self.curve(measure, learner, kind), self.rows
@@ -224,7 +224,7 @@ class StreamResults:
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, measure: str, kind: str = "window", ax: Any = None) -> Any:
-        """Draw the curves of all learners with matplotlib, with the drifts marked.
+        """Draw the curves of all learners and mark the drifts; returns the matplotlib axes.
 
         Parameters
         ----------
@@ -232,10 +232,6 @@ class StreamResults:
             As in :meth:`curve`.
         ax : matplotlib axes, optional
             By default those of a new figure.
-
-        Returns
-        -------
-        matplotlib axes
         """
         if ax is None:
             import matplotlib.pyplot as plt
@@ -257,16 +253,14 @@ def _finite(curve: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class LivePlot:
-    """Curves that are drawn again as a run goes on; pass it as ``progress``.
+    """Curves that are redrawn while a run goes on; pass it as ``progress``.
 
     Parameters
     ----------
-    measure : str, default="f1"
-    kind : {"window", "fading", "overall"}, default="window"
+    measure, kind, ax :
+        As in :meth:`StreamResults.plot`.
     every : int, default=10
         Readings between two drawings.
-    ax : matplotlib axes, optional
-        By default those of a new figure.
 
     Examples
     --------
@@ -287,7 +281,7 @@ class LivePlot:
         self._calls = 0
 
     def __call__(self, results: StreamResults) -> None:
-        """Draw what is there."""
+        """Draw the results so far."""
         self._calls += 1
         if self._calls % self.every and not results.is_finished:
             return
@@ -318,25 +312,20 @@ def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
     }
 
 
-def extend(readings: Readings, more: Readings) -> None:
+def extend(readings: Any, more: Any) -> None:
     """Put readings from a file at the end of others."""
-    readings["rows"].extend(more["rows"])
-    for name, found in readings["learners"].items():
-        for kind, values in found.items():
-            new = more["learners"][name][kind]
-            for curve, entries in (
-                [(values, new)]
-                if kind in ("seconds", "bytes")
-                else [(curve, new[measure]) for measure, curve in values.items()]
-            ):
-                curve.extend(nan if entry is None else entry for entry in entries)
-
-
-def as_lists(readings: Any) -> Any:
-    """Readings as they are written to a file."""
     if isinstance(readings, array):
-        return readings.tolist()
-    return {key: as_lists(value) for key, value in readings.items()}
+        readings.extend(nan if entry is None else entry for entry in more)
+    else:
+        for key, value in readings.items():
+            extend(value, more[key])
+
+
+def as_lists(readings: Any, start: int) -> Any:
+    """Readings from a number on, as they are written to a file."""
+    if isinstance(readings, array):
+        return readings[start:].tolist()
+    return {key: as_lists(value, start) for key, value in readings.items()}
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:

@@ -32,9 +32,9 @@ _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 class TableStream(Stream):
     """A CSV file or JSON lines, read row by row; gzipped or not, or from standard input.
 
-    Nothing is known of the rows to come, so columns have no types: a number is a feature with its
-    value, a date several numbers, and any other text a feature of its own, ``column=text``, with
-    the value 1. Empty cells and ``null`` are left out. Numbers and dates are written as in
+    Columns have no types, since later rows are unknown: a number is a feature with its value, a
+    date several numbers, and any other text a feature ``column=text`` with the value 1. Empty
+    cells and ``null`` are left out. Numbers and dates are written as in
     :func:`~plurilabel.io.read_table`; see :class:`~plurilabel.io.CellReader`.
 
     Parameters
@@ -42,33 +42,31 @@ class TableStream(Stream):
     source : path, "-" or binary file
         "-" is standard input, which can be read only once.
     labels : list of str, or str
-        A list names the label columns, with 0/1, true/false or yes/no; a label that is empty is
-        missing. A single text names one column of tags: a tag is a label from the first row that
-        has it.
+        A list names the label columns, with 0/1, true/false or yes/no; empty cells are unknown. A
+        single name is a column of tags: a tag is a label from the first row that has it.
     tag_sep : str, default=";"
-        What separates tags in one cell. JSON lines may hold lists instead.
+        Separator of tags in one cell. JSON lines may hold lists instead.
     text : list of str, optional
         Columns of text: each of their words is a feature.
     features, drop : list of str, optional
-        The columns to learn from, by default all that are left, or with ``text`` none; those to
-        leave out.
+        Columns to learn from, by default all others, or none with ``text``; columns to leave out.
     sep : str, optional
-        What separates the columns of a CSV file; by default what makes columns of the first line,
-        of comma, semicolon, tab and bar.
+        Separator of a CSV file; by default found in the first line, of comma, semicolon, tab and
+        bar.
     decimal : {".", ","}, optional
         The decimal mark; by default each column shows it.
     day_first : bool, optional
         Whether 03/04/2021 is 3 April; by default each column shows it.
     words : list of callable, optional
-        What finds the words of a text; by default those of scikit-learn's ``CountVectorizer``.
+        Find the words of a text; by default as scikit-learn's ``CountVectorizer``.
     format : {"csv", "jsonl"}, optional
         By default by the name of the file, and CSV for standard input.
 
     Attributes
     ----------
     identifiers : list of str
-        Columns that have numbered the rows read so far, or have had very many different texts: a
-        learner has little use for them.
+        Columns that have numbered the rows so far, or have very many different texts: they are of
+        little use to a learner.
 
     Examples
     --------
@@ -143,7 +141,7 @@ class TableStream(Stream):
 
     @property
     def identifiers(self) -> list[str]:
-        """Columns that have numbered the rows so far, or have had very many different texts."""
+        """Columns that have numbered the rows so far, or have very many different texts."""
         return self._reader.identifiers
 
     def __iter__(self) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""What a comparison found: cells, and the tables made of them."""
+"""The results of a comparison: cells, and tables made of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, rea
 from plurilabel.metrics import get_measure
 
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
-"""What a cell costs; taken like measures by :meth:`Results.means` and its kin."""
+"""Costs of a cell, which :meth:`Results.means` and the like take as measures."""
 
 
 _SHOWN = 8  # measures in a notebook
@@ -26,26 +26,25 @@ _SHOWN = 8  # measures in a notebook
 class Results:
     """The cells of a comparison, one for each dataset, learner, repeat and fold.
 
-    What :func:`compare` returns; :meth:`open` reads it back from a folder, also while the
-    comparison still runs.
+    Returned by :func:`compare`; :meth:`open` reads it from a folder, even while the comparison is
+    still running.
 
     Parameters
     ----------
     plan : mapping
-        What was to be done: ``protocol``, ``datasets``, ``learners``, ``versions``, ``command``.
+        With ``protocol``, ``datasets``, ``learners``, ``versions`` and ``command``.
     cells : iterable of mapping
-        What was done. Cells of datasets, learners or splits that the plan does not name are left
-        out: they may lie in a folder in which more was compared before.
+        Cells of datasets, learners or splits that are not in the plan are left out: more may have
+        been compared in the folder before.
     folder : path, optional
-        Where it lies.
 
     Attributes
     ----------
-    plan : dict
+    plan, folder :
+        As given.
     cells : list of dict
         In the order of datasets, repeats, folds and learners. ``status`` is "ok", "error",
-        "timeout" or "crashed", ``error`` says why in a sentence, ``scores`` holds the measures.
-    folder : Path or None
+        "timeout" or "crashed", ``error`` the reason, ``scores`` has the measures.
     datasets, learners, measures : tuple of str
         Names, in the order of the plan.
 
@@ -94,17 +93,7 @@ class Results:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a comparison that :func:`compare` left in a folder, finished or not.
-
-        Parameters
-        ----------
-        folder : path
-            What was given as ``out``.
-
-        Returns
-        -------
-        Results
-        """
+        """Read a comparison, finished or not, from the folder given to :func:`compare`."""
         plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
@@ -155,11 +144,8 @@ class Results:
     def frame(self) -> Any:
         """All cells as a pandas data frame, one row each; NaN where a measure is undefined.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``dataset, learner, repeat, fold, status, error``, the measures, times in
-            seconds, ``peak_mb``, ``n_train, n_test, seed``.
+        Its columns are ``dataset, learner, repeat, fold, status, error``, the measures, times in
+        seconds, ``peak_mb``, ``n_train, n_test, seed``.
         """
         pd = import_extra("pandas", "frame", "table")
         columns: dict[str, Any] = {
@@ -203,37 +189,20 @@ class Results:
         return table
 
     def means(self, measure: str) -> NDArray[np.float64]:
-        """Mean of a measure over repeats and folds.
-
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            Over the cells that define it; NaN where none does.
-        """
+        """Mean of a measure over the cells that define it: (datasets, learners), NaN if none."""
         return mean_over_splits(self.scores(measure))
 
     def deviations(self, measure: str) -> NDArray[np.float64]:
         """Standard deviation (with n - 1) of a measure over repeats and folds.
 
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            NaN where fewer than two cells define it.
+        Of shape (datasets, learners); NaN where fewer than two cells define the measure.
         """
         return deviation_over_splits(self.scores(measure))
 
     def best(self, measure: str) -> NDArray[np.bool_]:
-        """Which learners are best on each dataset.
+        """Whether each learner is the best on each dataset: (datasets, learners).
 
-        Parameters
-        ----------
-        measure : str
-
-        Returns
-        -------
-        ndarray of bool of shape (datasets, learners)
-            Only learners with a value on every split are compared, and only if there are at
-            least two of them.
+        Learners without a value on every split are not compared, nor is one alone.
         """
         defined = ~np.isnan(self.scores(measure))  # (datasets, learners, splits)
         counts, splits = defined.sum(axis=2), defined.any(axis=1).sum(axis=1)
@@ -245,12 +214,9 @@ class Results:
         return best
 
     def seconds(self) -> NDArray[np.float64]:
-        """Mean time of a split: training, prediction, and shared searches that others paid.
+        """Mean seconds of a split, including shared searches that others paid for.
 
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            NaN where no cell is "ok".
+        Of shape (datasets, learners); NaN where no cell is "ok".
         """
         searches = np.nan_to_num(self.means("search_seconds"))
         return self.means("fit_seconds") + self.means("predict_seconds") + searches

@@ -28,17 +28,8 @@ class SearchCache:
     :class:`ExactIndex` gives equal distances in the order of the index. So the k nearest are the
     first k of any longer list, to the bit, and one search for the largest k serves all.
 
-    Parameters
-    ----------
-    most_bytes : int
-        What is kept; the searches longest unused go first.
-
-    Attributes
-    ----------
-    searches : int
-        How many searches were made.
-    n_neighbors : dict
-        By metric: the k for which to search if fewer are asked for.
+    Up to ``most_bytes`` are kept; the searches longest unused go first. ``n_neighbors`` is, by
+    metric, the k to search for if fewer are needed, and ``searches`` counts the searches made.
     """
 
     def __init__(self, most_bytes: int = 2**29) -> None:
@@ -115,16 +106,7 @@ class SearchCache:
 
 
 class SharedIndex(BaseEstimator):
-    """An :class:`ExactIndex` whose work is kept in a cache.
-
-    Clones and copies share the cache.
-
-    Parameters
-    ----------
-    cache : SearchCache
-    metric : str or callable
-    n_jobs : int, optional
-    """
+    """An :class:`ExactIndex` whose work is kept in a cache, which clones and copies share."""
 
     def __init__(self, cache: SearchCache, metric: Any, n_jobs: int | None = None) -> None:
         self.cache = cache

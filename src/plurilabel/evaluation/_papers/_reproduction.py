@@ -210,16 +210,8 @@ class Reproduction:
             for part, cells in self.parts(paper):
                 title = f"{paper.name}, {part.name}: {part.title}"
                 columns, rows = lines_of(cells)
-                blocks.append(
-                    "\n".join(
-                        [
-                            title,
-                            "-" * len(title),
-                            *_aligned([columns, *rows]),
-                            *(f"  {reason}" for reason in reasons_of(cells)),
-                        ]
-                    )
-                )
+                lines = [title, "-" * len(title), *_aligned([columns, *rows])]
+                blocks.append("\n".join(lines + [f"  {why}" for why in reasons_of(cells)]))
         return "\n\n".join([*blocks, f"In all: {self.summary()}."])
 
 
@@ -286,15 +278,11 @@ def number(value: float | None, decimals: int, *, sign: bool = False) -> str:
 
 def reasons_of(cells: Sequence[Cell]) -> list[str]:
     """Why cells differ or were skipped: a sentence for each, those of a skipped row once."""
-    return list(
-        dict.fromkeys(
-            f"{cell.row}: {cell.reason}"
-            if cell.verdict == "skipped"
-            else f"{cell.row}, {cell.title}: {cell.reason}"
-            for cell in cells
-            if cell.reason
-        )
-    )
+    reasons = [
+        (cell.row if cell.verdict == "skipped" else f"{cell.row}, {cell.title}", cell.reason)
+        for cell in cells
+    ]
+    return list(dict.fromkeys(f"{what}: {why}" for what, why in reasons if why))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

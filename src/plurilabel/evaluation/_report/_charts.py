@@ -49,24 +49,9 @@ class Mark(NamedTuple):
 class Chart:
     """A drawing of 420 by 280 pixels with axes, and marks at coordinates of the data.
 
-    Parameters
-    ----------
-    title, says : str
-        Its heading, and what readers who cannot see it should know.
-    x, y : (float, float)
-        Ends of the axes.
-    labels : (str, str)
-        Of the x and the y axis.
-    log_x : bool, default=False
-
-    Attributes
-    ----------
-    x_ticks, y_ticks : list of (float, str)
-        Where they are, in pixels, and their text.
-    marks : list of Mark
-    legend : list of (str, str)
-        Class and name of the series.
-    caption : str
+    ``says`` is for readers who cannot see the drawing; ``x`` and ``y`` are the ends of the axes,
+    and ``labels`` their titles. Ticks have a place in pixels and a text, series of the ``legend``
+    a class and a name.
     """
 
     left, right, top, bottom = 44, 408, 30, 238

@@ -87,21 +87,10 @@ class OverDatasets(NamedTuple):
 class Findings:
     """Everything that a report is made of, computed once.
 
-    Attributes
-    ----------
-    results : Results
-    tables : dict of str to MeasureTable
-        By measure, those without any value left out.
-    headlines : list of MeasureTable
-        Those that plots and the overview show.
-    tested : ndarray of bool of shape (datasets,)
-        Where differences are tested over the folds.
-    overall : ndarray of shape (learners,)
-        Mean rank over the headline measures and datasets; a missing result takes the last rank.
-    order : ndarray of int
-        The learners by that rank, the best first.
-    learners : list of str
-        Their names in that order.
+    ``tables`` has the measures with any value, ``headlines`` those that plots and the overview
+    show; ``tested`` says on which datasets differences are tested over the folds. ``overall`` is
+    the mean rank of each learner over the headline measures and datasets, a missing result taking
+    the last rank; ``order`` and ``learners`` are the learners by that rank, the best first.
     """
 
     def __init__(self, results: Results) -> None:

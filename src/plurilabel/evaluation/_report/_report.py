@@ -74,8 +74,8 @@ def write_report(
 ) -> dict[str, Path]:
     """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
 
-    The page is self-contained: which learner is best in which measure, tables with the best and
-    the not significantly worse marked, ranks and tests, plots, a description of the data, failures,
+    The page is self-contained: which learner is best in which measure, tables that mark the best
+    and those not significantly worse, ranks and tests, plots, a description of the data, failures,
     and how to reproduce the results. The LaTeX file has tables for ``\\input``; the CSV file one
     line for each dataset, learner and measure. All but CSV need jinja2
     (``pip install 'plurilabel[cli]'``).

@@ -36,9 +36,8 @@ class Chain(Relevance):
 class StreamClassifierChain(StreamBinaryRelevance):
     """A chain of river's classifiers, each with a drift detector.
 
-    The classifier of a label sees the features and all labels before it: the true ones when it
-    learns, the predicted ones when it is asked. The order is that in which the labels first
-    appeared; a new label is added at the end.
+    The classifier of a label sees the features and all labels before it: true ones when learning,
+    predicted ones when predicting. Labels are in the order of their first appearance.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class StreamClassifierChain(StreamBinaryRelevance):
 
     See Also
     --------
-    plurilabel.ClassifierChain : The same for data that are all there.
+    plurilabel.ClassifierChain : The same for data that fit in memory.
 
     References
     ----------

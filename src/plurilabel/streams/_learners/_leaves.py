@@ -322,18 +322,10 @@ class Row(NamedTuple):
 
 
 class Leaf:
-    """The last rows, the counts for a split, and what answers.
+    """The last ``size`` rows, the counts for a split, and the learner of a leaf.
 
-    Parameters
-    ----------
-    size : int
-        Rows that are remembered.
-    make : callable
-        Makes what answers.
-    watch : Watch
-        Looks at the errors.
-    shares : ndarray of shape (q,)
-        The answer as long as there are no rows.
+    ``make`` makes the learner, ``watch`` sees its errors, and ``shares`` are the scores as long
+    as there are no rows.
     """
 
     _fitted: ClassVar[Declared] = {"shares": numbers(None)}

@@ -25,22 +25,11 @@ FEW = 10
 
 
 class SelfAdjusting(Window):
-    """Members that vote; each chooses a window and a k for each label by what was right lately.
+    """Members that vote; each chooses a window and a k for each label by recent F1.
 
-    Parameters
-    ----------
-    size, smallest : int
-        The longest and the shortest window; those between are halves of the longest.
-    metric : {"auto", "euclidean", "cosine"}
-    ks : tuple of int
-        Numbers of neighbours to choose from.
-    penalty : float
-        What a wrong vote costs a neighbour that has all labels wrong: at 1 it is removed.
-    fading : float
-        Weight of what was right before a row, relative to the row.
-    members : int
-        With several, each has a random part of the features and of the rows.
-    rng : Generator
+    Windows have ``size`` rows, half as many, and so on down to ``smallest``. At a charge of 1 a
+    neighbour is removed: ``penalty`` is the charge for having all labels wrong. With several
+    members, each has a random part of the features and of the rows.
     """
 
     _fitted: ClassVar[Declared] = {

@@ -61,7 +61,7 @@ class PrunedSets:
         self.n_labels = 0
 
     def learn(self, x: Mapping[Hashable, Any], y: Labels) -> None:
-        """Learn the set of the row; a row with unknown labels has none."""
+        """Learn the label set of the row, if all labels are known."""
         self.n_labels = max(self.n_labels, len(y))
         if not (y == UNKNOWN).any():
             for labels in self.sets.add(tuple(np.flatnonzero(y).tolist())):
@@ -79,15 +79,14 @@ class PrunedSets:
 class StreamPrunedSets(StreamBinaryRelevance):
     """Pruned label sets around one of river's multi-class classifiers.
 
-    Each label set that occurs often is a class. A row with a rare one is learned as the largest
-    class inside its set, so that its labels are not lost. The score of a label is the sum of the
-    probabilities of the sets that have it. A drift detector watches the errors of the classifier,
-    which starts anew where these become more.
+    Each frequent label set is a class. A row with a rare one is learned as the largest class
+    inside its set. The score of a label is the sum of the probabilities of the sets that have it.
+    A drift detector watches the errors of the classifier, which starts anew when they rise.
 
     Parameters
     ----------
     classifier : river classifier, default=None
-        What learns the sets; None for ``SoftmaxRegression(AdaGrad(1.0))``.
+        Learns the sets; None for ``SoftmaxRegression(AdaGrad(1.0))``.
     drift_detector : as in :class:`StreamBinaryRelevance`
     min_count : int, default=2
         How often a set of two or more labels must have occurred to become a class.
@@ -103,9 +102,8 @@ class StreamPrunedSets(StreamBinaryRelevance):
 
     Notes
     -----
-    The paper collects the first 1,000 rows, and takes the frequent sets of these until there is a
-    drift. Here a set becomes a class when it has occurred often enough, at any time. A row with a
-    label that is not known is left out.
+    The paper uses the frequent sets of the first 1,000 rows until there is a drift. Here a set can
+    become a class at any time. Rows with an unknown label are left out.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Binary relevance for streams: a classifier for each label, each with a drift detector."""
+"""Binary relevance for streams: a classifier with a drift detector for each label."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Relevance:
 class StreamBinaryRelevance(StreamClassifier):
     """Binary relevance around one of river's classifiers.
 
-    Each label has a classifier of its own, and a drift detector that watches its errors: where
-    these become more, the classifier of this label starts anew, and the others go on.
+    Each label has its own classifier and a drift detector that watches its errors: when they
+    rise, the classifier of this label starts anew.
 
     Parameters
     ----------
     classifier : river classifier, default=None
-        What learns a label; None for ``LogisticRegression(AdaGrad(1.0))``.
+        Learns a label; None for ``LogisticRegression(AdaGrad(1.0))``.
     drift_detector : river drift detector, default=None
         None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
 
@@ -58,7 +58,7 @@ class StreamBinaryRelevance(StreamClassifier):
     See Also
     --------
     StreamClassifierChain : Labels that depend on each other.
-    plurilabel.BinaryRelevance : The same for data that are all there.
+    plurilabel.BinaryRelevance : The same for data that fit in memory.
 
     References
     ----------

@@ -47,14 +47,14 @@ class NeighborSubspaceEnsemble(MLSAMPkNN):
     """Adaptive ensemble of self-adjusting neighbours in random subspaces.
 
     Each member is an :class:`MLSAMPkNN` on a random part of the features and of the rows (online
-    bagging). Members vote with the weight of their skill, the mean of subset accuracy and example
-    F1 lately. Where a drift detector finds that a member's errors have become more, the member
-    draws new features and keeps its last rows only.
+    bagging). Votes are weighted by skill, the recent mean of subset accuracy and example F1. When
+    a drift detector finds that the errors of a member have risen, the member draws new features
+    and keeps its last rows only.
 
     Parameters
     ----------
     n_estimators : int, default=10
-        Members.
+        Number of members.
     n_neighbors, window_size, min_window, penalty, fading, metric : as in :class:`MLSAMPkNN`
     drift_detector : river drift detector, default=None
         None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.

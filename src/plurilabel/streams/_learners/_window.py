@@ -155,14 +155,10 @@ class Window:
 
 
 class Before:
-    """What a window was before it learned a row, to be so again if that fails.
+    """The state of a window before it learned a row, to be restored if that fails.
 
-    Parameters
-    ----------
-    window : Window
-    changed : iterable of str
-        Arrays that are changed in place; the others are replaced, or have a row for each slot, of
-        which ``note`` takes the one that is overwritten.
+    The arrays named in ``changed`` are changed in place. Others are replaced, or have a row for
+    each slot: ``note`` takes the one that is overwritten.
     """
 
     def __init__(self, window: Window, changed: Iterable[str] = ()) -> None:

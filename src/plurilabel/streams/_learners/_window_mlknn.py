@@ -101,20 +101,20 @@ class CountingWindow(NeighborWindow):
 class WindowMLkNN(StreamClassifier):
     """ML-kNN on the last rows of a stream, updated exactly.
 
-    After any sequence of rows the answers are, bit for bit, those of :class:`~plurilabel.MLkNN`
-    fitted on the rows of the window in their order, at a small part of the cost: a new row is
+    After any sequence of rows, predictions are bit for bit those of :class:`~plurilabel.MLkNN`
+    fitted on the rows of the window in their order, at a fraction of the cost: a new row is
     compared with the window once, and only rows whose neighbours it changes are counted again.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted (k); fewer as long as there are not more rows.
+        Number of neighbours (k); fewer as long as there are fewer rows.
     window_size : int, default=1000
-        Rows that are kept.
+        Number of rows in the window.
     forgetting : {"sliding", "fading"}, default="sliding"
-        The row that makes room for a new one: the oldest, or one drawn at random. With "fading" a
-        row is still there after m further rows with probability ``(1 - 1 / window_size) ** m``, so
-        that the weight of the past fades as in Aggarwal's biased reservoirs.
+        Whether a new row replaces the oldest one, or one drawn at random. With "fading", a row is
+        still there after m further rows with probability ``(1 - 1 / window_size) ** m``, as in
+        Aggarwal's biased reservoirs.
     smoothing : float, default=1.0
         Strength of the uniform prior (s); 1 is Laplace smoothing.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
@@ -125,8 +125,8 @@ class WindowMLkNN(StreamClassifier):
     Attributes
     ----------
     rows_ : ndarray of shape (n,)
-        The rows of the window by their number in the stream, ascending; those without any known
-        label are not counted.
+        Numbers in the stream of the rows of the window, ascending; rows without any known label
+        are not numbered.
     core_ : object
         The window.
     label_names_ : ndarray of shape (q,)
@@ -134,8 +134,8 @@ class WindowMLkNN(StreamClassifier):
 
     Notes
     -----
-    A label that is not known for a row of the window is not counted there; as a neighbour, the row
-    counts as one without it.
+    A row with an unknown label is not counted for this label; as a neighbour, it counts as a row
+    without it.
 
     References
     ----------
