@@ -7,6 +7,7 @@ names the extra to install. :func:`prequential` evaluates learners on a stream a
 :class:`StreamResults`; :func:`plurilabel.evaluation.write_stream_report` makes a page of them.
 """
 
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -26,18 +27,14 @@ from plurilabel.streams._stream_results import LivePlot, StreamResults
 from plurilabel.streams._table import TableStream
 
 if TYPE_CHECKING:
-    from plurilabel.streams._learners import (
-        CountingWindow,
-        MLHoeffdingTree,
-        MLSAMPkNN,
-        NeighborSubspaceEnsemble,
-        SelfAdjusting,
-        StreamBinaryRelevance,
-        StreamClassifier,
-        StreamClassifierChain,
-        StreamPrunedSets,
-        WindowMLkNN,
-    )
+    from plurilabel.streams._learners._chain import StreamClassifierChain
+    from plurilabel.streams._learners._ml_hoeffding_tree import MLHoeffdingTree
+    from plurilabel.streams._learners._mlsampknn import MLSAMPkNN, SelfAdjusting
+    from plurilabel.streams._learners._pruned_sets import StreamPrunedSets
+    from plurilabel.streams._learners._relevance import StreamBinaryRelevance
+    from plurilabel.streams._learners._subspaces import NeighborSubspaceEnsemble
+    from plurilabel.streams._learners._window_mlknn import CountingWindow, WindowMLkNN
+    from plurilabel.streams._stream_classifier import StreamClassifier
 
 __all__ = [
     "ArrayLearner",
@@ -73,15 +70,18 @@ _STREAM = (
     if find_spec("river")
     else {}
 )
-_RIVER = "it holds objects of river, which model files do not trust"
 _ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
     "strictly between 0 and 1; where all neighbours agree, they are not",
 }
-
 _WINDOW = "a window counts rows, and so do the neighbours in it"
-_RIVER_WEIGHTS = "river's multi-label protocol has no weights"
+_around_river = partial(
+    Learner,
+    needs="river",
+    unsaved="it holds objects of river, which model files do not trust",
+    unweighted="river's multi-label protocol has no weights",
+)
 
 ROSTER = {
     "WindowMLkNN": Learner(
@@ -92,36 +92,29 @@ ROSTER = {
         unweighted=_WINDOW,
     ),
     "MLSAMPkNN": Learner({"MLSAMPkNN()": _ORDERED | _SURE}, unweighted=_WINDOW),
-    "NeighborSubspaceEnsemble": Learner(
-        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_WINDOW,
+    "NeighborSubspaceEnsemble": _around_river(
+        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE}, unweighted=_WINDOW
     ),
-    "StreamBinaryRelevance": Learner(
-        {"StreamBinaryRelevance()": _ORDERED},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
-    ),
-    "StreamClassifierChain": Learner(
-        {"StreamClassifierChain()": _ORDERED},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
-    ),
-    "StreamPrunedSets": Learner(
-        {"StreamPrunedSets()": _ORDERED}, needs="river", unsaved=_RIVER, unweighted=_RIVER_WEIGHTS
-    ),
-    "MLHoeffdingTree": Learner(
+    "StreamBinaryRelevance": _around_river({"StreamBinaryRelevance()": _ORDERED}),
+    "StreamClassifierChain": _around_river({"StreamClassifierChain()": _ORDERED}),
+    "StreamPrunedSets": _around_river({"StreamPrunedSets()": _ORDERED}),
+    "MLHoeffdingTree": _around_river(
         {
             "MLHoeffdingTree()": _ORDERED,
             "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
-        },
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
+        }
     ),
+}
+
+_LAZY = {
+    "_learners._chain": "StreamClassifierChain",
+    "_learners._ml_hoeffding_tree": "MLHoeffdingTree",
+    "_learners._mlsampknn": "MLSAMPkNN SelfAdjusting",
+    "_learners._pruned_sets": "StreamPrunedSets",
+    "_learners._relevance": "StreamBinaryRelevance",
+    "_learners._subspaces": "NeighborSubspaceEnsemble",
+    "_learners._window_mlknn": "CountingWindow WindowMLkNN",
+    "_stream_classifier": "StreamClassifier",
 }
 
 publish(globals())
@@ -131,7 +124,8 @@ def __getattr__(name: str) -> Any:
     """Load the learners when one is first used: their base class is river's, if installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    learners = import_module(f"{__name__}._learners")
-    globals().update({name: getattr(learners, name) for name in learners.__all__})
+    for home, names in _LAZY.items():
+        module = import_module(f"{__name__}.{home}")
+        globals().update({each: getattr(module, each) for each in names.split()})
     publish(globals())
     return globals()[name]

@@ -1,7 +1,7 @@
-"""Published tables and figures as data: what is printed, how it was made, how close we must be.
+"""Published tables and figures as data: printed values, protocols and tolerances.
 
-A paper is a TOML file in ``data/``, and a value that others printed is in no other place. What is
-unknown in a file, or missing, is an error that says where.
+A paper is a TOML file in ``data/``, the only place of a printed value. Unknown or missing entries
+are errors that say where.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Protocol:
-    """Data and split, in words, too: "holdout" for the published files, or a number of folds."""
+    """Data, their split ("holdout" for the published files, or folds), and a description."""
 
     dataset: str
     split: Literal["holdout"] | int
@@ -51,7 +51,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Known:
-    """A cell that does not come out: what does, and the evidence."""
+    """A known difference: our value, and the evidence."""
 
     ours: float
     why: str

@@ -1,4 +1,4 @@
-"""What came of running published tables again, and how it is printed."""
+"""The result of running published tables again: verdicts, and tables as text."""
 
 from __future__ import annotations
 

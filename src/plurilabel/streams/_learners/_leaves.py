@@ -1,4 +1,4 @@
-"""Leaves of a Hoeffding tree, which answer with ML-kNN or with pruned sets and naive Bayes."""
+"""Leaves of a Hoeffding tree: counts for splits, and learners (ML-kNN, or pruned sets)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST = 0.01
 
 
 def hoeffding_bound(delta: float, n: int) -> float:
-    """How far the mean of n values between 0 and 1 may be off, but with probability delta.
+    """Largest error of the mean of n values between 0 and 1, except with probability delta.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class SplitCounts:
         self.rows = np.zeros((d, bins), dtype=np.int64)
 
     def widen(self, d: int, q: int) -> None:
-        """Make room for more features and labels: the features were 0, the labels not known."""
+        """Make room for more features and labels: features were 0, labels unknown."""
         if (more := d - len(self.edges)) > 0:
             self.edges = np.vstack([self.edges, thresholds(np.zeros((1, more)))])
             total = self.rows[0].sum() if len(self.rows) else 0
@@ -117,7 +117,7 @@ class SplitCounts:
         return np.arange(len(x)), (x[:, None] > self.edges).sum(axis=1)
 
     def add(self, x: Floats, y: Labels, undo: list[Callable[[], None]]) -> None:
-        """Count a row; what takes it back is added to a list before anything is changed."""
+        """Count a row; steps to undo it are added to a list before anything is changed."""
         undo.append(partial(vars(self).update, vars(self).copy()))
         self.widen(len(x), len(y))
         at, told = self.bins(x), np.zeros((2, self.counts.shape[-1]), dtype=np.int32)
@@ -194,17 +194,17 @@ SKETCH = 50
 """Rows of a leaf from which its thresholds are drawn."""
 
 LATELY = 0.99
-"""What was right one row earlier counts that much less."""
+"""Weight of the past, relative to one row later."""
 
 
 class Answer(Protocol):
-    """What answers in a leaf."""
+    """The learner of a leaf."""
 
     def learn(self, x: Floats, y: Labels, counts: SplitCounts | None) -> None:
         """Learn a row, or raise and be as before; ``counts`` has the intervals of the leaf."""
 
     def score(self, x: Floats, counts: SplitCounts | None) -> Floats:
-        """The probability of each label that was seen."""
+        """Probability of each label seen so far."""
 
 
 class Neighbors(CountingWindow):
@@ -215,14 +215,14 @@ class Neighbors(CountingWindow):
         super().learn(x, y)
 
     def score(self, x: Floats, counts: SplitCounts | None = None) -> Floats:  # noqa: ARG002
-        """What ML-kNN says."""
+        """Probability of each label by ML-kNN."""
         return super().score(x)
 
 
 class BayesOfSets:
     """Naive Bayes for the frequent label sets of a leaf, on the intervals of its features.
 
-    Where the frequencies of the sets alone have been right more often lately, they answer, as in
+    The frequencies of the sets alone are used if they have been right more often lately, as in
     MOA's adaptive leaves.
     """
 
@@ -242,7 +242,7 @@ class BayesOfSets:
         self.skill = np.zeros(2)  # of the frequencies alone, and with naive Bayes
 
     def learn(self, x: Floats, y: Labels, counts: SplitCounts | None) -> None:
-        """Learn the set of a row; one with unknown labels has none."""
+        """Learn the label set of a row, if all labels are known."""
         held = vars(self).copy()
         try:
             self._widen(len(y), counts)
@@ -365,5 +365,5 @@ class Leaf:
         self.counts, self.answer = counts, answer
 
     def score(self, x: Floats) -> Floats:
-        """The probability of each label that the leaf knows of."""
+        """Probability of each label that the leaf has seen."""
         return self.answer.score(x, self.counts) if self.n else self.shares
