@@ -50,6 +50,15 @@ CONSTRAINTS = {
     "checkpoint": [_AT_LEAST_ONE],
 }
 
+DIFFERENCES = {
+    "stream": "another stream",
+    "drifts": "other drifts",
+    "learners": "other learners",
+    "protocol": "other measures or settings",
+    "propensities": "other propensities",
+    "versions": "another version of plurilabel",
+}
+
 
 def prequential(
     stream: Any,
@@ -235,7 +244,7 @@ def _plan(
 
 
 class _Run:
-    """One learner on its way through the stream."""
+    """One learner, its running measures and its time."""
 
     def __init__(self, learner: Any, measures: RunningMeasures) -> None:
         self.learner, self.measures = learner, measures
@@ -262,7 +271,7 @@ class _Run:
         self.measures.update(y, scores, labels)
 
     def _scores(self, x: dict[Hashable, Any]) -> tuple[Any, Any]:
-        """Scores, or the probabilities that they are taken from; None for what is not there."""
+        """Scores, or the probabilities to take them from; the other is None."""
         if not self.wants_scores:
             return None, None
         if isinstance(self.learner, ArrayLearner):
@@ -270,7 +279,7 @@ class _Run:
         try:
             return None, self.learner.predict_proba_one(dict(x))
         except NotImplementedError:
-            self.wants_scores = False  # it has the method in name only
+            self.wants_scores = False  # the method is there in name only
             return None, None
 
     def _labels(self, x: dict[Hashable, Any], probabilities: Any) -> Any:
@@ -306,7 +315,7 @@ def _present(probabilities: Any) -> float:
 
 
 def _takes_most_probable(learner: Any) -> bool:
-    """Whether predict_one is river's own, which would only ask for the probabilities again."""
+    """Whether predict_one is river's own, which would only compute the probabilities again."""
     river = sys.modules.get("river.base")
     return (
         river is not None and type(learner).predict_one is river.MultiLabelClassifier.predict_one
@@ -314,7 +323,7 @@ def _takes_most_probable(learner: Any) -> bool:
 
 
 class _Evaluation:
-    """All learners, the rows that wait for their labels, and the readings."""
+    """All learners, the rows whose labels have not arrived, and the readings."""
 
     def __init__(
         self, stream: Stream, runs: dict[str, _Run], plan: dict[str, Any], folder: Path | None
@@ -427,13 +436,8 @@ class _Evaluation:
             found["bytes"].append(size)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
-        return StreamResults(
-            self.plan,
-            self.readings,
-            errors=self._errors(),
-            is_finished=is_finished,
-            folder=self.folder,
-        )
+        end = {"errors": self._errors(), "is_finished": is_finished}
+        return StreamResults(self.plan, self.readings, folder=self.folder, **end)
 
     def _errors(self) -> dict[str, str]:
         return {name: run.error for name, run in self.runs.items() if run.error}
@@ -496,14 +500,7 @@ class _Evaluation:
         return False
 
     def _difference(self, plan: Mapping[str, Any]) -> str:
-        for field, words in {
-            "stream": "another stream",
-            "drifts": "other drifts",
-            "learners": "other learners",
-            "protocol": "other measures or settings",
-            "propensities": "other propensities",
-            "versions": "another version of plurilabel",
-        }.items():
-            if plan.get(field) != self.plan[field]:
-                return words
-        return "something else"
+        words = (
+            text for field, text in DIFFERENCES.items() if plan.get(field) != self.plan[field]
+        )
+        return next(words, "something else")

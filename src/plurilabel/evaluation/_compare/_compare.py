@@ -204,7 +204,7 @@ def compare_many(
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[None]:
-    """The folder, ours alone, rid of what a killed run left behind."""
+    """Lock the folder, and remove the temporary files of a killed run."""
     with locked(folder):
         read_plan(folder)  # an error if this is a folder of something else
         for left in folder.glob(".work-*"):
@@ -228,7 +228,7 @@ def _run(
     if scheduler is not None:
         n_jobs = max(1, sum(scheduler.nthreads().values()))
     estimate = _Estimate(cells.values(), missing, n_jobs)
-    # whoever finds the folder locked reads here which process works in it
+    # the name tells others, who find the folder locked, which process is using it
     prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
     with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
         units = _units(missing, None if n_jobs is None or scheduler is not None else work)
@@ -286,11 +286,10 @@ def _pickled(place: Place) -> bytes:
 
 
 class _Estimate:
-    """How long the rest may take.
+    """Estimate of the remaining time.
 
-    Cells cost what those of their dataset and learner cost, or else the mean of all. What passes
-    beside the learners' own time (starts of workers, measures, time limits) is spread over the
-    cells.
+    A cell takes as long as others of its dataset and learner, or else the mean of all. Time beside
+    that of the learners (starts of workers, measures, time limits) is spread over the cells.
     """
 
     def __init__(self, kept: Iterable[Cell], missing: list[Place], n_jobs: int | None) -> None:
@@ -309,11 +308,11 @@ class _Estimate:
         return seconds
 
     def seconds_left(self, cell: Cell) -> float | None:
-        """Take note of a finished cell; None as long as there is nothing to go by."""
+        """Add a finished cell; None as long as there is no basis for an estimate."""
         self.left[cell["dataset"], cell["learner"]] -= 1
         self.ran += 1
         self.ran_seconds += self._note(cell)
-        if self.ran == 1:  # that the first worker had to start is not the cell's fault
+        if self.ran == 1:  # the start of the first worker does not count
             self.start = perf_counter() - self.ran_seconds
         if not self.costs:
             return None

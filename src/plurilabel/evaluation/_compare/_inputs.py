@@ -1,4 +1,4 @@
-"""Learners and datasets as they are given, and how data are split."""
+"""Learners, datasets and splits from the arguments of a comparison."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStrati
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
-    """Learners by name, fresh and unfitted, from whatever way they were given.
+    """Unfitted copies of learners by name, from any form that :func:`compare` takes.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _with_names(several: Sequence[Any]) -> dict[str, Any]:
 
 
 def short_name(learner: Any) -> str:
-    """What to call a learner: its class; the steps of a pipeline; what a search is about.
+    """Name of a learner: its class, the steps of a pipeline, or the learner of a search.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def short_name(learner: Any) -> str:
 
 
 def named_datasets(given: Any) -> dict[str, Dataset]:
-    """Datasets by name, from whatever way they were given.
+    """Datasets by name, from any form that :func:`compare` takes.
 
     Examples
     --------

@@ -101,7 +101,7 @@ def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: An
 
 
 def empty_cell(measures: Sequence[str]) -> Cell:
-    """The fields that a cell fills when all goes well."""
+    """The fields of a cell that a successful run fills."""
     costs = dict.fromkeys(("fit_seconds", "predict_seconds", "search_seconds", "peak_mb"))
     more = dict.fromkeys(
         ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
@@ -139,7 +139,7 @@ def derived_seed(random_state: int, dataset: str, repeat: int, fold: int) -> int
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """One cell to be: what it is made of, and the fields that are known before it runs."""
+    """A cell to run: data, learner and split, and the fields that are known before."""
 
     data: Dataset
     learner: Any
@@ -147,10 +147,10 @@ class Place:
     known: Cell
 
     def kept(self, folder: Path, *, retry: bool, fresh: bool) -> Cell | None:
-        """The cell that is there already, if it is complete and wanted.
+        """The cell in the folder, if it is complete and wanted.
 
-        A cell of the same name that was made of something else is an error: to keep it would be
-        wrong, and to replace it would lose what someone has waited for.
+        A cell of the same place that was made of something else is an error: keeping it would be
+        wrong, and replacing it would lose results.
         """
         path = cell_path(folder, self.known)
         if fresh:
@@ -168,7 +168,7 @@ class Place:
 
     def _difference(self, cell: Cell) -> str:
         old, new = ({**c, **(c.get("made_of") or {})} for c in (cell, self.known))
-        for field, words in {
+        differences = {
             "class": f"another class ({old.get('class')}, now {new['class']})",
             "parameters": f"other parameters ({old.get('parameters')}, now {new['parameters']})",
             "seed": f"another random_state ({old.get('seed')}, now {new['seed']})",
@@ -176,10 +176,9 @@ class Place:
             "rows": "another split into training and test rows",
             "measures": "other measures",
             "plurilabel": "another version of plurilabel",
-        }.items():
-            if old.get(field) != new[field]:
-                return words
-        return "something else"
+        }
+        found = (words for field, words in differences.items() if old.get(field) != new[field])
+        return next(found, "something else")
 
 
 # files ---------------------------------------------------------------------------------------

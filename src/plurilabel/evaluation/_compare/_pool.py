@@ -62,9 +62,8 @@ def run_units(
 ) -> Finished:
     """Run units in worker processes, each unit in one of them.
 
-    A learner that takes too long or ends its process gets a cell that says so, and the rest of
-    its unit goes to a new process. When this generator ends, however it ends, so have all
-    workers.
+    A learner that takes too long or ends its process gets a cell that says so, and the rest of its
+    unit goes to a new process. However this generator ends, all workers have ended then.
     """
     waiting, started = deque(units), 0
     workers: list[Worker] = []
@@ -80,7 +79,7 @@ def run_units(
                     worker.take(waiting.popleft() if waiting else None)
                 else:
                     yield from worker.hear(event, number, cell, time_limit)
-            if news.empty():  # what a worker has still said counts before how it ended
+            if news.empty():  # messages of a worker are handled before its end
                 yield from _remove_ended(workers, waiting, time_limit)
     finally:
         for worker in workers:
@@ -92,7 +91,7 @@ def run_units(
 def _remove_ended(
     workers: list[Worker], waiting: deque[Unit], time_limit: float | None
 ) -> Finished:
-    """Stop workers that are over, then remove them; what is left of their units waits again."""
+    """Stop workers that are over, then remove them; the rest of their units waits again."""
     for worker in [worker for worker in workers if worker.is_over()]:
         if not worker.is_stopped:
             worker.stop()
@@ -136,7 +135,7 @@ class Worker:
         news.put((self, "end", -1, None))
 
     def hear(self, event: str, number: int, cell: Any, time_limit: float | None) -> Finished:
-        """Act on what the process says; yield the cells that it has finished."""
+        """Handle a message of the process; yield the cell that it has finished, if any."""
         if event == "ready":  # before, a large order would fill the pipe and block us
             self.is_ready = True
             self.take(self.unit)
@@ -157,7 +156,7 @@ class Worker:
             self.process.stdin.flush()
 
     def ended(self, number: int) -> int:
-        """Take note that this learner is done with, however it ended."""
+        """Remove a learner that has ended from the unit; returns its number."""
         assert self.unit is not None
         self.current = None
         left = {n: learner for n, learner in self.unit.learners.items() if n != number}

@@ -23,7 +23,7 @@ Neighbors = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 class SearchCache:
-    """Neighbour searches by the content of what was searched.
+    """Neighbour searches by the content of their data.
 
     :class:`ExactIndex` gives equal distances in the order of the index. So the k nearest are the
     first k of any longer list, to the bit, and one search for the largest k serves all.
@@ -50,7 +50,7 @@ class SearchCache:
         self.n_neighbors = state["n_neighbors"]
 
     def begin(self) -> None:
-        """From now on, what is used is paid by a new learner."""
+        """Start the account of a new learner."""
         self._paid, self._used = set(), {}
 
     def unpaid_seconds(self) -> float:
@@ -69,8 +69,8 @@ class SearchCache:
     ) -> Neighbors:
         """The k nearest training points of X, or of the training points themselves."""
         most = index.n_samples_fit_ - (X is None)
-        if k > most:  # an error, which the index words best
-            error: Neighbors = index.kneighbors(X, n_neighbors=k)
+        if k > most:
+            error: Neighbors = index.kneighbors(X, n_neighbors=k)  # the index raises it
             return error
         wide = max(k, min(self.n_neighbors.get(index.metric, 0), most))
         rows = index.n_samples_fit_ if X is None else X.shape[0]
@@ -129,8 +129,7 @@ class SharedIndex(BaseEstimator):
         """Find the nearest training points, as :meth:`ExactIndex.kneighbors` does."""
         check_is_fitted(self)
         k = 5 if n_neighbors is None else n_neighbors
-        asked = None if X is None else digest_of(X)
-        key = (self.metric, self.digest_, asked)
+        key = (self.metric, self.digest_, None if X is None else digest_of(X))
         return self.cache.neighbors(self.index_, self.n_jobs, key, X, k)
 
 
@@ -150,7 +149,7 @@ def share_searches(learner: Any, cache: SearchCache) -> None:
 
 
 def most_neighbors(learner: Any) -> dict[Any, int]:
-    """By metric: the largest number of neighbours that the lazy learners inside will ask for."""
+    """By metric: the largest number of neighbours that the lazy learners inside need."""
     most: dict[Any, int] = {}
     candidates = [k for name, ks in _candidates(learner) if name == "n_neighbors" for k in ks]
     for part in _lazy_parts(learner):

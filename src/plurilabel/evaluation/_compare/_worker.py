@@ -1,7 +1,7 @@
 """Units of work: learners on one split, run in a worker process or in this one.
 
 A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
-parent's script. Orders and answers are pickles; the order None says that nothing is left to do.
+parent's script. Orders and replies are pickles; the order None means that nothing is left to do.
 The process ends, with all that it has started, when its input does, and so never outlives its
 parent.
 """
@@ -256,7 +256,7 @@ def _run_unit(
 
 
 def _widen(cache: SearchCache, unit: Unit) -> None:
-    """Let the cache search for the largest k that any of the learners will ask for."""
+    """Let the cache search for the largest k that any of the learners needs."""
     for pickled in unit.learners.values():
         with suppress(Exception):  # a learner that cannot be read says so in its own cell
             for metric, k in most_neighbors(pickle.loads(pickled)).items():
@@ -288,22 +288,22 @@ def _labels(Y: Any, rows: Any) -> Any:
 def main() -> None:
     """Serve until the input ends."""
     # the pipes to the parent, out of reach of learners that print or ask
-    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     faulthandler.enable()
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
 
-    def answer(*content: Any) -> None:
-        pickle.dump(content, answers)
-        answers.flush()
+    def reply(*content: Any) -> None:
+        pickle.dump(content, replies)
+        replies.flush()
 
-    answer("ready", None, None)
+    reply("ready", None, None)
     while (order := waiting.get()) is not None:
         for number, cell in _run_unit(Unit(*order), catch=BaseException):
-            answer("start" if cell is None else "cell", number, cell)
-        answer("done", None, None)
+            reply("start" if cell is None else "cell", number, cell)
+        reply("done", None, None)
 
 
 def _listen(orders: Any, waiting: queue.SimpleQueue[Any]) -> None:

@@ -59,7 +59,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: a learner, and what was printed for it.
+    """A line of a table: a learner, and the values printed for it.
 
     ``learner`` is the text of a learner, with ``{k}`` where ``over`` gives several values; they
     are combined by their mean or, for each measure, by the best. A row without learner states
@@ -234,7 +234,7 @@ def _check_choice(name: str, choice: Any, allowed: Any, where: str) -> None:
 
 def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedTable:
     where = f"{key}, {entry.get('name')}"
-    # what a table says holds for its rows, unless they say otherwise
+    # entries of a table are defaults of its rows
     shared = {name: entry.pop(name) for name in [f.name for f in fields(Row)[1:]] if name in entry}
     rows = [
         _row(shared | row, f"{where}, {row.get('name')}", protocols)

@@ -134,17 +134,17 @@ class _Ours:
                 texts.setdefault(key, {}).update((text, text) for text in learners)
         # a missing file stops here, with one error, before anything is computed
         self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
-        asked = {key: learners for key, learners in texts.items() if learners}
+        needed = {key: learners for key, learners in texts.items() if learners}
         comparisons = [
             {
                 "datasets": {name: self.data[name]},
                 "learners": learners,
                 "cv": cv if cv == "holdout" else KFold(cv, shuffle=True, random_state=0),
             }
-            for (name, cv), learners in asked.items()
+            for (name, cv), learners in needed.items()
         ]
         found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
-        self.results = dict(zip(asked, found))
+        self.results = dict(zip(needed, found))
 
     def failure(self, protocol: Protocol, learners: Sequence[str]) -> str:
         """Why one of the learners has no values, or nothing."""

@@ -76,10 +76,7 @@ def judge_recorded(ours: float, recorded: float, tolerance: float) -> Verdict:
 
 
 def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, float]:
-    """What papers say about their data, counted again.
-
-    With a label set: how many instances have exactly these labels.
-    """
+    """Facts about data that papers state; with a label set, how many instances have exactly it."""
     if label_set is not None:
         wanted = np.isin(data.label_names, label_set)
         if wanted.sum() != len(label_set):
@@ -224,8 +221,8 @@ Lines = tuple[list[str], list[list[str]]]
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
     """A table or figure as text: its columns and its rows.
 
-    Where nothing is published, a row for each measure and a column for each learner, the best
-    marked; else a row for each cell. Of a figure, its statements.
+    If nothing is published, a row for each measure and a column for each learner, the best marked;
+    for a figure, a row for each statement; else a row for each cell.
     """
     if all(cell.learner and cell.published is None for cell in cells):
         return _grid(cells, best)

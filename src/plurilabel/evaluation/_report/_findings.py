@@ -1,4 +1,4 @@
-"""What a report says in every format: tables, tests, facts, and the sentences about them."""
+"""The content of a report in all formats: tables, tests, facts, and sentences about them."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Findings:
 
 
 def describe(findings: Findings) -> dict[str, Any]:
-    """What the templates of all formats show."""
+    """The variables of the templates of all formats."""
     values = {name: _values(table) for name, table in findings.tables.items()}
     return about(findings.results, findings.learners) | {
         "headline": headline(findings),
@@ -280,21 +280,17 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
 
 def _pairs_sentence(w: Comparisons) -> str:
     """What Wilcoxon's tests of the pairs found."""
-    said, pairs = (
-        "Wilcoxon's signed-rank test with Holm's correction",
-        counted(len(w.pairs), "pair"),
-    )
+    said, pairs = "Wilcoxon's signed-rank test with Holm's correction", len(w.pairs)
     order = np.argsort(w.pvalues, kind="stable")
     better = []
     for i in order[w.adjusted[order] <= ALPHA]:
         a, b = w.pairs[i] if w.better[i] == w.pairs[i][0] else w.pairs[i][::-1]
         better.append(f"{w.names[a]} > {w.names[b]}")
     if not better:
-        return f"{said} shows no difference in any of the {pairs}."
+        return f"{said} shows no difference in any of the {counted(pairs, 'pair')}."
     more = f"; and {len(better) - 12} more" if len(better) > 12 else ""
-    return (
-        f"{said} shows a difference in {len(better)} of {pairs}: {'; '.join(better[:12])}{more}."
-    )
+    found = f"{len(better)} of {counted(pairs, 'pair')}: {'; '.join(better[:12])}{more}"
+    return f"{said} shows a difference in {found}."
 
 
 # sentences -------------------------------------------------------------------------------------

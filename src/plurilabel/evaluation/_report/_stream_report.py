@@ -73,7 +73,7 @@ def write_stream_report(
 
 
 def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
-    """What the template shows."""
+    """The variables of the template."""
     headlines = [name for name in HEADLINES if name in results.measures] or results.measures[:6]
     others = [name for name in results.measures if name not in headlines]
     kind = next(k for k in ("window", "fading", "overall") if k in results.kinds)

@@ -24,7 +24,7 @@ class Comparisons:
     Attributes
     ----------
     test : str
-        What was tested.
+        Name of the test.
     names : tuple of str
     pairs : tuple of (int, int)
         Indices of the learners compared.

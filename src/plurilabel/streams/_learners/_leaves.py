@@ -80,7 +80,7 @@ class SplitCounts:
     edges : ndarray of shape (d, 8)
         Thresholds; interval b has the values above threshold b - 1, up to threshold b.
     counts : ndarray of shape (d, 9, 2, q)
-        Rows without and with each label; those in which it is not known are in neither.
+        Rows without and with each label; rows in which it is unknown are in neither.
     rows : ndarray of shape (d, 9)
         Rows, whatever is known of them.
     """

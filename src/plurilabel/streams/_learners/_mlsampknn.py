@@ -71,11 +71,11 @@ class SelfAdjusting(Window):
         self.masks = np.zeros((members, 0))  # 1 for features that a member looks at
         self.shares = np.ones(1) if members == 1 else rng.uniform(0.5, 1.0, members)
         self.norms = np.zeros((size, members))  # squared, over the features of each member
-        # what was right lately: true and false positives, false negatives
+        # recent true positives, false positives and false negatives
         self.tallies = np.zeros((3, members, len(sizes), len(self.ks), 0))
         self.best = np.zeros((members, 0), dtype=np.intp)  # window and k of each label, as one
         self.skill = np.ones(members)
-        self.gains = np.zeros(len(CUTS))  # of each cut, lately
+        self.gains = np.zeros(len(CUTS))  # recent skill with each threshold
         self.occurrences = np.zeros(0)  # rows in which each feature was not 0
 
     def widen(self, x: Floats, y: Labels) -> None:
@@ -96,7 +96,7 @@ class SelfAdjusting(Window):
         return 2 * self.occurrences.sum() < self.seen * len(self.occurrences)
 
     def _dissimilarities(self, point: Floats) -> Floats:
-        """Of a row to those of the window for each member, (members, n); inf for the removed."""
+        """Dissimilarities of a row to the window, (members, n); inf for removed rows."""
         masked = self.masks * point
         dots = masked @ self.points[: self.n].T
         norms, own = self.norms[: self.n].T, (masked * masked).sum(axis=1)[:, None]
@@ -149,7 +149,7 @@ class SelfAdjusting(Window):
         return self.skill @ votes / self.skill.sum()
 
     def learn(self, x: Floats, y: Labels) -> None:
-        """Judge what would have been said of the row, punish, and remember it."""
+        """Judge the prediction for a row, punish neighbours, and remember the row."""
         before, drawn = Before(self, SelfAdjusting._fitted), self.rng.bit_generator.state
         try:
             self._learn(x, y, before)
@@ -197,10 +197,10 @@ class SelfAdjusting(Window):
         self.best = f1.reshape(len(f1), -1, f1.shape[-1]).argmax(axis=1)
 
     def _learned(self, right: Floats) -> None:
-        """A hook: how good the answers of the members were."""
+        """Hook: called with the skill of the members on a row."""
 
     def _punish(self, slots: Slots, wrong: NDArray[np.bool_], y: Labels) -> None:
-        """Charge neighbours for votes that led to wrong answers, and forget those charged with 1.
+        """Charge neighbours for votes that led to errors, and forget those charged with 1.
 
         A vote for a label that the row has pays a charge back. The shortest window stays whole.
         """
@@ -220,7 +220,7 @@ class SelfAdjusting(Window):
 
 
 def goodness(said: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]) -> Floats:
-    """Mean of subset accuracy and example F1 of several answers (m, q) about one row.
+    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row.
 
     Examples
     --------
@@ -252,11 +252,11 @@ class MLSAMPkNN(StreamClassifier):
     min_window : int, default=50
         Rows in the shortest window.
     penalty : float, default=1.0
-        A neighbour is charged ``penalty / q`` for a vote that led to a wrong answer on one of q
-        labels, is paid back as much for a right vote on a label that was there, and is forgotten
-        at 1; 0 for no punishment.
+        A neighbour is charged ``penalty / q`` for a vote that led to an error on one of q labels,
+        paid back as much for a right vote on a label that is present, and forgotten at 1; 0 for no
+        punishment.
     fading : float, default=0.99
-        What was right one row earlier counts that much less.
+        Weight of the past, relative to one row later.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         "auto" is cosine where the rows so far are mostly zeros, as in texts, else Euclidean.
 

@@ -88,7 +88,7 @@ class Window:
     def prepared(self, x: Floats) -> Floats:
         """A row as the distances need it; features that no row has are left out."""
         width = self.points.shape[1] - int(self._formula.cosine)
-        if len(x) > width:  # asked about, but never learned: the same for all rows
+        if len(x) > width:  # features that were never learned are equal in all rows
             return self.prepared(x[:width])
         if len(x) < width:
             x = np.concatenate([x, np.zeros(width - len(x))])

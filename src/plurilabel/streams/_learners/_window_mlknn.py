@@ -21,7 +21,7 @@ class CountingWindow(NeighborWindow):
     """The arrays of ML-kNN for the rows of a window.
 
     ``counts[b, l, j]`` is the number of rows with value b of label l of whose k neighbours j have
-    it. A row in which l is not known is not counted, and as a neighbour does not have it.
+    it. A row in which l is unknown is not counted, and as a neighbour does not have it.
     """
 
     _fitted: ClassVar[Declared] = {
@@ -81,7 +81,7 @@ class CountingWindow(NeighborWindow):
         self._add(1, self.cells[rows])
 
     def _add(self, sign: int, cells: NDArray[np.intp]) -> None:
-        size = self.counts.size  # a cell of this number is for labels that are not known
+        size = self.counts.size  # cells of this number are for unknown labels
         counted = np.bincount(cells.ravel(), minlength=size)[:size]
         self.counts += sign * counted.reshape(self.counts.shape)
 
