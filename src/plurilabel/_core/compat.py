@@ -42,10 +42,11 @@ __all__ = [
 
 def import_extra(module: str, user: str, extra: str) -> Any:
     """Import an optional dependency; the error names what needs it and the extra to install."""
+    package = module.partition(".")[0]
     try:
+        import_module(package)
         return import_module(module)
     except ImportError:
-        package = module.partition(".")[0]
         raise ImportError(f"{user} needs {package}: pip install 'plurilabel[{extra}]'") from None
 
 
