@@ -436,7 +436,7 @@ class _Evaluation:
             found["bytes"].append(size)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
-        end = {"errors": self._errors(), "is_finished": is_finished}
+        end: dict[str, Any] = {"errors": self._errors(), "is_finished": is_finished}
         return StreamResults(self.plan, self.readings, folder=self.folder, **end)
 
     def _errors(self) -> dict[str, str]:

@@ -127,7 +127,8 @@ def write_report(
     place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.cells:
         raise ValueError("results must have at least one cell, got none")
-    return write_files(place, rendered(results, formats, title))
+    texts = rendered(results, formats, title)
+    return write_files(place, {name: texts[name] for name in formats})
 
 
 def destination(

@@ -69,7 +69,7 @@ def write_stream_report(
         texts["html"] = html_page("stream", _shown(results, title))
     if "csv" in formats:
         texts["csv"] = results.frame().to_csv(index=False, lineterminator="\n")
-    return write_files(place, texts)
+    return write_files(place, {name: texts[name] for name in formats})
 
 
 def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:

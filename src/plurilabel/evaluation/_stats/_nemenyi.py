@@ -138,6 +138,7 @@ if TYPE_CHECKING:
 
 
 Points = list[tuple[float, float]]
+Text = tuple[str, float, float, str, str]
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class CriticalDifferenceDiagram:
     bottom: float
     row: float
     lines: list[tuple[str, Points]]
-    texts: list[tuple[str, float, float, str, str]]
+    texts: list[Text]
 
 
 def critical_difference_diagram(
@@ -228,13 +229,13 @@ def critical_difference_diagram(
 
 def _axis(
     low: int, high: int, row: float, cd: float, right: float
-) -> tuple[list[Points], list[tuple[str, float, float, str, str]]]:
+) -> tuple[list[Points], list[Text]]:
     """Lines and texts of the axis with its ticks, and of the bar that shows the difference."""
     lines: list[Points] = [[(low, 0), (high, 0)]]
-    texts = []
+    texts: list[Text] = []
     for tick in range(low, high + 1, 1 if high - low <= 14 else 2):
         lines.append([(tick, 0), (tick, -0.25)])
-        texts.append(("tick", float(tick), -0.45, "center", str(tick)))
+        texts.append(("tick", tick, -0.45, "center", str(tick)))
     end = min(low + cd, right - 0.2 * row)
     lines.append([(x, -1.8 + up) for x in (low, end) for up in (0, -0.2, 0.2, 0)])
     note = "" if low + cd <= end else " (longer than the axis)"
