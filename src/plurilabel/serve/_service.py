@@ -17,8 +17,8 @@ from scipy import sparse
 from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
+from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
-from plurilabel.metrics import score_method
 from plurilabel.models import Model, ModelRows, load_model
 from plurilabel.serve._answers import (
     Ask,
