@@ -56,7 +56,7 @@ class Batches:
             task.add_done_callback(self._tasks.discard)
         if self.seconds is None:
             return await future
-        # asyncio.timeout would take 14 of the 70 microseconds of a request
+        # a context manager around asyncio.timeout took 12 microseconds more per request
         timer = loop.call_later(self.seconds, self._expire, future)
         try:
             return await future

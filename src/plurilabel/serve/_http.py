@@ -234,10 +234,11 @@ class Guard:
     """Middleware that checks access, adds security headers and counts requests.
 
     Paths in ``public`` need no token. POST requests to the paths in ``direct`` call their endpoint
-    without FastAPI's router and exception handlers, which take longer than the rest of a request:
-    82 microseconds in the application, against 119 by a plain Starlette route and 182 by a
-    FastAPI route. With 64 clients of an ML-kNN of 20,000 rows, that was 2,364 rows per second
-    (p50 26 ms, p99 49 ms), against 2,018 (28 ms, 66 ms) and 1,434 (43 ms, 90 ms).
+    without FastAPI's router and exception handlers: a request takes 82 microseconds in the
+    application, against 119 by a plain Starlette route and 182 by a FastAPI route. 64 clients of
+    an ML-kNN of 20,000 rows got 2,364 rows per second (p50 26 ms, p99 49 ms), against 2,018
+    (28 ms, 66 ms) and 1,434 (43 ms, 90 ms); of 1,000 rows, 2,162, against 1,994 and 1,612.
+    Medians of three runs on two cores that other programs used as well: they vary widely.
     """
 
     def __init__(
