@@ -133,7 +133,7 @@ ROSTER = {
         "EnsembleOfPrunedSets": Learner(
             {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=3, voting='soft')": {}}
         ),
-        "RAkEL": Learner({"RAkEL(RidgeClassifier(), k=2, voting='soft')": {}}),
+        "RAkEL": Learner({"RAkEL(RidgeClassifier(), labelset_size=2, voting='soft')": {}}),
         "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),
         "StackedRelevance": Learner(
             {
@@ -142,7 +142,7 @@ ROSTER = {
             }
         ),
         "OutputCodes": Learner({"OutputCodes(RidgeClassifier())": {}}),
-        "HOMER": Learner({"HOMER(LabelPowerset(RidgeClassifier()), n_children=2)": {}}),
+        "HOMER": Learner({"HOMER(LabelPowerset(RidgeClassifier()), branching_factor=2)": {}}),
     },
     "learners.adaptation": {
         "MLDecisionTree": Learner(
@@ -224,7 +224,7 @@ ROSTER = {
     },
     "learners.rules": {
         "MMAC": Learner(
-            {"MMAC()": {}, "MMAC(n_bins=12, min_support=2, max_length=1, voting='all')": {}}
+            {"MMAC()": {}, "MMAC(max_bins=12, min_support=2, max_length=1, voting='all')": {}}
         ),
     },
     "bags": {
@@ -232,7 +232,7 @@ ROSTER = {
         "MIMLSVM": Learner(
             {
                 "MIMLSVM(random_state=0)": _T_CRITERION,
-                "MIMLSVM(distance='average', t_criterion=False, random_state=0)": {},
+                "MIMLSVM(distance='average', nonempty=False, random_state=0)": {},
             }
         ),
         "MIMLNN": Learner({"MIMLNN(random_state=0)": {}}),
@@ -272,7 +272,7 @@ ROSTER = {
         "LabelTree": Learner(
             {
                 "LabelTree(normalize=False, tol=1e-9, max_iter=100, random_state=0)": {},
-                "LabelTree(2, loss='squared_hinge', max_leaf=2, random_state=0)": _SINGLE,
+                "LabelTree(2, loss='squared_hinge', leaf_size=2, random_state=0)": _SINGLE,
             }
         ),
         "OneVsAllLinear": Learner(

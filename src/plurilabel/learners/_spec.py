@@ -104,8 +104,8 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
     - A list holds candidates: ``MLkNN(n_neighbors=[5, 10])`` is a grid search over them, inside
       whatever it is trained on. Several lists are searched together. A parameter that is a
       sequence by itself (``MLkNNCV(n_neighbors=[5, 10])``) takes the list as its value.
-    - A transformation without ``estimator``, such as ``RAkEL(k=3)``, gets ``MaxAbsScaler() |
-      LogisticRegression(max_iter=1000)``.
+    - A transformation without ``estimator``, such as ``RAkEL(labelset_size=3)``, gets
+      ``MaxAbsScaler() | LogisticRegression(max_iter=1000)``.
 
     Parameters
     ----------

@@ -62,12 +62,12 @@ def every_learner(base):
         LabelPowerset(base),
         PrunedSets(base, pruning_threshold=2),
         EnsembleOfPrunedSets(base, n_estimators=2, bootstrap=True, random_state=0),
-        RAkEL(base, k=2, random_state=0),
+        RAkEL(base, labelset_size=2, random_state=0),
         CalibratedLabelRanking(base),
         StackedRelevance(base, cv=3),
         OutputCodes(base, code="repetition", random_state=0),
-        HOMER(base, n_children=2, random_state=0),
-        HOMER(LabelPowerset(base), n_children=2, random_state=0),
+        HOMER(base, branching_factor=2, random_state=0),
+        HOMER(LabelPowerset(base), branching_factor=2, random_state=0),
     ]
 
 
@@ -147,7 +147,7 @@ def test_scores_are_of_one_kind():
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as error:
         margin.fit(X, Y).predict_proba(X)
     assert "its scores come from decision_function" in str(error.value.__cause__)
-    votes = RAkEL(RidgeClassifier(), k=2)
+    votes = RAkEL(RidgeClassifier(), labelset_size=2)
     assert hasattr(votes, "predict_proba") and not hasattr(votes, "decision_function")
     assert hasattr(votes.set_params(voting="soft"), "decision_function")
 
@@ -159,11 +159,11 @@ OTHERWISE = {
     "passthrough": False,
     "stack_method": "predict",
     "final_estimator": RidgeClassifier(),
-    "n_children": 4,
+    "branching_factor": 4,
     "code": "random",
-    "sets": "all",
+    "label_sets": "all",
     "pruning_threshold": 9,
-    "k": 3,
+    "labelset_size": 3,
 }
 """Parameters of ``fit``, as they were not in :func:`every_learner`."""
 
@@ -198,7 +198,7 @@ def test_any_backend_and_number_of_workers_gives_the_same():
     base = SGDClassifier(loss="log_loss")  # random
     for learner in (
         EnsembleOfChains(base, n_estimators=3, random_state=3),
-        RAkEL(base, k=2, random_state=3),
+        RAkEL(base, labelset_size=2, random_state=3),
         OutputCodes(base, random_state=3),
     ):
         wanted = learner.fit(X, Y).predict(X)

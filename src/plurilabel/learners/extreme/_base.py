@@ -74,9 +74,9 @@ def score_method(learner: Any) -> str:
     return "predict_proba" if loss == "logistic" else "decision_function"
 
 
-def worth_of_labels(Y: Any, propensity: bool) -> NDArray[np.float64] | None:
+def worth_of_labels(Y: Any, weighted: bool) -> NDArray[np.float64] | None:
     """Weights of the instances with each label: 2 / p - 1, or None for 1."""
-    return 2 / propensities(Y) - 1 if propensity else None
+    return 2 / propensities(Y) - 1 if weighted else None
 
 
 def _above(scores: sparse.csr_array, cut: float) -> sparse.csr_array:

@@ -13,7 +13,7 @@ from scipy import sparse
 from plurilabel.learners.extreme._linear import prepared
 
 
-def level_bounds(q: int, arity: int, max_leaf: int) -> list[NDArray[np.int64]]:
+def level_bounds(q: int, branching_factor: int, leaf_size: int) -> list[NDArray[np.int64]]:
     """Where the nodes of each level begin and end among the labels in the order of the tree.
 
     All leaves are on one level. Siblings differ by at most one label. The last entry is the
@@ -21,12 +21,12 @@ def level_bounds(q: int, arity: int, max_leaf: int) -> list[NDArray[np.int64]]:
 
     Examples
     --------
-    >>> [bounds.tolist() for bounds in level_bounds(7, arity=2, max_leaf=2)]
+    >>> [bounds.tolist() for bounds in level_bounds(7, branching_factor=2, leaf_size=2)]
     [[0, 7], [0, 4, 7], [0, 2, 4, 6, 7], [0, 1, 2, 3, 4, 5, 6, 7]]
     """
     levels = [np.array([0, q])]
-    while (sizes := np.diff(levels[-1])).max() > max_leaf:
-        parts = np.minimum(arity, sizes)
+    while (sizes := np.diff(levels[-1])).max() > leaf_size:
+        parts = np.minimum(branching_factor, sizes)
         node = np.repeat(np.arange(len(sizes)), parts)
         place = np.arange(len(node)) - np.repeat(np.cumsum(parts) - parts, parts)
         smaller = sizes[node] // parts[node] + (place < sizes[node] % parts[node])

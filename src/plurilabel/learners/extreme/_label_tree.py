@@ -35,11 +35,11 @@ PAIRS = 2**22
 class LabelTree(WeightedFit, SparseAnswers):
     """Trees over the labels, with linear models in their nodes, for very many labels.
 
-    Each tree halves the labels again and again, similar ones together, until ``max_leaf`` are
+    Each tree halves the labels again and again, similar ones together, until ``leaf_size`` are
     left. In a node, one linear model for each child says whether an instance with a label below
     the node has one below the child; in a leaf, the children are labels. A prediction follows
-    the ``beam`` best nodes of each level, so that it asks few of the models: its cost grows with
-    the logarithm of the number of labels. The scores of several trees are averaged.
+    the ``beam_width`` best nodes of each level, so that it asks few of the models: its cost grows
+    with the logarithm of the number of labels. The scores of several trees are averaged.
 
     ``predict_top`` is the method to ask with. ``predict`` is sparse where y was; no matrix (n, q)
     or (d, q) is made, except for ``predict_proba`` and ``decision_function``, which are dense by
@@ -55,15 +55,15 @@ class LabelTree(WeightedFit, SparseAnswers):
         exp(1 - s) - 1, where s is the sum of the losses on the path: a decision value.
     C : float, default=10.0
         Weight of the losses against the penalty ½|w|², as in scikit-learn.
-    arity : int, default=16
+    branching_factor : int, default=16
         Children of an inner node.
-    max_leaf : int, default=100
+    leaf_size : int, default=100
         The most labels of a leaf.
-    beam : int, default=10
+    beam_width : int, default=10
         Nodes of a level that a prediction looks into.
     prune : float, default=0.1
         Weights up to this size are dropped.
-    propensity : bool, default=False
+    propensities : bool, default=False
         Whether instances count 2 / p - 1 times for a label that they have, where p is the
         propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
         higher.
@@ -96,7 +96,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     reached_ : ndarray of shape (n_estimators, nodes)
         How many instances reached each node, by their weights.
     worth_ : ndarray of shape (q,), or None
-        How often an instance counts for a label that it has, with ``propensity``.
+        How often an instance counts for a label that it has, with ``propensities``.
     n_iter_ : int
         The most Newton steps that a model took.
     label_names_ : ndarray of shape (q,)
@@ -104,9 +104,9 @@ class LabelTree(WeightedFit, SparseAnswers):
     Notes
     -----
     *Tree.* As in Parabel: balanced 2-means on the sphere, on the sums of the instances of each
-    label, scaled to length 1. ``arity`` parts are made by repeated halving, so that wide nodes are
-    binary trees with levels left out (as in Bonsai, but balanced). Siblings differ by at most one
-    label, and all leaves are on one level.
+    label, scaled to length 1. ``branching_factor`` parts are made by repeated halving, so that
+    wide nodes are binary trees with levels left out (as in Bonsai, but balanced). Siblings differ
+    by at most one label, and all leaves are on one level.
 
     *Models.* Those of siblings are trained together, by a truncated Newton method whose steps are
     products of a sparse matrix with a dense one. It is about as fast as the dual coordinate
@@ -140,7 +140,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     classification. Machine Learning 109, 2020.
 
     M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
-    missing labels. WWW 2021. (``propensity``)
+    missing labels. WWW 2021. (``propensities``)
 
     Examples
     --------
@@ -159,11 +159,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "arity": [Interval(Integral, 2, None, closed="left")],
-        "max_leaf": [Interval(Integral, 1, None, closed="left")],
-        "beam": [Interval(Integral, 1, None, closed="left")],
+        "branching_factor": [Interval(Integral, 2, None, closed="left")],
+        "leaf_size": [Interval(Integral, 1, None, closed="left")],
+        "beam_width": [Interval(Integral, 1, None, closed="left")],
         "prune": [Interval(Real, 0, None, closed="left")],
-        "propensity": ["boolean"],
+        "propensities": ["boolean"],
         "normalize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -172,9 +172,9 @@ class LabelTree(WeightedFit, SparseAnswers):
     }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
-        "beam_": parameter(),
-        "arity_": parameter(),
-        "max_leaf_": parameter(),
+        "beam_width_": parameter(),
+        "branching_factor_": parameter(),
+        "leaf_size_": parameter(),
         "normalize_": parameter(),
         "n_iter_": count(),
         "order_": places("t", "n_labels_", below="n_labels_"),
@@ -193,11 +193,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         *,
         loss: str = "logistic",
         C: float = 10.0,
-        arity: int = 16,
-        max_leaf: int = 100,
-        beam: int = 10,
+        branching_factor: int = 16,
+        leaf_size: int = 100,
+        beam_width: int = 10,
         prune: float = 0.1,
-        propensity: bool = False,
+        propensities: bool = False,
         normalize: bool = True,
         tol: float = 0.01,
         max_iter: int = 20,
@@ -207,11 +207,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         self.n_estimators = n_estimators
         self.loss = loss
         self.C = C
-        self.arity = arity
-        self.max_leaf = max_leaf
-        self.beam = beam
+        self.branching_factor = branching_factor
+        self.leaf_size = leaf_size
+        self.beam_width = beam_width
         self.prune = prune
-        self.propensity = propensity
+        self.propensities = propensities
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
@@ -300,16 +300,16 @@ class LabelTree(WeightedFit, SparseAnswers):
     def _fit(
         self, X: Any, Y: LabelMatrix, weights: Any = None, others: sparse.csr_array | None = None
     ) -> None:
-        for name in ("loss", "beam", "arity", "max_leaf", "normalize"):
+        for name in ("loss", "beam_width", "branching_factor", "leaf_size", "normalize"):
             setattr(self, f"{name}_", getattr(self, name))
         q = Y.shape[1]
         Y = sparse.csr_array(Y)
         X = prepared(X, unit=self.normalize)
-        levels = level_bounds(q, self.arity, self.max_leaf)
+        levels = level_bounds(q, self.branching_factor, self.leaf_size)
         features = label_features(X, Y, weights)
         if others is not None:
             features = joined(features, others)
-        self.worth_ = worth_of_labels(Y, self.propensity)
+        self.worth_ = worth_of_labels(Y, self.propensities)
         draw = check_random_state(self.random_state)
         orders, models = [], []
         for _ in range(self.n_estimators):
@@ -323,7 +323,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     def _learn_more(self, X: Any, Y: LabelMatrix, weights: Any) -> None:
         Y = sparse.csr_array(Y)
         X = prepared(X, unit=self.normalize_)
-        levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
+        levels = level_bounds(self.n_labels_, self.branching_factor_, self.leaf_size_)
         before = iter(self._models(levels, X.shape[1]))
         models = []
         for order in self.order_:
@@ -383,9 +383,9 @@ class LabelTree(WeightedFit, SparseAnswers):
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)
-        levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
+        levels = level_bounds(self.n_labels_, self.branching_factor_, self.leaf_size_)
         # what one row needs: its entries once for each node of the beam, and their children
-        width = self.beam_ * (X.nnz / X.shape[0] + self.weights_.shape[1])
+        width = self.beam_width_ * (X.nnz / X.shape[0] + self.weights_.shape[1])
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(lambda rows: then(self._search_trees(X[rows], levels)))(rows)
             for rows in row_blocks(X.shape[0], width, PAIRS)
@@ -411,7 +411,7 @@ class LabelTree(WeightedFit, SparseAnswers):
         biases = self.biases_[t].astype(X.dtype)
         for depth, (above, below) in enumerate(pairwise(levels)):
             if depth:
-                row, node, score = _best(row, node, score, self.beam_)
+                row, node, score = _best(row, node, score, self.beam_width_)
             children = child_bounds(above, below)
             n_children = np.diff(children)[node]
             place = np.arange(n_children.max())

@@ -37,7 +37,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         Weight of the losses against the penalty ½|w|², as in scikit-learn.
     prune : float, default=0.01
         Weights up to this size are dropped.
-    propensity : bool, default=False
+    propensities : bool, default=False
         Whether instances count 2 / p - 1 times for a label that they have, where p is the
         propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
         higher.
@@ -72,7 +72,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
     classification. WSDM 2017.
 
     M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
-    missing labels. WWW 2021. (``propensity``)
+    missing labels. WWW 2021. (``propensities``)
 
     Examples
     --------
@@ -89,7 +89,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         "loss": [StrOptions(set(LOSSES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "prune": [Interval(Real, 0, None, closed="left")],
-        "propensity": ["boolean"],
+        "propensities": ["boolean"],
         "normalize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -109,7 +109,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         loss: str = "squared_hinge",
         C: float = 1.0,
         prune: float = 0.01,
-        propensity: bool = False,
+        propensities: bool = False,
         normalize: bool = True,
         tol: float = 0.01,
         max_iter: int = 20,
@@ -118,7 +118,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         self.loss = loss
         self.C = C
         self.prune = prune
-        self.propensity = propensity
+        self.propensities = propensities
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
@@ -130,7 +130,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         check_size(self, f"{q:,} labels", models=q, instead="LabelTree")
         Y = sparse.csc_array(Y)
         X = prepared(X, unit=self.normalize)
-        worth = worth_of_labels(Y, self.propensity)
+        worth = worth_of_labels(Y, self.propensities)
         found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._train_block)(
                 X, Y[:, some], weights, worth if worth is None else worth[some]

@@ -33,7 +33,7 @@ class Items:
     present: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, X: Any, n_bins: int) -> Items:
+    def of(cls, X: Any, max_bins: int) -> Items:
         """The items of X: values where a feature has few, else intervals between quantiles.
 
         A feature of which half or more is 0 is present or not: its items are of other values.
@@ -50,7 +50,7 @@ class Items:
                 values = np.concatenate([values, np.zeros(n - len(values))])
             if not len(values):
                 continue
-            cuts = _cuts(values, n_bins)
+            cuts = _cuts(values, max_bins)
             if not mostly_0 and not len(cuts):
                 continue  # constant: says nothing
             ends = np.concatenate([[-np.inf], cuts, [np.inf]])
@@ -107,11 +107,11 @@ class Items:
         return f"{name} is above {low:.4g} and at most {high:.4g}"
 
 
-def _cuts(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+def _cuts(values: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
     """Where to cut: between distinct values if these are few, else near quantiles."""
     distinct = np.unique(values)
-    if len(distinct) > n_bins:
-        steps = np.arange(1, n_bins) / n_bins
+    if len(distinct) > max_bins:
+        steps = np.arange(1, max_bins) / max_bins
         distinct = np.unique(np.quantile(values, steps, method="lower"))
         return distinct[distinct < values.max()]
     # halves first: a sum of large values would overflow

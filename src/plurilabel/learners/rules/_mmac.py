@@ -50,7 +50,7 @@ class MMAC(ScoringClassifier):
         The part of the instances with the condition that must have the label.
     max_length : int, default=2
         The most items of a condition.
-    n_bins : int, default=4
+    max_bins : int, default=4
         A feature with more values than this is cut at quantiles into so many intervals; each
         value of others is an item. Where half of a feature or more is 0, 0 is not an item and
         only the other values are cut: words are present or not.
@@ -116,7 +116,7 @@ class MMAC(ScoringClassifier):
         ],
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
-        "n_bins": [Interval(Integral, 2, None, closed="left")],
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
         "voting": [StrOptions({"first", "all"})],
     }
     _fitted: ClassVar[Declared] = {
@@ -135,13 +135,13 @@ class MMAC(ScoringClassifier):
         min_support: float = 0.02,
         min_confidence: float = 0.5,
         max_length: int = 2,
-        n_bins: int = 4,
+        max_bins: int = 4,
         voting: str = "first",
     ):
         self.min_support = min_support
         self.min_confidence = min_confidence
         self.max_length = max_length
-        self.n_bins = n_bins
+        self.max_bins = max_bins
         self.voting = voting
 
     # learning ----------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class MMAC(ScoringClassifier):
         # labels without a choice take no part: their columns are empty
         varies = (self.frequencies_ > 0) & (self.frequencies_ < 1)
         labels = pack(Y * varies)
-        items = Items.of(X, self.n_bins)
+        items = Items.of(X, self.max_bins)
         self._items = items.table()
         bits = items.bits(X)
         least = self.min_support if self.min_support >= 1 else np.ceil(self.min_support * n)

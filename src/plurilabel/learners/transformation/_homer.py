@@ -31,7 +31,7 @@ from plurilabel.metrics import label_scores
 class HOMER(TransformationClassifier):
     """A tree of labels: each node learns which of its few children have labels to predict.
 
-    The root holds all labels. A node's labels are divided into ``n_children`` parts of even
+    The root holds all labels. A node's labels are divided into ``branching_factor`` parts of even
     size, of labels that occur together; the children are these parts, down to single labels.
     A node learns which of its children have a label of the instance: the root from all instances,
     those without labels included, and the others from the instances that have one of their
@@ -43,7 +43,7 @@ class HOMER(TransformationClassifier):
     estimator : classifier
         A learner of this library, trained at each node; or any other classifier, which is then
         wrapped in :class:`BinaryRelevance`.
-    n_children : int, default=3
+    branching_factor : int, default=3
         At least 2.
     clustering : {"co-occurrence", "random"}, default="co-occurrence"
         How labels are divided: by :func:`partition_labels`, or at random.
@@ -74,7 +74,7 @@ class HOMER(TransformationClassifier):
     above the cut: the paper's prediction. It is only a bound on the label's probability.
 
     ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
-    instance about ``c * n_children * log(q)`` models instead of q. Scores need all nodes.
+    instance about ``c * branching_factor * log(q)`` models instead of q. Scores need all nodes.
 
     References
     ----------
@@ -98,7 +98,7 @@ class HOMER(TransformationClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
-        "n_children": [Interval(Integral, 2, None, closed="left")],
+        "branching_factor": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"co-occurrence", "random"})],
         "random_state": ["random_state"],
     }
@@ -113,14 +113,14 @@ class HOMER(TransformationClassifier):
         self,
         estimator: Any,
         *,
-        n_children: int = 3,
+        branching_factor: int = 3,
         clustering: str = "co-occurrence",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
-        self.n_children = n_children
+        self.branching_factor = branching_factor
         self.clustering = clustering
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -157,12 +157,12 @@ class HOMER(TransformationClassifier):
         self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
     ) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
-        if q <= self.n_children:
+        if q <= self.branching_factor:
             return [np.array([l]) for l in range(q)]
         if self.clustering == "random":
-            shuffled = np.array_split(rng.permutation(q), self.n_children)
+            shuffled = np.array_split(rng.permutation(q), self.branching_factor)
             return [np.sort(part) for part in shuffled]
-        return partition_labels(Y, self.n_children, random_state=rng, sample_weight=weights)
+        return partition_labels(Y, self.branching_factor, random_state=rng, sample_weight=weights)
 
     def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
         children = self.node_children_[node]

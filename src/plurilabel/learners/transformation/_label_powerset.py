@@ -43,7 +43,7 @@ class LabelPowerset(TransformationClassifier):
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
-    decide : {"joint", "marginal"}, default="joint"
+    decision : {"joint", "marginal"}, default="joint"
         What is predicted if the base estimator gives probabilities. "joint": the most probable
         label set, which is one of those seen in training; best for subset accuracy. "marginal":
         the labels with a probability above 0.5; best for Hamming loss.
@@ -63,7 +63,7 @@ class LabelPowerset(TransformationClassifier):
     A model of c classes, with weights (c, d) and targets or scores (n, c), needs about 8 c (n + d)
     bytes; a fit that needs more than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
 
-    The probability of a label is the sum of those of the sets with it. With ``decide="joint"``
+    The probability of a label is the sum of those of the sets with it. With ``decision="joint"``
     the predicted set need not be the labels with probabilities above 0.5. The decision value of a
     label is the best decision value of a set with it, less the best of a set without it; it is
     positive for the labels of the predicted set, and only for those.
@@ -98,17 +98,17 @@ class LabelPowerset(TransformationClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ONE_MODEL,
-        "decide": [StrOptions({"joint", "marginal"})],
+        "decision": [StrOptions({"joint", "marginal"})],
     }
     _fitted: ClassVar[Declared] = {
         "sets_": labels("n_sets", "n_labels_"),
         "n_samples_fit_": count(),
-        "decide_": parameter(),
+        "decision_": parameter(),
     }
 
-    def __init__(self, estimator: Any, *, decide: str = "joint"):
+    def __init__(self, estimator: Any, *, decision: str = "joint"):
         self.estimator = estimator
-        self.decide = decide
+        self.decision = decision
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = counted_instances(X, params)
@@ -121,7 +121,7 @@ class LabelPowerset(TransformationClassifier):
         instead = "PrunedSets with a higher pruning_threshold, HOMER, or BinaryRelevance"
         # the weights of a linear model, and its targets or scores; trees have as much in leaves
         check_size(self, f"{c:,} label sets", memory=8.0 * c * (n + d), instead=instead)
-        self.sets_, self.decide_ = sets, self.decide
+        self.sets_, self.decision_ = sets, self.decision
         several = sets.shape[0] > 1
         with _many_classes(sets.shape[0], len(classes)):
             self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
@@ -177,7 +177,7 @@ class LabelPowerset(TransformationClassifier):
         return best_set_parts(found, self._set_scores(x)[0], sets, scores, exact)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.decide_ == "marginal":
+        if self.decision_ == "marginal":
             return super()._predict(X)
         return self.sets_[self._set_scores(X).argmax(axis=1)].toarray() == 1
 

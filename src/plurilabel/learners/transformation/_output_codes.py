@@ -60,7 +60,7 @@ class OutputCodes(TransformationClassifier):
         Bits m, None for 3 q; at least q. For "repetition" rounded up to a multiple of q.
     weight : int, default=3
         Labels in a parity bit of the random code; all labels if there are fewer.
-    sets : {"seen", "all"}, default="seen"
+    label_sets : {"seen", "all"}, default="seen"
         Which label sets are candidates: those of the training set; or all, for up to 15 labels,
         or for any number if no bit combines labels.
     decoding : {"soft", "hard"}, default="soft"
@@ -123,7 +123,7 @@ class OutputCodes(TransformationClassifier):
         "code": [StrOptions({"random", "repetition"}), "array-like"],
         "n_bits": [None, Interval(Integral, 1, None, closed="left")],
         "weight": [Interval(Integral, 2, None, closed="left")],
-        "sets": [StrOptions({"seen", "all"})],
+        "label_sets": [StrOptions({"seen", "all"})],
         "decoding": [StrOptions({"soft", "hard"})],
         "random_state": ["random_state"],
     }
@@ -142,7 +142,7 @@ class OutputCodes(TransformationClassifier):
         code: Any = "random",
         n_bits: int | None = None,
         weight: int = 3,
-        sets: str = "seen",
+        label_sets: str = "seen",
         decoding: str = "soft",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -152,7 +152,7 @@ class OutputCodes(TransformationClassifier):
         self.code = code
         self.n_bits = n_bits
         self.weight = weight
-        self.sets = sets
+        self.label_sets = label_sets
         self.decoding = decoding
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -194,14 +194,14 @@ class OutputCodes(TransformationClassifier):
 
     def _candidates(self, Y: LabelMatrix) -> sparse.csr_array | None:
         q = Y.shape[1]
-        if self.sets == "seen":
+        if self.label_sets == "seen":
             return distinct_sets(Y)[0]
         if (self.code_.sum(axis=0) == 1).all():
             return None
         if q > MOST_LABELS:
             raise ValueError(
-                f"sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} labels "
-                f"if bits combine labels, got {q}"
+                f"label_sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} "
+                f"labels if bits combine labels, got {q}"
             )
         return sparse.csr_array((np.arange(2**q)[:, None] >> np.arange(q) & 1).astype(np.int8))
 

@@ -40,7 +40,7 @@ class PrunedSets(LabelPowerset):
         none, the instances are lost.
     limit : int, default=2
         The b of the paper's strategies A_b and B_b.
-    decide : {"joint", "marginal"}, default="joint"
+    decision : {"joint", "marginal"}, default="joint"
         As in :class:`LabelPowerset`.
 
     Attributes
@@ -94,9 +94,9 @@ class PrunedSets(LabelPowerset):
         pruning_threshold: int = 1,
         reintroduce: str | None = "a",
         limit: int = 2,
-        decide: str = "joint",
+        decision: str = "joint",
     ):
-        super().__init__(estimator, decide=decide)
+        super().__init__(estimator, decision=decision)
         self.pruning_threshold = pruning_threshold
         self.reintroduce = reintroduce
         self.limit = limit

@@ -80,7 +80,7 @@ class ClassifierChain(TransformationClassifier):
         "beam": the ``beam_width`` most probable beginnings of label sets are followed.
         "monte-carlo": ``n_samples`` label sets are drawn. All but "greedy" need true labels in
         training and ``chain_method="predict"``.
-    decide : {"joint", "marginal"}, default="joint"
+    decision : {"joint", "marginal"}, default="joint"
         What is predicted, unless inference is "greedy". "joint": the most probable label set
         found, best for subset accuracy. "marginal": the labels with a probability above 0.5,
         best for Hamming loss.
@@ -113,7 +113,7 @@ class ClassifierChain(TransformationClassifier):
     Notes
     -----
     ``predict_proba`` is P(label | x, labels predicted before it) for "greedy", and the marginal
-    P(label | x) otherwise: exact, of the sets in the beam, or estimated. With ``decide="joint"``
+    P(label | x) otherwise: exact, of the sets in the beam, or estimated. With ``decision="joint"``
     the predicted set need not be the labels with probabilities above 0.5.
 
     "beam" with width 1 predicts as "greedy" does. Cost for n instances: n q base predictions for
@@ -156,7 +156,7 @@ class ClassifierChain(TransformationClassifier):
         **CHAIN,
         "order": [None, StrOptions({"random"}), "array-like"],
         "inference": [StrOptions({"greedy", "exact", "beam", "monte-carlo"})],
-        "decide": [StrOptions({"joint", "marginal"})],
+        "decision": [StrOptions({"joint", "marginal"})],
         "beam_width": [Interval(Integral, 1, None, closed="left")],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -166,7 +166,7 @@ class ClassifierChain(TransformationClassifier):
         "estimators_": values("n_labels_"),
         "chain_method_": one_of("predict", "predict_log_proba", *CUTS),
         "inference_": parameter(),
-        "decide_": parameter(),
+        "decision_": parameter(),
         "beam_width_": parameter(),
         "uniforms_": numbers(None, "n_labels_", optional=True),
     }
@@ -179,7 +179,7 @@ class ClassifierChain(TransformationClassifier):
         cv: Any = None,
         chain_method: Any = "predict",
         inference: str = "greedy",
-        decide: str = "joint",
+        decision: str = "joint",
         beam_width: int = 15,
         n_samples: int = 100,
         random_state: Any = None,
@@ -191,7 +191,7 @@ class ClassifierChain(TransformationClassifier):
         self.cv = cv
         self.chain_method = chain_method
         self.inference = inference
-        self.decide = decide
+        self.decision = decision
         self.beam_width = beam_width
         self.n_samples = n_samples
         self.random_state = random_state
@@ -203,7 +203,7 @@ class ClassifierChain(TransformationClassifier):
         rng = check_random_state(self.random_state)
         self.chain_method_ = _first_method(self.estimator, self.chain_method)
         self._check_inference(q)
-        self.inference_, self.decide_ = self.inference, self.decide
+        self.inference_, self.decision_ = self.inference, self.decision
         self.beam_width_ = self.beam_width
         self.order_ = _check_order(self.order, q, rng)
         self.uniforms_: Any = None
@@ -292,7 +292,7 @@ class ClassifierChain(TransformationClassifier):
         return scores
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.inference_ == "greedy" or self.decide_ == "marginal":
+        if self.inference_ == "greedy" or self.decision_ == "marginal":
             return super()._predict(X)
         return self._search(X)[0]
 
