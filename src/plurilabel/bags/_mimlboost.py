@@ -19,8 +19,7 @@ from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.explanation.contributions import SCORE, Given
 from plurilabel._core.fitted import Declared, numbers, values
-from plurilabel.bags._base import BagClassifier
-from plurilabel.bags._explain import BagExplanation, explanations
+from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, explanations
 
 _LARGEST_C = 50.0
 """Where nothing stops the weight of a hypothesis from growing: exp(-50) is 0 for all purposes."""

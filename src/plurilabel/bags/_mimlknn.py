@@ -15,7 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
-from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
+from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 
 _AT_ONCE = 2**24

@@ -17,9 +17,8 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, number, numbers, parameter, values
 from plurilabel._core.limits import check_size
-from plurilabel.bags._base import BagClassifier, constants_of, with_constants
-from plurilabel.bags._hausdorff import hausdorff_distances
-from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
+from plurilabel.bags._bag_classifier import BagClassifier, constants_of, with_constants
+from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
 
 
 class MIMLSVM(BagClassifier, ScoringClassifier):

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from plurilabel import ClassifierChain, ThresholdClassifier, datasets
-from plurilabel.learners.transformation._chain import _chain
+from plurilabel.learners.transformation import _chain
 from plurilabel.thresholds import strategy_names
 from tests.learners.transformation import twins
 from tests.learners.transformation.data import BASE, made, positive, problems

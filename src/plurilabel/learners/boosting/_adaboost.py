@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel.learners.boosting._base import BoostedClassifier
+from plurilabel.learners.boosting._best_condition import TIE, best_condition, by_sign, log_ratio
 from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier
 from plurilabel.learners.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
-from plurilabel.learners.boosting._search import TIE, best_condition, by_sign, log_ratio
 
 
 class AdaBoost(BoostedClassifier):

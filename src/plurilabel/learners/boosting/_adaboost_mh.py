@@ -9,8 +9,13 @@ import numpy as np
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel.learners.boosting._adaboost import AdaBoost
+from plurilabel.learners.boosting._best_condition import (
+    bools_of,
+    exp_losses,
+    first_weights,
+    normalise,
+)
 from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
-from plurilabel.learners.boosting._search import bools_of, exp_losses, first_weights, normalise
 
 
 class AdaBoostMH(AdaBoost):

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.explanation.contributions import Parts
 from plurilabel.learners.boosting._adaboost import AdaBoost
+from plurilabel.learners.boosting._best_condition import bools_of
 from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
-from plurilabel.learners.boosting._search import bools_of
 from plurilabel.thresholds import LinearCut
 
 

@@ -9,18 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel.learners.boosting._base import BoostedClassifier
-from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._rules import (
-    Columns,
-    Condition,
-    DecisionNode,
-    Floats,
-    Rows,
-    scores_text,
-    sum_of_rows,
-)
-from plurilabel.learners.boosting._search import (
+from plurilabel.learners.boosting._best_condition import (
     TIE,
     Found,
     best_condition,
@@ -30,6 +19,17 @@ from plurilabel.learners.boosting._search import (
     first_weights,
     log_ratio,
     normalise,
+)
+from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier
+from plurilabel.learners.boosting._rules import (
+    Columns,
+    Condition,
+    DecisionNode,
+    Floats,
+    Rows,
+    scores_text,
+    sum_of_rows,
 )
 
 

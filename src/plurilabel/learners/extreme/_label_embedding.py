@@ -16,8 +16,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter
-from plurilabel.learners.extreme._base import SparseAnswers
 from plurilabel.learners.extreme._linear import prepared, ridge
+from plurilabel.learners.extreme._sparse_answers import SparseAnswers
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
 ROWS = 2**16

@@ -17,16 +17,23 @@ from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
-from plurilabel.learners.extreme._base import SparseAnswers, score_method, worth_of_labels
-from plurilabel.learners.extreme._clusters import (
+from plurilabel.learners.extreme._linear import LOSSES, prepared
+from plurilabel.learners.extreme._sparse_answers import (
+    SparseAnswers,
+    score_method,
+    worth_of_labels,
+)
+from plurilabel.learners.extreme._tree_nodes import (
+    NodeModel,
+    Settings,
     child_bounds,
     joined,
     label_features,
     label_order,
     level_bounds,
+    nodes_of,
+    train_node,
 )
-from plurilabel.learners.extreme._linear import LOSSES, prepared
-from plurilabel.learners.extreme._nodes import NodeModel, Settings, nodes_of, train_node
 
 PAIRS = 2**22
 """Entries of instances, once for each node that they are asked at, looked up together."""

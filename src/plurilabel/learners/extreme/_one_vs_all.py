@@ -17,8 +17,12 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.extreme._base import SparseAnswers, score_method, worth_of_labels
 from plurilabel.learners.extreme._linear import CELLS, LOSSES, prepared, train
+from plurilabel.learners.extreme._sparse_answers import (
+    SparseAnswers,
+    score_method,
+    worth_of_labels,
+)
 
 
 class OneVsAllLinear(WeightedFit, SparseAnswers):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.fitted import Declared, number, numbers
-from plurilabel.learners.mixtures._base import WordMixture
-from plurilabel.learners.mixtures._pooled import Floats, Memberships
-from plurilabel.learners.mixtures._sets import Members
+from plurilabel.learners.mixtures._label_set_search import Members
+from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
+from plurilabel.learners.mixtures._word_mixture import WordMixture
 
 
 class LabelSetMixture(WordMixture):

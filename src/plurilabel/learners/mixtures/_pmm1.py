@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.learners.mixtures._base import WordMixture
-from plurilabel.learners.mixtures._pooled import Floats, Memberships
-from plurilabel.learners.mixtures._sets import Members
+from plurilabel.learners.mixtures._label_set_search import Members
+from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
+from plurilabel.learners.mixtures._word_mixture import WordMixture
 
 
 class PMM1(WordMixture):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.fitted import Declared, numbers
+from plurilabel.learners.mixtures._label_set_search import Members
 from plurilabel.learners.mixtures._pmm1 import PMM1
-from plurilabel.learners.mixtures._pooled import Floats, Memberships
-from plurilabel.learners.mixtures._sets import Members
+from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 
 
 class PMM2(PMM1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -23,9 +24,30 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.words import listed
-from plurilabel.learners.rules._items import Bits, Items, pack, unpack
-from plurilabel.learners.rules._miner import mine
-from plurilabel.learners.rules._rule import LabelRule
+from plurilabel.learners.rules._conditions import Bits, Items, mine, pack, unpack
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """A condition and the labels that follow from it.
+
+    Attributes
+    ----------
+    items : tuple of int
+        The items of the condition, by their numbers.
+    labels : tuple of int
+        The labels, the one with the highest support first.
+    supports : tuple of int
+        The training instances that have the condition and each label.
+    confidences : tuple of float
+        The part of the instances with the condition that have each label.
+    """
+
+    items: tuple[int, ...]
+    labels: tuple[int, ...]
+    supports: tuple[int, ...]
+    confidences: tuple[float, ...]
+
 
 BLOCK = 2**24
 """Instances times rules that are looked at together."""

@@ -11,12 +11,15 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
     explain_each,
     fit_each,
     score_each,
     weight_parameter,
+)
+from plurilabel.learners.transformation._transformation_classifier import (
+    MANY_MODELS,
+    TransformationClassifier,
 )
 from plurilabel.thresholds import never_empty
 

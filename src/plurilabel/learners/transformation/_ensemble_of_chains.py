@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from plurilabel.learners.transformation._base_models import seeded
 from plurilabel.learners.transformation._chain import CHAIN, ClassifierChain
 from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.learners.transformation._models import seeded
 
 
 class EnsembleOfChains(EnsembleClassifier):

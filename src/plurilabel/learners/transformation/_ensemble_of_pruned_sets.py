@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from plurilabel.learners.transformation._base_models import seeded
 from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.learners.transformation._models import seeded
 from plurilabel.learners.transformation._pruned_sets import PRUNING, PrunedSets
 
 

@@ -16,15 +16,18 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import learner_parts
 from plurilabel._core.fitted import Declared, count, lists_of_places, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
     Params,
     constant_score,
     counted_instances,
     in_parallel,
 )
+from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._partition import partition_labels
+from plurilabel.learners.transformation._transformation_classifier import (
+    MANY_MODELS,
+    TransformationClassifier,
+)
 from plurilabel.metrics import label_scores
 
 

@@ -26,8 +26,15 @@ from plurilabel._core.explanation.contributions import (
 from plurilabel._core.explanation.models import class_parts
 from plurilabel._core.fitted import Declared, count, labels, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base import ONE_MODEL, TransformationClassifier
-from plurilabel.learners.transformation._models import Params, constant_score, counted_instances
+from plurilabel.learners.transformation._base_models import (
+    Params,
+    constant_score,
+    counted_instances,
+)
+from plurilabel.learners.transformation._transformation_classifier import (
+    ONE_MODEL,
+    TransformationClassifier,
+)
 
 AGAINST = "the score of the best label set with the label, less that of the best without it"
 """What is explained where probabilities of label sets cannot be added up part by part."""

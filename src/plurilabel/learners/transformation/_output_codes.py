@@ -15,13 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._label_powerset import (
-    best_set_parts,
-    distinct_sets,
-    set_margins,
-)
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
     counted_instances,
     draw_seeds,
     explain_each,
@@ -29,6 +23,15 @@ from plurilabel.learners.transformation._models import (
     in_parallel,
     score_each,
     seeded,
+)
+from plurilabel.learners.transformation._label_powerset import (
+    best_set_parts,
+    distinct_sets,
+    set_margins,
+)
+from plurilabel.learners.transformation._transformation_classifier import (
+    MANY_MODELS,
+    TransformationClassifier,
 )
 
 ENTRIES = 2**24

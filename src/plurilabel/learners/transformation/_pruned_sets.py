@@ -11,8 +11,8 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel.learners.transformation._base_models import counted_instances
 from plurilabel.learners.transformation._label_powerset import LabelPowerset, distinct_sets
-from plurilabel.learners.transformation._models import counted_instances
 
 PRUNING: dict[str, list[Any]] = {
     "pruning_threshold": [Interval(Integral, 0, None, closed="left")],

@@ -17,12 +17,12 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, lists_of_places, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base import MANY_MODELS
+from plurilabel.learners.transformation._base_models import LINEAR, draw_seeds, in_parallel, seeded
 from plurilabel.learners.transformation._ensemble import VotingClassifier
 from plurilabel.learners.transformation._label_powerset import distinct_sets
-from plurilabel.learners.transformation._models import LINEAR, draw_seeds, in_parallel, seeded
 from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._pruned_sets import PrunedSets
+from plurilabel.learners.transformation._transformation_classifier import MANY_MODELS
 
 
 class RAkEL(VotingClassifier):

@@ -16,8 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
     LINEAR,
     columns,
     explain_each,
@@ -27,6 +26,10 @@ from plurilabel.learners.transformation._models import (
     out_of_fold,
     score_each,
     with_columns,
+)
+from plurilabel.learners.transformation._transformation_classifier import (
+    MANY_MODELS,
+    TransformationClassifier,
 )
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
