@@ -3,8 +3,8 @@
 A page ``learners/<class>.md`` is its text, with the facts at its head as front matter: ``use``,
 ``fit``, ``predict``, ``scores`` and ``paper`` and, if its published results are run again,
 ``published`` and ``reproduction``. What is the same for all is added when the page is read, with
-the figures of ``learners/measured.csv``. ``learners/index.md`` gets the overview in place of its
-marker. Which learners there are, and to which family each belongs, says the roster.
+the figures of ``benchmarks/results/learners.csv``. ``learners/index.md`` gets the overview in
+place of its marker. Which learners there are, and to which family each belongs, says the roster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import yaml
 from sphinx.application import Sphinx
 
 import plurilabel
-from plurilabel._core.roster import PACKAGES, learners
+from plurilabel._core.roster import learners
 from plurilabel.metrics import get_measure
 
 FAMILIES = {
@@ -50,6 +50,8 @@ PROTOCOL = (
     "training part, sparse ones as they are. In brackets the place among the {count} learners. "
     "Seconds are those of one thread."
 )
+
+FIGURES = Path(__file__).parents[2] / "benchmarks" / "results" / "learners.csv"
 
 Figures = dict[str, dict[str, dict[str, float]]]
 """By learner, dataset and measure."""
@@ -107,7 +109,7 @@ def results(name: str, measured: Figures) -> str:
         lines.append(f"| {get_measure(m).title} {arrow} | " + " | ".join(cells) + " |")
     for key, title in SECONDS.items():
         lines.append(f"| {title} | " + " | ".join(f"{data[d][key]:.1f}" for d in data) + " |")
-    around = learners()[name].package == "transformation"
+    around = learners()[name].family == "transformation"
     base = "around logistic regression, " if around else ""
     return PROTOCOL.format(base=base, count=len(measured)) + "\n\n" + "\n".join(lines)
 
@@ -157,8 +159,8 @@ def frame(app: Sphinx, docname: str, source: list[str]) -> None:
     name = docname.removeprefix("learners/")
     if name == docname:
         return
-    measured = read_figures(folder / "measured.csv")
-    app.env.note_dependency(folder / "measured.csv", docname=docname)
+    measured = read_figures(FIGURES)
+    app.env.note_dependency(FIGURES, docname=docname)
     if name == "index":
         for learner in learners():
             app.env.note_dependency(folder / f"{learner}.md", docname=docname)

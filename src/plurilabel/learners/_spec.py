@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel._core.roster import estimators, find_estimator
+from plurilabel._core.roster import BASES, estimators, find_estimator
 from plurilabel._core.roster import learners as roster
 from plurilabel._core.words import similar
 from plurilabel.learners.transformation import TransformationClassifier
@@ -48,12 +48,6 @@ SKLEARN = {
 
 PACKAGES = ("bags", "distributed", "neighbors", "thresholds", "wrappers")
 """Packages of ours whose estimators may be named although they are not learners."""
-
-UNNAMED = {
-    *("BagClassifier", "Resampler", "ThresholdStrategy"),  # base classes
-    *("DaskLazyClassifier", "HierarchicalClassifier"),
-}
-"""Estimators of these packages that may not be named."""
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
@@ -91,8 +85,8 @@ def find_class(name: str) -> type:
 def _modules() -> dict[str, str]:
     """Modules of scikit-learn by estimator name; empty for our own, which take precedence."""
     theirs = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    parts = {name for name, package in estimators().items() if package in PACKAGES} - UNNAMED
-    return theirs | dict.fromkeys([*parts, *roster()], "")
+    parts = [name for name, package in estimators().items() if package in PACKAGES]
+    return theirs | dict.fromkeys(sorted({*parts, *roster()} - {*BASES}), "")
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
