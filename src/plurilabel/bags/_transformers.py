@@ -145,17 +145,7 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """``fit`` and ``transform`` in one, without computing distances to the medoids twice.
-
-        Parameters
-        ----------
-        X : bags
-        y : ignored
-
-        Returns
-        -------
-        matrix of shape (n, features), see ``transform``
-        """
+        """Fit and transform the bags, computing their distances to the medoids once."""
         bags, distances = self._fit(X)
         return self._rows(bags, distances)
 
@@ -176,17 +166,13 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
         """Names of the columns: ``mean_x0``, ``min_x0``, ``max_x0``, ``medoid0``, ``center0``."""
         check_is_fitted(self)
-        names: list[str] = []
-        for kind in self.kinds_:
-            if kind == "mean":
-                names += [f"mean_{feature}" for feature in self._features]
-            elif kind == "extremes":
-                names += [f"{end}_{x}" for end in ("min", "max") for x in self._features]
-            elif kind == "medoids":
-                names += [f"medoid{j}" for j in range(len(self.medoids_))]
-            else:
-                names += [f"center{j}" for j in range(len(self.centers_))]
-        return np.asarray(names, dtype=object)
+        names = {
+            "mean": [f"mean_{feature}" for feature in self._features],
+            "extremes": [f"{end}_{x}" for end in ("min", "max") for x in self._features],
+            "medoids": [f"medoid{j}" for j in range(len(getattr(self, "medoids_", ())))],
+            "embedding": [f"center{j}" for j in range(len(getattr(self, "centers_", ())))],
+        }
+        return np.asarray([name for kind in self.kinds_ for name in names[kind]], dtype=object)
 
     # ---------------------------------------------------------------------------------------------
 

@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 from plurilabel import MLGradientBoosting, datasets, metrics
 from plurilabel.learners.boosting import _gradient_features, _gradient_trees
-from plurilabel.learners.boosting._gradient_boosting import _Run
-from plurilabel.learners.boosting._gradient_losses import LOSSES
+from plurilabel.learners.boosting._gradient_losses import LOSSES, Run
 from plurilabel.learners.boosting._gradient_trees import SHORT, Summer
 from plurilabel.models import load_model, save_model
 from tests.learners.boosting.problems import data, problems
@@ -265,7 +264,7 @@ def test_labels_that_are_not_known_do_not_count():
     for loss in LOSSES:
         both = []
         for labels in (Y, np.where(cells > 0, Y, 1 - Y)):
-            run, W = _Run(loss, f, labels.astype(bool), cells), np.empty((len(Y), 9))
+            run, W = Run(loss, f, labels.astype(bool), cells), np.empty((len(Y), 9))
             run.derivatives(W)
             both.append((W, run.loss()))
         assert_array_equal(both[0][0], both[1][0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,14 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate_features
+from plurilabel._core.base import (
+    LabelMatrix,
+    ProbabilisticClassifier,
+    WeightedFit,
+    validate_features,
+)
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions, check_sample_weight
+from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts, added, linear_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size, one_blas_thread
@@ -35,7 +40,7 @@ GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
 """What is explained: the marginal probability of a label goes over all sets of the others."""
 
 
-class CML(ProbabilisticClassifier):
+class CML(WeightedFit, ProbabilisticClassifier):
     """Collective multi-label classifier: a conditional random field over the label set.
 
     All labels are decided together, by a potential for each feature and label and one for each
@@ -87,10 +92,6 @@ class CML(ProbabilisticClassifier):
     0.5: the former maximises subset accuracy, the latter minimises Hamming loss. For the latter,
     wrap the learner in ``ThresholdClassifier(CML(), "constant")``. A 1-D y has one label in each
     set; CML is then multinomial logistic regression.
-
-    *Accuracy.* Subset accuracy on the hold-outs, features as in the files, C=1, for all sets, for
-    those seen, and for one logistic regression per label: Emotions .317, .327, .262; Scene .683,
-    .680, .521; Yeast .240, .240, .159; Medical (45 labels, sets seen) .682, .487.
 
     *Potentials of pairs.* The papers give each pair four potentials, one for each of the states
     (1, 1), (1, 0), (0, 1), (0, 0). With intercepts without a prior, which the papers do not have,
@@ -159,25 +160,7 @@ class CML(ProbabilisticClassifier):
         # one memory order: data frames and arrays then give the same sums, bit for bit
         return validate_features(self, X, reset=reset, dtype=np.float64, order="C")
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from instances and their label sets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or data frame
-        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-        sample_weight : array-like of shape (n,), default=None
-            Weight of each instance in the likelihood, not negative; None is 1 for all.
-
-        Returns
-        -------
-        self
-        """
-        X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         (n, q), d = Y.shape, X.shape[1]
         # L-BFGS keeps some 25 vectors of all parameters; marginals and their gradient are (n, q)
         check_size(
@@ -186,9 +169,8 @@ class CML(ProbabilisticClassifier):
             memory=8.0 * (25 * (d * q + q * q / 2) + 4 * n * q),
             instead="BinaryRelevance(LogisticRegression()) or ClassifierChain",
         )
-        weights = check_sample_weight(sample_weight, X)
-        Y = dense(Y)
-        sets = self._possible_sets(Y[weights > 0])
+        weights, Y = np.ones(n) if weights is None else weights, dense(Y)
+        sets = self._possible_sets(Y)
         self._left, self._right, self.n_label_sets_ = sets.left, sets.right, len(sets)
         loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, sets, self.C)
         options = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +27,11 @@ TOO_LARGE = (
 )
 
 
-class Gram(Protocol):
-    """The kernel matrix of the training instances."""
-
-    diagonal: Floats
-    rank: int  # at most
-
-    def __matmul__(self, V: Floats) -> Floats: ...
-
-    def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
-        """The entries (row, column) of K V, given those of V (n, q), which has no others."""
-
-    def root(self) -> Floats:
-        """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
-
-    @property
-    def can_be_factorised(self) -> bool:
-        """Whether there is an inverse."""
-
-    def inverse(self, shift: float) -> Callable[[Floats], Floats]:
-        """V -> (K + shift)^-1 V, by a Cholesky factor."""
-
-
 class LinearGram:
-    """K = X X', never formed: the solver works on w = X' beta, dense or sparse."""
+    """K = X X', never formed: the solver works on w = X' beta, dense or sparse.
+
+    ``rank`` is that of K at most, ``diagonal`` its diagonal.
+    """
 
     def __init__(self, X: Any):
         self.X = X
@@ -65,6 +46,7 @@ class LinearGram:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
 
     def among(self, row: Places, column: Places, q: int) -> Callable[[Floats], Floats]:
+        """The entries (row, column) of K V, given those of V (n, q), which has no others."""
         few = sparse.issparse(self.X) and FEW * len(row) <= q * len(self.diagonal)
         if not few or np.diff(self.X.indptr)[row].sum() > MOST:
             rows, place = np.unique(row, return_inverse=True)
@@ -87,6 +69,7 @@ class LinearGram:
         return times_K
 
     def root(self) -> Floats:
+        """Phi (n, r) with K = Phi Phi'; only if there is little of it."""
         if self.X.shape[1] == self.rank:
             return dense(self.X)
         return _square_root(dense(self.X @ self.X.T))
@@ -96,6 +79,7 @@ class LinearGram:
         return self.rank <= FACTOR
 
     def inverse(self, shift: float) -> Callable[[Floats], Floats]:
+        """V -> (K + shift)^-1 V, by a Cholesky factor."""
         X, (n, d) = self.X, self.X.shape
         if n <= d:
             return _shifted_inverse(dense(X @ X.T), shift)
@@ -158,6 +142,10 @@ class BlockGram:
 
     def inverse(self, shift: float) -> Callable[[Floats], Floats]:
         return _shifted_inverse(self.kept[0], shift)
+
+
+Gram: TypeAlias = LinearGram | BlockGram
+"""The kernel matrix of the training instances."""
 
 
 def _at_entries(

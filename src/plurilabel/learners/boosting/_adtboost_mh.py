@@ -21,7 +21,7 @@ from plurilabel.learners.boosting._best_condition import (
     normalise,
 )
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
 from plurilabel.learners.boosting._rules import (
     Columns,
     Condition,
@@ -52,45 +52,22 @@ class ADTBoostMH(BoostedClassifier):
     ----------
     n_estimators : int, default=30
         Number of decision nodes.
-    rules : {"auto", "threshold", "presence"}, default="auto"
-        What a condition tests. "threshold": is the feature above a value? "presence": is it not
-        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
     max_bins : int or None, default=16
         Number of bins for a feature with more distinct values; None tries all cuts. See the
         notes.
-    smoothing : float, default=None
-        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper.
-    validation_fraction : float, default=None
-        Fraction of the training set to hold out for early stopping; None: nothing is held out
-        and all rounds are run.
-    n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a better held-out
-        measure.
-    scoring : str, default=None
-        With ``validation_fraction``: the held-out measure, by its name in
-        :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
-    calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the link to scores of instances that the rules
-        were not learned from. It costs as many additional fits.
-    random_state : int, RandomState instance or None, default=None
-        For the held-out part and the folds; the rounds are not random.
+    rules, smoothing, validation_fraction, n_iter_no_change, scoring, calibration_folds, \
+random_state :
+        As in :class:`AdaBoostMH`, with its defaults.
 
     Attributes
     ----------
     rules_ : list of DecisionNode
         The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
-    bound_ : ndarray of shape (rounds,)
-        Product of the Z_t after each round: an upper bound of the training Hamming loss.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
         Number of decision nodes kept: fewer than ``n_estimators`` after early stopping, or where
         no further node helps.
-    slope_ : float
-        ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
-    validation_scores_ : ndarray
-        The held-out measure after each round; empty if nothing was held out.
-    label_names_ : ndarray of shape (q,)
+    bound_, feature_importances_, slope_, validation_scores_, label_names_
+        As in :class:`AdaBoostMH`.
 
     See Also
     --------
@@ -107,15 +84,6 @@ class ADTBoostMH(BoostedClassifier):
     The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets
     showed no difference. Average precision with 16, 64 and 256 bins: Yeast 0.740, 0.739, 0.741;
     Emotions 0.738, 0.738, 0.740; Scene 0.808, 0.810, 0.807.
-
-    Yeast, published split, 30 rounds: Hamming loss, one-error, coverage and average precision
-
-    - published (ML-kNN paper, table II) 0.213, 0.245, 6.502, 0.738;
-    - 16 bins 0.210, 0.242, 6.512, 0.746;
-    - all cuts 0.214, 0.265, 6.520, 0.738.
-
-    The one-errors differ by chance: with 917 test instances their standard error is 0.014, and
-    settings that do not differ in cross-validation ranged from 0.240 to 0.269 here.
 
     References
     ----------
@@ -207,18 +175,14 @@ class ADTBoostMH(BoostedClassifier):
 
         Parameters
         ----------
-        feature_names : sequence of str, optional
-            One name per feature; by default the columns of the data frame given to ``fit``, or
-            else x0, x1, ...
-        max_labels : int, default=5
-            Labels named in each line: those with the largest scores, positive or negative.
+        feature_names, max_labels : as in :meth:`AdaBoostMH.to_text`
 
         Returns
         -------
         str
         """
         check_is_fitted(self)
-        names, labels = self._names(feature_names), list(self.label_names_)
+        names, labels = names_of_features(self, feature_names), list(self.label_names_)
 
         def below(node: int, indent: str) -> Iterator[str]:
             for t, rule in enumerate(self.rules_):
@@ -245,7 +209,7 @@ class ADTBoostMH(BoostedClassifier):
         str
         """
         check_is_fitted(self)
-        names, labels = self._names(feature_names), list(self.label_names_)
+        names, labels = names_of_features(self, feature_names), list(self.label_names_)
 
         def prediction(node: int, scores: Floats) -> str:
             text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")

@@ -157,14 +157,8 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         self.validation_scores_ = np.array([] if check is None else check.values)
 
     def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
-        n = X.shape[0]
-        size = int(np.ceil(n * fraction))
-        if size >= n:
-            raise ValueError(
-                f"validation_fraction={fraction} leaves no instance to learn from, "
-                f"got n_samples={n}"
-            )
-        sizes, seed = (n - size, size), self.random_state
+        n, seed = X.shape[0], self.random_state
+        sizes = held_out_sizes(n, fraction)
         if weights is None and not isinstance(Y, PartialLabels):
             return stratified_split(X, Y, sizes=sizes, random_state=seed)
         kept, held = stratified_split(
@@ -285,9 +279,6 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _names(self, feature_names: Sequence[str] | None) -> list[str]:
-        return names_of_features(self, feature_names)
-
 
 class _HeldOut:
     """The measure on a held-out part, round by round."""
@@ -317,6 +308,16 @@ def rows_that_know(unknown: Any, n: int) -> NDArray[np.bool_]:
         return np.ones(n, dtype=bool)
     some = np.asarray(unknown.sum(axis=1, dtype=np.int64)).ravel() < unknown.shape[1]
     return some if some.any() else ~some
+
+
+def held_out_sizes(n: int, fraction: float) -> tuple[int, int]:
+    """How many of n instances to learn from, and how many to hold out."""
+    size = int(np.ceil(n * fraction))
+    if size >= n:
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no instance to learn from, got n_samples={n}"
+        )
+    return n - size, size
 
 
 def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:

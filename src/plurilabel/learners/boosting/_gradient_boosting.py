@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,15 +17,20 @@ from plurilabel._core.base import (
     LabelMatrix,
     ProbabilisticClassifier,
     ScoringClassifier,
+    WeightedFit,
     validate_features,
 )
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.compat import Interval, StrOptions, check_sample_weight
+from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Contributions, Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, places, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import cell_weights, known_part
-from plurilabel.learners.boosting._boosted_classifier import names_of_features, rows_that_know
+from plurilabel.learners.boosting._boosted_classifier import (
+    held_out_sizes,
+    names_of_features,
+    rows_that_know,
+)
 from plurilabel.learners.boosting._gradient_features import (
     Binned,
     as_columns,
@@ -39,11 +44,12 @@ from plurilabel.learners.boosting._gradient_forest import (
     Subsets,
     joined,
     joined_subsets,
+    label_feature_gains,
     run_down,
     sums_of_leaves,
     ways_in_words,
 )
-from plurilabel.learners.boosting._gradient_losses import LOSSES, Bools
+from plurilabel.learners.boosting._gradient_losses import LOSSES, Bools, Run
 from plurilabel.learners.boosting._gradient_trees import Grower, Grown
 from plurilabel.learners.boosting._rules import Floats, Rows, scores_text
 from plurilabel.model_selection import stratified_split
@@ -51,17 +57,11 @@ from plurilabel.model_selection import stratified_split
 NOTHING = 1e-9
 """Scores up to this are rounding errors, and not mentioned in words."""
 
-CELLS = 1 << 15
-"""Pairs of an instance and a label that are worked on at a time: they stay in the cache."""
-
 SETS = 1 << 20
 """Instances times label sets that are compared at a time."""
 
-GAINS = 1 << 20
-"""Gains of conditions for labels that are added up at a time."""
 
-
-class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
+class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
     """Gradient boosting with trees or rules that score many labels at once.
 
     Parameters
@@ -291,33 +291,15 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
     # fit -----------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from instances and their label sets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or data frame
-            Features may be missing (NaN); ``categorical_features`` may be text.
-        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
-        sample_weight : array-like of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
-        X, Y = self._validate_fit(X, y)
-        self._fit(X, Y, sample_weight)
-        return self
-
-    def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         Y, unknown = known_part(Y)
-        self._check_memory(X.shape[0], X.shape[1], Y.shape[1])
-        weight = check_sample_weight(sample_weight, X)
-        # those that weigh or know nothing must not even move the bins
-        kept = np.flatnonzero((weight > 0) & rows_that_know(unknown, len(weight)))
-        cells = self._cells(Y, weight, unknown)
-        data = [X, Y, cells, weight]
-        if len(kept) < len(weight):
+        n, d = X.shape
+        self._check_memory(n, d, Y.shape[1])
+        weight = np.ones(n) if weights is None else weights
+        data = [X, Y, self._cells(Y, weight, unknown), weight]
+        # instances without known labels must not even move the bins
+        kept = np.flatnonzero(rows_that_know(unknown, n))
+        if len(kept) < n:
             data = [part[kept] for part in data]
         held = None
         if self.validation_fraction is not None:
@@ -337,7 +319,9 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
         elif hasattr(self, "label_sets_"):
             del self.label_sets_
-        self._set_importances(grown, as_sparse=sparse.issparse(X))
+        gains = label_feature_gains(grown, (self.n_labels_, self.n_features_in_))
+        self.label_feature_importances_ = gains if sparse.issparse(X) else gains.toarray()
+        self.feature_importances_ = np.asarray(gains.sum(axis=0)).ravel()
 
     def _check_memory(self, n: int, d: int, q: int) -> None:
         slots = self._n_features(d) * self.max_bins
@@ -357,15 +341,10 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
     def _hold_out(self, data: list[Any], fraction: float) -> tuple[list[Any], list[Any]]:
         n = data[0].shape[0]
-        size = int(np.ceil(n * fraction))
-        if size >= n:
-            raise ValueError(
-                f"validation_fraction={fraction} leaves no instance to learn from, "
-                f"got n_samples={n}"
-            )
+        sizes = held_out_sizes(n, fraction)
         rows = np.arange(n)[:, np.newaxis]
         train, held, _, _ = stratified_split(
-            rows, data[1], sizes=(n - size, size), random_state=self.random_state
+            rows, data[1], sizes=sizes, random_state=self.random_state
         )
         return [[part[np.sort(of.ravel())] for part in data] for of in (train, held)]  # type: ignore[return-value]
 
@@ -407,12 +386,12 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
         )
         share = ((cells * has).sum(axis=0) + 0.5) / ((cells * np.ones(q)).sum(axis=0) + 1)
         self.start_ = loss.start(share)
-        run = _Run(self.loss, np.tile(self.start_, (n, 1)), has, cells)
+        run = Run(self.loss, np.tile(self.start_, (n, 1)), has, cells)
         check = None
         if held is not None:
             X_held, Y_held, cells_held, _ = held
             f_held = np.tile(self.start_, (X_held.shape[0], 1))
-            check = _Run(self.loss, f_held, dense(Y_held).astype(bool), cells_held)
+            check = Run(self.loss, f_held, dense(Y_held).astype(bool), cells_held)
         grown: list[Grown] = []
         checked: list[float] = []
         W, kept = np.empty((n, 2 * q + 1)), 0
@@ -444,23 +423,6 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
             subsets = joined_subsets([tree], self.is_categorical_)
         nodes = tree.feature, tree.threshold, tree.missing, tree.left
         return run_down(X, root, *nodes, tree.depth, subsets)
-
-    def _set_importances(self, grown: list[Grown], *, as_sparse: bool) -> None:
-        shape = self.n_labels_, self.n_features_in_
-        gains = sparse.csr_array(shape)
-        for some in row_blocks(len(grown), max(tree.gains.size for tree in grown), GAINS):
-            trees = grown[some]
-            inner = [np.flatnonzero(tree.feature >= 0) for tree in trees]
-            feature = [np.repeat(t.feature[i], len(t.labels)) for t, i in zip(trees, inner)]
-            label = [np.tile(t.labels, len(i)) for t, i in zip(trees, inner)]
-            each = np.concatenate([t.gains.ravel() for t in trees])
-            places = np.concatenate(label), np.concatenate(feature)
-            gains = gains + sparse.coo_array((each, places), shape=shape)
-        total = gains.sum()
-        if total > 0:
-            gains = gains / total
-        self.label_feature_importances_ = gains if as_sparse else gains.toarray()
-        self.feature_importances_ = np.asarray(gains.sum(axis=0)).ravel()
 
     # answers -------------------------------------------------------------------------------
 
@@ -561,11 +523,7 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
 
         Parameters
         ----------
-        feature_names : sequence of str, optional
-            One name per feature, such as the vocabulary of a vectorizer; by default the columns
-            of the data frame given to ``fit``, or else x0, x1, ...
-        max_labels : int, default=5
-            Labels named in each line: those with the largest scores, positive or negative.
+        feature_names, max_labels : as in :meth:`AdaBoostMH.to_text`
 
         Returns
         -------
@@ -610,48 +568,3 @@ class MLGradientBoosting(ProbabilisticClassifier, ScoringClassifier):
                 )
                 explained.append(parts)
         return explained
-
-
-class _Run:
-    """The scores of some instances as trees are added, and the loss of them."""
-
-    def __init__(self, loss: str, f: Floats, has: Bools, cells: Floats):
-        self.f, self._loss, self._has = f, LOSSES[loss], has
-        # derivatives are multiplied only where a weight is not one
-        self._cells = None if (cells == 1).all() else cells
-        self._known = None if (cells > 0).all() else np.broadcast_to(cells > 0, has.shape)
-        self._weight = cells.max(axis=1)
-
-    def derivatives(self, W: Floats) -> None:
-        """Write first and second derivatives, and the weights of the instances, to W."""
-        q = self.f.shape[1]
-        for rows in row_blocks(len(W), q, CELLS):
-            known = None if self._known is None else self._known[rows]
-            both = self._loss.derivatives(self.f[rows], self._has[rows], known)
-            for part, each in enumerate(both):
-                into = W[rows, part * q : (part + 1) * q]
-                if self._cells is None:
-                    into[:] = each
-                else:
-                    np.multiply(each, self._cells[rows], out=into)
-        W[:, -1] = self._weight
-
-    def add(self, tree: Grown, node: NDArray[Any], first: int = 0) -> None:
-        """Add the scores of the leaves of some instances, from the first on."""
-        for rows in row_blocks(len(node), len(tree.labels), CELLS):
-            f = self.f[first + rows.start : first + rows.stop]
-            if len(tree.labels) == f.shape[1]:
-                f += tree.values.take(node[rows], axis=0)
-            else:
-                f[:, tree.labels] += tree.values.take(node[rows], axis=0)
-
-    def loss(self) -> float:
-        """The mean loss."""
-        losses = self._loss.values(self.f, self._has, self._known)
-        if self._cells is None:
-            return float(losses.mean())
-        weights = np.broadcast_to(self._cells, self.f.shape)
-        if losses.shape[1] == 1:
-            weights = self._weight[:, np.newaxis]
-        total = weights.sum()
-        return float((losses * weights).sum() / total) if total > 0 else 0.0

@@ -18,6 +18,10 @@ STEPS = 1 << 17
 cache."""
 
 
+GAINS = 1 << 20
+"""Gains of conditions for labels that are added up at a time."""
+
+
 class Subsets(NamedTuple):
     """Conditions on categorical features.
 
@@ -67,6 +71,21 @@ def _leaf_values(grown: Sequence[Grown], q: int) -> Any:
     values = csr_of_rows(np.concatenate([p.ravel() for p in parts]), labels, widths, q)
     values.eliminate_zeros()
     return values
+
+
+def label_feature_gains(grown: Sequence[Grown], shape: tuple[int, int]) -> sparse.csr_array:
+    """Share of each label and feature (q, d) in the gains of all conditions."""
+    gains = sparse.csr_array(shape)
+    for some in row_blocks(len(grown), max(tree.gains.size for tree in grown), GAINS):
+        trees = grown[some]
+        inner = [np.flatnonzero(tree.feature >= 0) for tree in trees]
+        feature = [np.repeat(t.feature[i], len(t.labels)) for t, i in zip(trees, inner)]
+        label = [np.tile(t.labels, len(i)) for t, i in zip(trees, inner)]
+        each = np.concatenate([t.gains.ravel() for t in trees])
+        places = np.concatenate(label), np.concatenate(feature)
+        gains = gains + sparse.coo_array((each, places), shape=shape)
+    total = gains.sum()
+    return gains / total if total > 0 else gains
 
 
 def joined_subsets(grown: Sequence[Grown], is_categorical: NDArray[np.bool_]) -> Subsets:

@@ -7,14 +7,21 @@ the matrix.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._core.blocks import row_blocks
+from plurilabel.learners.boosting._gradient_trees import Grown
 from plurilabel.learners.boosting._rules import Floats
 
 Bools = NDArray[np.bool_]
+Known = Bools | None
+
+
+CELLS = 1 << 15
+"""Pairs of an instance and a label that are worked on at a time: they stay in the cache."""
 
 
 class Loss(Protocol):
@@ -23,15 +30,13 @@ class Loss(Protocol):
     def start(self, share: Floats) -> Floats:
         """The scores that are best for all instances alike, from the share with each label."""
 
-    def derivatives(
-        self, f: Floats, has: Bools, known: Bools | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         """First and second derivatives by f, (n, q) each.
 
         Those of labels that are not known do not matter; None: all are.
         """
 
-    def values(self, f: Floats, has: Bools, known: Bools | None = None) -> Floats:
+    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
         """The loss of each instance and label (n, q), or of each instance (n, 1)."""
 
 
@@ -46,9 +51,7 @@ class Logistic:
     def start(self, share: Floats) -> Floats:
         return np.log(share) - np.log1p(-share)
 
-    def derivatives(
-        self, f: Floats, has: Bools, known: Bools | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         del known
         with np.errstate(over="ignore"):
             p = np.exp(-f)  # three times as fast as scipy's expit
@@ -58,7 +61,7 @@ class Logistic:
         p -= has
         return p, h
 
-    def values(self, f: Floats, has: Bools, known: Bools | None = None) -> Floats:
+    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
         del known
         return np.logaddexp(0.0, -margins(f, has))
 
@@ -69,49 +72,37 @@ class Squared:
     def start(self, share: Floats) -> Floats:
         return 2 * share - 1
 
-    def derivatives(
-        self, f: Floats, has: Bools, known: Bools | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         del known
         return f - np.where(has, 1.0, -1.0), np.ones(f.shape)
 
-    def values(self, f: Floats, has: Bools, known: Bools | None = None) -> Floats:
+    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
         del known
         return 0.5 * (f - np.where(has, 1.0, -1.0)) ** 2
 
 
-class SquaredHinge:
-    """max(0, 1 - m)^2 / 2: nothing is asked of margins above one."""
+class SquaredHinge(Squared):
+    """max(0, 1 - m)^2 / 2: margins above one cost nothing."""
 
-    def start(self, share: Floats) -> Floats:
-        return 2 * share - 1
-
-    def derivatives(
-        self, f: Floats, has: Bools, known: Bools | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         del known
         short = np.maximum(0.0, 1 - margins(f, has))
         return np.where(has, -short, short), (short > 0).astype(np.float64)
 
-    def values(self, f: Floats, has: Bools, known: Bools | None = None) -> Floats:
+    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
         del known
         return 0.5 * np.maximum(0.0, 1 - margins(f, has)) ** 2
 
 
-class JointLogistic:
+class JointLogistic(Logistic):
     """log(1 + sum of exp(-m) over the labels): small only if no label of the set is wrong."""
 
-    def start(self, share: Floats) -> Floats:
-        return Logistic().start(share)
-
-    def derivatives(
-        self, f: Floats, has: Bools, known: Bools | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         e, one, _ = self._exponentials(f, has, known)
         e /= e.sum(axis=1, keepdims=True) + one
         return np.where(has, -e, e), e * (1 - e)
 
-    def values(self, f: Floats, has: Bools, known: Bools | None = None) -> Floats:
+    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
         e, one, most = self._exponentials(f, has, known)
         return most + np.log(e.sum(axis=1, keepdims=True) + one)
 
@@ -132,3 +123,48 @@ LOSSES: dict[str, Loss] = {
     "hinge": SquaredHinge(),
     "joint": JointLogistic(),
 }
+
+
+class Run:
+    """The scores of some instances as trees are added, and the loss of them."""
+
+    def __init__(self, loss: str, f: Floats, has: Bools, cells: Floats):
+        self.f, self._loss, self._has = f, LOSSES[loss], has
+        # derivatives are multiplied only where a weight is not one
+        self._cells = None if (cells == 1).all() else cells
+        self._known = None if (cells > 0).all() else np.broadcast_to(cells > 0, has.shape)
+        self._weight = cells.max(axis=1)
+
+    def derivatives(self, W: Floats) -> None:
+        """Write first and second derivatives, and the weights of the instances, to W."""
+        q = self.f.shape[1]
+        for rows in row_blocks(len(W), q, CELLS):
+            known = None if self._known is None else self._known[rows]
+            both = self._loss.derivatives(self.f[rows], self._has[rows], known)
+            for part, each in enumerate(both):
+                into = W[rows, part * q : (part + 1) * q]
+                if self._cells is None:
+                    into[:] = each
+                else:
+                    np.multiply(each, self._cells[rows], out=into)
+        W[:, -1] = self._weight
+
+    def add(self, tree: Grown, node: NDArray[Any], first: int = 0) -> None:
+        """Add the scores of the leaves of some instances, from the first on."""
+        for rows in row_blocks(len(node), len(tree.labels), CELLS):
+            f = self.f[first + rows.start : first + rows.stop]
+            if len(tree.labels) == f.shape[1]:
+                f += tree.values.take(node[rows], axis=0)
+            else:
+                f[:, tree.labels] += tree.values.take(node[rows], axis=0)
+
+    def loss(self) -> float:
+        """The mean loss."""
+        losses = self._loss.values(self.f, self._has, self._known)
+        if self._cells is None:
+            return float(losses.mean())
+        weights = np.broadcast_to(self._cells, self.f.shape)
+        if losses.shape[1] == 1:
+            weights = self._weight[:, np.newaxis]
+        total = weights.sum()
+        return float((losses * weights).sum() / total) if total > 0 else 0.0

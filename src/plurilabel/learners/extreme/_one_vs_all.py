@@ -41,17 +41,8 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         Weight of the losses against the penalty ½|w|², as in scikit-learn.
     prune : float, default=0.01
         Weights up to this size are dropped.
-    propensities : bool, default=False
-        Whether instances count 2 / p - 1 times for a label that they have, where p is the
-        propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
-        higher.
-    normalize : bool, default=True
-        Whether instances are scaled to length 1, in single precision.
-    tol : float, default=0.01
-        A model is trained until its gradient has become this small, relative to the first one and
-        to the share of the rarer class.
-    max_iter : int, default=20
-        The most Newton steps for a model.
+    propensities, normalize, tol, max_iter :
+        As in :class:`LabelTree`, with its defaults.
     n_jobs : int, default=None
         Threads, over labels in ``fit`` and rows in predictions. The results do not depend on it.
 

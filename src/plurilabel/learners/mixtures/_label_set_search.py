@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -96,17 +95,6 @@ def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
     """
     rest = [[m for m in present if m != label] for label in labels]
     return np.array(rest, dtype=np.intp).reshape(len(rest), len(present) - 1)
-
-
-def count_sets(free: int, fewest: int, most: int) -> int:
-    """How many sets of so many labels there are.
-
-    Examples
-    --------
-    >>> count_sets(4, 1, 2)
-    10
-    """
-    return sum(comb(free, k) for k in range(fewest, most + 1))
 
 
 def all_sets(

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import comb
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -29,7 +30,6 @@ from plurilabel.learners.mixtures._label_set_search import (
     SetSearch,
     all_sets,
     by_size,
-    count_sets,
     only_used,
 )
 from plurilabel.learners.mixtures._pooled_counts import (
@@ -243,7 +243,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
                 f"instances have, got {self.max_labels_}"
             )
         fewest = 0 if search.empty or fixed else 1
-        n_sets = count_sets(free, fewest, most)
+        n_sets = sum(comb(free, k) for k in range(fewest, most + 1))
         if n_sets > MOST_SETS:
             raise ValueError(
                 f"search='exact' is possible for up to {MOST_SETS:,} label sets, got "

@@ -45,13 +45,8 @@ class PrunedSets(LabelPowerset):
 
     Attributes
     ----------
-    sets_ : csr_array of shape (c, q)
-        The label sets that are classes.
-    estimator_ : fitted clone of ``estimator``
-        Of the classes 0 to c - 1; None if there is only one.
-    n_samples_fit_ : int
-        Number of training instances, or what they weigh together.
-    label_names_ : ndarray of shape (q,)
+    sets_, estimator_, n_samples_fit_, label_names_
+        As in :class:`LabelPowerset`.
 
     Notes
     -----
