@@ -51,7 +51,7 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
 
 
 class BagClassifier(MultiLabelClassifier):
-    """What the learners of bags share.
+    """Base class of learners of bags.
 
     X is a :class:`Bags`, or anything that makes one: a list of matrices or an array of shape
     (n, m, d). The rows of a matrix (n, d) are bags of one instance. The hooks of a learner get
@@ -76,7 +76,7 @@ def as_targets(Y: LabelMatrix) -> NDArray[np.float64]:
 
 
 def with_constants(scores: NDArray[np.float64], constant: NDArray[np.float64]) -> Any:
-    """Scores with those of the labels that all (1) or no (-1) training bags have put in place."""
+    """Set the scores of constant labels: 1 if every training bag has it, -1 if none does."""
     known = constant != 0
     scores[:, known] = constant[known]
     return scores

@@ -45,7 +45,7 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     random_state : int, RandomState instance or None, default=None
         For estimators that have a ``random_state``.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
 
     Attributes
     ----------

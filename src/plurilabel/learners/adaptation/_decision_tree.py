@@ -62,9 +62,9 @@ max_leaf_nodes, min_impurity_decrease, random_state :
     variance of a 0/1 label, so the engine is the regression tree, which makes the same splits and
     needs no logarithms (for times see :class:`MLRandomForest`).
 
-    Labels may be missing. Splits are then made for ``"gini"``, whatever ``criterion`` is, with the
-    labels that are not known at the mean of the known ones; the frequencies in the nodes are
-    those among the known labels, and where a node knows none, those of its parent.
+    Labels may be unknown. Splits are then made for ``"gini"``, whatever ``criterion`` is, with the
+    unknown labels set to the mean of the known ones; the frequencies in the nodes are those
+    among the known labels, and where a node has none, those of its parent.
 
     Dense features may have missing values. Sparse X stays sparse. Y is made dense: the engine
     needs 8 n q bytes, and keeps 16 q bytes for each node (8 q for ``"gini"``).
@@ -145,7 +145,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         fresh = clone(self)
         X, Y = fresh._validate_fit(X, y)
         if isinstance(Y, PartialLabels):
-            raise ValueError("the pruning path needs all labels, but some of y are not known")
+            raise ValueError("the pruning path needs all labels, but some of y are unknown")
         return fresh._engine(self.criterion).cost_complexity_pruning_path(
             X, engine_labels(dense(Y)), sample_weight
         )

@@ -95,7 +95,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Notes
     -----
-    Labels may be missing, as in :class:`MLDecisionTree`.
+    Labels may be unknown, as in :class:`MLDecisionTree`.
 
     As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may have missing
     values, sparse X stays sparse, Y is made dense. ``predict_proba`` reads the leaves itself: it
@@ -240,7 +240,7 @@ min_impurity_decrease, ccp_alpha, random_state :
             tree.tree_.value[:, :, -1] = balanced
 
     def _fit_each(self, X: Any, Y: LabelMatrix, sample_weight: Any) -> None:
-        """A forest for each label that varies, from the instances that know it."""
+        """Fit a forest for each label that varies, to the instances with a known value."""
         partial = isinstance(Y, PartialLabels)
         known = ~dense(Y.unknown) if partial else np.ones(Y.shape, dtype=bool)
         y = dense(Y.Y if partial else Y)
@@ -322,7 +322,7 @@ min_impurity_decrease, ccp_alpha, random_state :
                 stacklevel=5,
             )
         given = (self.oob_decision_[known] > self._cut) == Y[known]
-        right = (given | np.isnan(Y[known])).all(axis=1)  # labels that are not known are right
+        right = (given | np.isnan(Y[known])).all(axis=1)  # unknown labels count as right
         self.oob_score_ = float(right.mean()) if known.any() else float("nan")
 
     def _out_of_bag(self, X: Any) -> NDArray[np.float64]:

@@ -117,11 +117,11 @@ class RankSVM(WeightedFit, ScoringClassifier):
     predicted. With a single label there are no pairs at all, and the more frequent answer is
     predicted.
 
-    Labels may be missing. Only pairs of known labels are then formed, and Y_i and D_i are the
+    Labels may be unknown. Only pairs of known labels are then formed, and Y_i and D_i are the
     known labels that instance i has and lacks; its best cut, which the threshold learns from, is
     that of its known labels. Known labels of one kind form no pair: such instances rank them
     against one more label, which they lack or have accordingly, and which is discarded after
-    fitting. A label that all instances that know it have, or all lack, counts in ``|Y_i|``
+    fitting. A label with the same value wherever it is known counts in ``|Y_i|``
     and ``|D_i|`` like any other; but its bias is free, so that its pairs cost nothing. Where no
     pairs connect two groups of labels, as in tables that share no label, only differences of
     biases within a group are determined, and the biases sum to 0.

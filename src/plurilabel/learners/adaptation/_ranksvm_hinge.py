@@ -33,7 +33,7 @@ BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the ca
 class LabelSets:
     """What each instance has and lacks, and the weight of its pairs; no set is empty.
 
-    Labels that are not known are in neither set.
+    Unknown labels are in neither set.
     """
 
     A: NDArray[np.bool_]  # (n, q)
@@ -53,7 +53,7 @@ class LabelSets:
     def parts(self) -> NDArray[np.intp]:
         """Numbers of the labels, the same for those that pairs connect, (q,).
 
-        One for all, unless some labels are not known.
+        One for all, unless some labels are unknown.
         """
         part: NDArray[np.intp] = connected_components(self.before(), directed=False)[1]
         return part

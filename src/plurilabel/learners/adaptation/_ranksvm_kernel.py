@@ -16,7 +16,7 @@ from plurilabel._core.blocks import dense, row_blocks
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
-FEW = 4  # of as many entries, at most one that is asked for: then single products are faster
+FEW = 4  # single products are faster if at most one of so many entries is needed
 FACTOR = 2**12  # rows of a matrix that is factorised at most: 128 MB
 MOST = 2**24  # values in the matrix of these products, 200 MB
 

@@ -1,4 +1,4 @@
-"""What the tree and the forest share: the door, scikit-learn's engine, leaves as probabilities."""
+"""The base class of trees and forests: scikit-learn's engine, leaves as probabilities."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class TreeClassifier(ProbabilisticClassifier):
     def _fit_known(
         self, X: Any, Y: NDArray[np.int8], unknown: NDArray[np.bool_], sample_weight: Any
     ) -> None:
-        """Splits of labels that are at their mean where not known; leaves of the known ones."""
+        """Fit splits with unknown labels set to their mean, and leaves to known labels only."""
         n_known = (~unknown).sum(axis=0)
         present = Y.sum(axis=0, dtype=np.int64)
         self.constant_ = np.where(present == 0, 0.0, np.where(present == n_known, 1.0, np.nan))

@@ -1,4 +1,4 @@
-"""What AdaBoost.MH and AdaBoost.MR share: parameters, and the weak learner."""
+"""The base class of AdaBoost.MH and AdaBoost.MR, and the weak learner."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class AdaBoost(BoostedClassifier):
         return WeakLearner(bins, columns, has, self.algorithm, depth, smoothing)
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """The rules in words, one after the other.
+        """Describe the rules, one after the other.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class AdaBoostMH(AdaBoost):
     Attributes
     ----------
     rules_ : list of WeakRule
-        The rules; ``to_text`` puts them into words.
+        The rules; ``to_text`` describes them.
     bound_ : ndarray of shape (rounds,)
         Product of the Z_t after each round: an upper bound of the training Hamming loss.
     feature_importances_ : ndarray of shape (d,)

@@ -171,7 +171,7 @@ random_state :
             yield f
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """The tree in words; the scores of all lines that apply to an instance are added.
+        """Describe the tree; the scores of all lines that apply to an instance are added.
 
         Parameters
         ----------

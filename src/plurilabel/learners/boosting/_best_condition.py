@@ -40,7 +40,7 @@ def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
 
 
 def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
-    """Which labels each instance has, (n, q), and which are not known; None if all are."""
+    """Which labels each instance has, (n, q), and which are unknown; None if none is."""
     Y, unknown = known_part(Y)
     return dense(Y).astype(bool), None if unknown is None else dense(unknown)
 
@@ -58,7 +58,7 @@ def first_weights(
     """D_1 for all labels (m, k), and before it a factor for :func:`normalise`.
 
     The factor is None if all pairs weigh the same, (m, 1) if instances have weights, and (m, k)
-    if some labels are not known, whose weight is 0.
+    if some labels are unknown, whose weight is 0.
     """
     if unknown is not None:
         D_1 = np.where(unknown, 0.0, 1.0 if weights is None else weights[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""What the boosted learners share around their rounds: stopping, probabilities, stages, names."""
+"""The base class of AdaBoost learners: early stopping, probabilities, stages, names."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         known = by_row.sum() if weights is None else weights @ by_row
         return 1.0 / max(float(known), 1.0)
 
-    # answers -------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
@@ -269,7 +269,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         for f in self._walk(Columns(X)):
             yield f.copy()
 
-    # the door ------------------------------------------------------------------------------
+    # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")

@@ -55,7 +55,7 @@ from plurilabel.learners.boosting._rules import Floats, Rows, scores_text
 from plurilabel.model_selection import stratified_split
 
 NOTHING = 1e-9
-"""Scores up to this are rounding errors, and not mentioned in words."""
+"""Scores up to this are rounding errors and are not shown."""
 
 SETS = 1 << 20
 """Instances times label sets that are compared at a time."""
@@ -75,8 +75,8 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     loss : {"logistic", "squared", "hinge", "joint"}, default="logistic"
         What is minimised. "logistic", "squared" and "hinge" (the squared hinge loss) are sums over
         the labels: for rankings of labels, Hamming loss and F1. "joint" is the logistic loss of
-        the whole label set, for subset accuracy; ``predict`` then answers with the label set of
-        the training data whose loss is smallest.
+        the whole label set, for subset accuracy; ``predict`` then returns the label set of
+        the training data with the smallest loss.
     weak : {"tree", "rule"}, default="tree"
         What a round adds. A rule is a conjunction of conditions, and scores only the instances for
         which all of them hold.
@@ -134,7 +134,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     categories_ : list of list
         The categories of each of these features, in order.
     roots_, feature_, threshold_, missing_right_, left_, leaf_, values_, depth_, subset_, subsets_
-        The trees, node by node: ``to_text`` puts them into words.
+        The trees, node by node: ``to_text`` describes them.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -314,7 +314,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         if hasattr(self, "is_categorical_"):
             _, self.subset_, self.subsets_ = joined_subsets(grown, self.is_categorical_)
         if self.loss == "joint":
-            # labels that are not known, or do not count, as the model predicts them
+            # unknown labels, and those that do not count, as the model predicts them
             sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
             self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
         elif hasattr(self, "label_sets_"):
@@ -333,7 +333,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         check_size(self, sizes, memory=memory, instead=instead)
 
     def _cells(self, Y: LabelMatrix, weight: Floats, unknown: Any) -> Floats:
-        """Weights of all pairs of an instance and a label, (n, q) or (n, 1); 0: not known."""
+        """Weights of all pairs of an instance and a label, (n, q) or (n, 1); 0 if unknown."""
         total = weight[:, np.newaxis]
         if self.label_weight is not None:
             total = total * cell_weights(self.label_weight, Y, unknown, weight)
@@ -424,7 +424,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         nodes = tree.feature, tree.threshold, tree.missing, tree.left
         return run_down(X, root, *nodes, tree.depth, subsets)
 
-    # answers -------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _score_method(self) -> str:
         loss = getattr(self, "loss_", self.loss)
@@ -519,7 +519,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     # words ---------------------------------------------------------------------------------
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """All rules in words: one line for each leaf of each tree.
+        """Describe all rules, with one line for each leaf of each tree.
 
         Parameters
         ----------
@@ -548,7 +548,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         return "\n".join(lines)
 
     def _ways(self, names: Sequence[str]) -> list[str]:
-        """The way to each node in words."""
+        """Describe the way to each node."""
         nodes, categories = (self.feature_, self.threshold_), self._categories_by_feature()
         return ways_in_words(*nodes, self.left_, names, self._subsets(), categories)
 

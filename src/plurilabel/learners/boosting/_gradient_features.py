@@ -133,7 +133,7 @@ class Binned:
         self._table: NDArray[Any] | None = None
         if n * len(found) <= max(4 * len(codes), TABLE):
             small = np.min_scalar_type(self.n_slots.max(initial=0) + 1)
-            # feature by feature: most instances of a node are asked for the same one
+            # feature by feature: most instances of a node need the same one
             table = np.repeat(self.common.astype(small), n)
             table[owner * n + rows] = codes
             self._table, self._table_rows = table, np.arange(n)
@@ -317,7 +317,7 @@ def categories_of(X: Any, columns: NDArray[np.intp]) -> list[list[Any]]:
 
 
 def with_codes(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[Any]]) -> Any:
-    """X with the numbers of the categories in some columns, NaN for those that are not known."""
+    """X with the numbers of the categories in some columns, NaN for unknown ones."""
     if np.ndim(X) != 2 or X.shape[1] <= columns.max(initial=-1):
         return X  # refused at the door, with its own words
     coded: Any

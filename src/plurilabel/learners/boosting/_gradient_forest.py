@@ -124,7 +124,7 @@ def run_down(
             value = flat.take(place)
             right = value > threshold.take(node)
             if subsets is not None:
-                # a missing value, or a category that is not known, is NaN
+                # a missing value or an unknown category is NaN
                 some = subsets.asked[node] & ~np.isnan(value)
                 at = node[some]
                 right[some] = subsets.right[subsets.row[at], value[some].astype(np.intp)]
@@ -154,7 +154,7 @@ def ways_in_words(
     subsets: Subsets | None = None,
     categories: Mapping[int, Sequence[Any]] | None = None,
 ) -> list[str]:
-    """The way to each node in words, with at most one condition for each side of a feature."""
+    """Describe the way to each node, with at most one condition per side of a feature."""
     ways: list[dict[tuple[int, bool], Any]] = [{} for _ in feature]
     for node in np.flatnonzero(feature >= 0):  # in the order of growing: parents come first
         j = int(feature[node])

@@ -33,7 +33,7 @@ class Loss(Protocol):
     def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
         """First and second derivatives by f, (n, q) each.
 
-        Those of labels that are not known do not matter; None: all are.
+        Those of unknown labels do not matter; None: all labels are known.
         """
 
     def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:

@@ -18,8 +18,8 @@ from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
 from plurilabel.learners.extreme._linear import LOSSES, prepared
-from plurilabel.learners.extreme._sparse_answers import (
-    SparseAnswers,
+from plurilabel.learners.extreme._sparse_scores_classifier import (
+    SparseScoresClassifier,
     score_method,
     worth_of_labels,
 )
@@ -36,10 +36,10 @@ from plurilabel.learners.extreme._tree_nodes import (
 )
 
 PAIRS = 2**22
-"""Entries of instances, once for each node that they are asked at, looked up together."""
+"""Entries of instances, once for each node that scores them, looked up together."""
 
 
-class LabelTree(WeightedFit, SparseAnswers):
+class LabelTree(WeightedFit, SparseScoresClassifier):
     """Trees over the labels, with linear models in their nodes, for very many labels.
 
     Each tree halves the labels again and again, similar ones together, until ``leaf_size`` are
@@ -48,7 +48,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     the ``beam_width`` best nodes of each level, so that it asks few of the models: its cost grows
     with the logarithm of the number of labels. The scores of several trees are averaged.
 
-    ``predict_top`` is the method to ask with. ``predict`` is sparse where y was; no matrix (n, q)
+    Use ``predict_top`` for predictions. ``predict`` is sparse where y was; no matrix (n, q)
     or (d, q) is made, except for ``predict_proba`` and ``decision_function``, which are dense by
     their contract and refuse what is too large.
 
@@ -386,7 +386,7 @@ class LabelTree(WeightedFit, SparseAnswers):
         self.curvatures_ = np.concatenate([model.curvatures for model in models]).reshape(by_tree)
         self.reached_ = np.array([model.reached for model in models], dtype=float).reshape(by_tree)
 
-    # asking ------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)

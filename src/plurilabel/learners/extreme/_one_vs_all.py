@@ -18,14 +18,14 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, P
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
 from plurilabel.learners.extreme._linear import CELLS, LOSSES, prepared, train
-from plurilabel.learners.extreme._sparse_answers import (
-    SparseAnswers,
+from plurilabel.learners.extreme._sparse_scores_classifier import (
+    SparseScoresClassifier,
     score_method,
     worth_of_labels,
 )
 
 
-class OneVsAllLinear(WeightedFit, SparseAnswers):
+class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     """One linear model for each label, with small weights dropped: the accuracy reference.
 
     Blocks of labels are trained together, in parallel, and weights up to ``prune`` are dropped

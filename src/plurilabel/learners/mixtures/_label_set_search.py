@@ -249,7 +249,7 @@ class SetSearch:
     def _grow(self, X: sparse.csr_array, theta: Floats, scores: Floats) -> None:
         groups = {self.always: np.arange(X.shape[0])}
         reached, first = np.full(X.shape[0], -np.inf), None
-        # documents with the same set are asked together, then part by what suits each best
+        # documents with the same set are scored together, then part by what suits each best
         while groups:
             moved: dict[tuple[int, ...], list[NDArray[np.intp]]] = {}
             for present, docs in groups.items():

@@ -194,7 +194,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
         log_theta = np.log(by_word + a).sum() + rest * np.log(a) - V * np.log(total).sum()
         return theta, a * float(log_theta)
 
-    # asking ------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     @property
     def feature_log_prob_(self) -> Floats:

@@ -158,7 +158,7 @@ class BPMLL(ScoringClassifier):
     are none at all: with ``loss="bpmll"`` its score is 0, and the threshold predicts the more
     frequent answer. The other losses learn from it.
 
-    Labels may be missing: pairs of labels are formed among those that an instance knows, and the
+    Labels may be unknown: pairs of labels are formed among those that an instance knows, and the
     other losses are sums over them; the threshold of an instance is the best for them. Where the
     known labels are all present or all absent, they are compared with a score of 0.
 
@@ -359,7 +359,7 @@ class BPMLL(ScoringClassifier):
         return kind[self.solver](groups, lr=self.learning_rate_init, fused=True)
 
     def _loss(self, scores: Any, targets: Any, weight: Any = None) -> Any:
-        """Error of a batch, a scalar tensor; labels that are not known have the weight 0."""
+        """Error of a batch, a scalar tensor; unknown labels have the weight 0."""
         from plurilabel.learners.neural._losses import ERRORS, one_kind_loss
 
         error = ERRORS[self.loss](scores, targets, weight)
@@ -372,7 +372,7 @@ class BPMLL(ScoringClassifier):
     def _step(self, network: Any, optimizer: Any, x: Any, y: Any, *weight: Any) -> Any:
         """One update of the weights; returns the error of the batch before it.
 
-        ``weight`` (n, q) is given only if some labels are not known, or have weights.
+        ``weight`` (n, q) is given only if some labels are unknown, or have weights.
         """
         own = type(self)._loss is BPMLL._loss and hasattr(network, "backpropagate")
         if own:
@@ -424,7 +424,9 @@ class BPMLL(ScoringClassifier):
 
     def _see(self, X: Any, Y: LabelMatrix) -> None:
         """Update the means and deviations of the features, and the label counts."""
-        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # the error below names the row or feature
             self.scaler_.partial_fit(X)
         if len(wrong := np.flatnonzero(~np.isfinite(self.scaler_.var_))):
             raise ValueError(
@@ -529,7 +531,7 @@ class BPMLL(ScoringClassifier):
         sizes = (n - size, size)
         return stratified_split(np.arange(n), Y, sizes=sizes, random_state=self._rng)[1]
 
-    # answers ---------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
         scores = self._outputs(X)
@@ -549,7 +551,9 @@ class BPMLL(ScoringClassifier):
         """c(x) for the rows of X, which are standardised first; in the precision of X."""
         mean, scale, dtype = self.scaler_.mean_, self.scaler_.scale_, X.dtype
         (V, *W), (theta, *gamma) = self.coefs_, self.intercepts_
-        with np.errstate(over="ignore", invalid="ignore"):  # said below, in words
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # the error below names the row or feature
             if sparse.issparse(X):  # stays sparse: the first layer standardises
                 V = V / scale[:, None]
                 h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)

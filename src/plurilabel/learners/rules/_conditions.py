@@ -96,7 +96,7 @@ class Items:
         return found.view(np.uint64)
 
     def text(self, i: int, names: Any) -> str:
-        """An item in words."""
+        """Describe an item."""
         name, low, high = names[self.feature[i]], self.low[i], self.high[i]
         if np.isinf(low) and np.isinf(high):
             return f"{name} is present"
@@ -169,7 +169,7 @@ def mine(
     """All conditions with at least one label of enough support and confidence.
 
     A depth-first search: a condition is a prefix and one item of a later feature. It is followed
-    only while some label has the support that is asked for, since longer conditions have less.
+    only while some label has enough support, since longer conditions have less.
 
     Parameters
     ----------

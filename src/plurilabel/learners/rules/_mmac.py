@@ -279,11 +279,11 @@ class MMAC(ScoringClassifier):
         return "\n".join([*lines, f"Otherwise {listed(default) if default else 'no label'}."])
 
     def _texts(self, names: Sequence[str]) -> list[str]:
-        """The conditions of the rules in words."""
+        """Describe the conditions of the rules."""
         items = Items.from_table(self._items)
         return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
 
-    # asking ------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _matches(self, bits: Bits, n: int) -> NDArray[np.bool_]:
         """Which instances have the condition of which rule (n, R)."""

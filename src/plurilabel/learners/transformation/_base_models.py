@@ -1,4 +1,4 @@
-"""The one place where base estimators are trained and asked.
+"""Training and scoring of base estimators.
 
 A label that all training instances have, or none, never reaches a base estimator: a
 ``DummyClassifier`` stands in for its model.
@@ -33,7 +33,7 @@ from plurilabel._core.unknown import PartialLabels, cell_weights
 from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
-"""What goes to the base estimator's ``fit`` beside X and y."""
+"""Parameters of the base estimator's ``fit`` other than X and y."""
 
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
 """Classifiers of scikit-learn with weights (classes, d)."""
@@ -146,9 +146,9 @@ def is_linear(model: Any, method: str) -> bool:
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
     """Scores of y = 1, a column for each linear model, for X that has been checked.
 
-    Asked by its own method, each model would check X again, and go through a sparse X alone. The
-    answers here are the same, bit for bit; for several models only if X is sparse, since BLAS
-    rounds a product with many columns differently.
+    Each model's own method would check X again, and go through a sparse X alone. The scores are
+    the same, bit for bit; for several models only if X is sparse, since BLAS rounds a product with
+    many columns differently.
     """
     weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
     values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])

@@ -42,9 +42,9 @@ class BinaryRelevance(TransformationClassifier):
         by the base estimator's ``sample_weight``. More rare labels are then predicted, and
         probabilities are of labels that half of the instances had.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class BinaryRelevance(TransformationClassifier):
 
     Notes
     -----
-    Labels may be missing: each is learned from the instances that have a known value of it. A
+    Labels may be unknown: each is learned from the instances that have a known value of it. A
     label that is known of no instance has the probability 0.
 
     Besides X, memory holds the models and, during training, one dense label per worker.

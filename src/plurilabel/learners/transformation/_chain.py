@@ -121,7 +121,7 @@ class ClassifierChain(TransformationClassifier):
     "beam" with width 1 predicts as "greedy" does. Cost for n instances: n q base predictions for
     "greedy", up to n q ``beam_width``, n q ``n_samples``, or n (2^q - 1).
 
-    Labels may be missing: each is learned from the instances that have a known value of it, and
+    Labels may be unknown: each is learned from the instances that have a known value of it, and
     where it is not known, the models after it see what its own model says.
 
     Folds of ``cv``, given as a number, are stratified unless a label is too rare for that.

@@ -1,4 +1,4 @@
-"""What ensembles of transformations share: samples, members, votes."""
+"""Base classes of ensembles of transformations: samples, members, votes."""
 
 from __future__ import annotations
 

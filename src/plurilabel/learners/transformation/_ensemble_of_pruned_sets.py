@@ -32,9 +32,9 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     random_state : int, RandomState instance or None, default=None
         For samples and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Models that are learned at the same time, in threads. The result does not depend on it.
+        Number of models to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ class HOMER(TransformationClassifier):
     n_jobs : int, default=None
         Nodes that are learned at the same time, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------

@@ -50,13 +50,12 @@ class CalibratedLabelRanking(TransformationClassifier):
         "hard", as in the paper: a model gives its vote to one label. "soft": it divides the vote
         by its probabilities; needs ``predict_proba``.
     quick : bool, default=True
-        Whether ``predict`` asks only the pairs that can still change the prediction, which stays
-        the same; see the notes. With soft votes, all pairs are asked.
+        Whether ``predict`` evaluates only the pairs that can still change the prediction; see the
+        notes. With soft votes, all pairs vote.
     n_jobs : int, default=None
-        Models that are learned or asked at the same time, in threads. The result does not depend
-        on it.
+        Number of threads that train and evaluate models. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -82,11 +81,11 @@ class CalibratedLabelRanking(TransformationClassifier):
 
     Quick voting follows Loza Mencía et al.: labels meet the opponents that have lost least, and
     a label is settled as soon as its losses reach those of V. Three things differ. V, whose models
-    are all needed in the paper, too, is asked first. A label that can no longer lose as much as V
-    is settled, too. And all instances are asked at the same time, each open label meeting one
-    opponent, then two, four and so on, so that a model answers many instances at a time.
+    are all needed in the paper, too, is evaluated first. A label that can no longer lose as much
+    as V is settled, too. And all instances are evaluated at the same time, each open label meeting
+    one opponent, then two, four and so on, so that a model scores many instances at a time.
 
-    That pays off where answers take time: kernel SVMs on scene and medical need 0.54 and 0.39 of
+    That pays off for slow models: kernel SVMs on scene and medical need 0.54 and 0.39 of
     the time of all votes, linear ones 1.3 and 1.9 times as much; ``quick=False`` is for those.
 
     References
@@ -153,7 +152,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         return self._votes(self._validate_predict(X))
 
     def count_asked(self, X: ArrayLike) -> NDArray[np.int64]:
-        """How many models quick voting asks about each instance, of q (q + 1) / 2.
+        """How many of the q (q + 1) / 2 models quick voting evaluates for each instance.
 
         Returns
         -------
@@ -265,7 +264,7 @@ Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
 def quick_sets(
     votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Labels with more votes than the virtual label, and how many pairs were asked.
+    """Labels with more votes than the virtual label, and how many pairs were evaluated.
 
     Parameters
     ----------
@@ -280,7 +279,7 @@ def quick_sets(
     -------
     sets : bool array of shape (n, q)
     asked : int array of shape (n,)
-        Pairs of labels asked, without the q of the virtual label.
+        Pairs of labels evaluated, without the q of the virtual label.
     """
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)

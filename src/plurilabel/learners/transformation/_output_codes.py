@@ -74,7 +74,7 @@ class OutputCodes(TransformationClassifier):
     n_jobs : int, default=None
         Bits that are learned at the same time, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------

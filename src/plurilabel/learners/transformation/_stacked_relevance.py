@@ -61,9 +61,9 @@ class StackedRelevance(TransformationClassifier):
         int is a number of folds with even label proportions. None: by the first layer itself, on
         its own training data, as in the paper.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------

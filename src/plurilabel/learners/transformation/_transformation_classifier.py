@@ -1,4 +1,4 @@
-"""What the problem transformations share: the door, metadata, and the kind of scores."""
+"""The base class of problem transformations: validation, metadata, and the kind of scores."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         self._look_at_estimator()
         routed = self._routed(checked, params)
         weights = routed.get("sample_weight")
-        # a weight of 0 is as good as no instance; splits given by their rows need all rows
+        # instances of weight 0 are dropped, unless splits are given by their row numbers
         needs_all = _lists_rows(getattr(self, "cv", None))
         if weights is not None and not weights.all() and not needs_all:
             kept = np.flatnonzero(weights)
@@ -85,7 +85,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         return super()._fit_inside(*args, **params)
 
     def _look_at_estimator(self) -> None:
-        """Keep what the door asks of the estimator: another may be set later."""
+        """Store what validation needs to know of the estimator: another may be set later."""
         self.base_method_ = score_method(self.estimator)
         self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
 
@@ -100,7 +100,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         fitted = getattr(self, "base_method_", None)
         return score_method(self.estimator) if fitted is None else fitted
 
-    # the door -------------------------------------------------------------------------------
+    # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """As for all learners, and in row order, into which most base estimators would copy it.
@@ -112,7 +112,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
 
     def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """What goes to the base estimator's ``fit`` beside X and y."""
+        """Parameters of the base estimator's ``fit`` other than X and y."""
         if get_config()["enable_metadata_routing"]:
             routed = dict(process_routing(self, "fit", **params).estimator.fit)
         else:

@@ -1,4 +1,4 @@
-"""What learners for very many labels share: answers that stay sparse."""
+"""The base class of learners for very many labels: scores that stay sparse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plurilabel._core.limits import check_size
 from plurilabel.metrics import propensities
 
 
-class SparseAnswers(ProbabilisticClassifier, ScoringClassifier):
+class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
     """A learner that scores a few labels of each instance, or all of them in blocks of rows.
 
     Its hook is ``_by_blocks(X, then)``: what ``then`` makes of the scores of these labels, CSR,
