@@ -120,8 +120,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Examples
     --------
-    >>> from plurilabel import MLRandomForest, datasets, model_selection
-    >>> from plurilabel import CardinalityCut
+    >>> from plurilabel import CardinalityCut, MLRandomForest, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)

@@ -84,8 +84,7 @@ n_iter_no_change, random_state :
 
     Examples
     --------
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import AdaBoostMR
+    >>> from plurilabel import AdaBoostMR, datasets, model_selection
     >>> from plurilabel.metrics import ranking_loss
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(

@@ -72,8 +72,7 @@ class LabelEmbedding(SparseScoresClassifier):
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import LabelEmbedding
+    >>> from plurilabel import LabelEmbedding, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(1000, 500, 200, random_state=0)
     >>> learner = LabelEmbedding(random_state=0).fit(data.X[:800], data.Y[:800])
     >>> top = learner.predict_top(data.X[800:], k=5)

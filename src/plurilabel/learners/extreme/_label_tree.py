@@ -151,8 +151,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import LabelTree
+    >>> from plurilabel import LabelTree, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(3000, 2000, 1000, random_state=0)
     >>> tree = LabelTree(random_state=0).fit(data.X[:2500], data.Y[:2500])
     >>> top = tree.predict_top(data.X[2500:], k=5)

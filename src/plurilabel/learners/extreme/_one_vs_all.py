@@ -71,8 +71,7 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import OneVsAllLinear
+    >>> from plurilabel import OneVsAllLinear, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(1000, 500, 200, random_state=0)
     >>> learner = OneVsAllLinear().fit(data.X[:800], data.Y[:800])
     >>> top = learner.predict_top(data.X[800:], k=5)

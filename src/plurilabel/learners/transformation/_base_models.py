@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.compat import rows_of_params
+from plurilabel._core.compat import HasMethods, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import class_parts, output_parts
 from plurilabel._core.unknown import PartialLabels, cell_weights
@@ -34,6 +35,17 @@ from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
 """Parameters of the base estimator's ``fit`` other than X and y."""
+
+ONE_MODEL: dict[str, list[Any]] = {
+    "estimator": [
+        HasMethods(["fit", "predict_proba"]),
+        HasMethods(["fit", "decision_function"]),
+    ],
+}
+"""Parameters of learners with one model: a base estimator."""
+
+MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
+"""Parameters of learners with many models."""
 
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
 """Classifiers of scikit-learn with weights (classes, d)."""

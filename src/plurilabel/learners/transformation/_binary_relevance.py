@@ -12,15 +12,13 @@ from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     explain_each,
     fit_each,
     score_each,
     weight_parameter,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.thresholds import never_empty
 
 

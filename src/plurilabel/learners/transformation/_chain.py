@@ -19,6 +19,7 @@ from plurilabel._core.explanation.contributions import Given, Parts, side_by_sid
 from plurilabel._core.fitted import Declared, numbers, one_of, parameter, places, values
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     Params,
     binary_scores,
     columns,
@@ -27,10 +28,7 @@ from plurilabel.learners.transformation._base_models import (
     out_of_fold,
     with_columns,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 MOST_LABELS = 15
 """With more labels the exact search, through 2^q sets, is refused."""
@@ -74,7 +72,7 @@ class ClassifierChain(TransformationClassifier):
         Otherwise what ``chain_method`` gives for them, from models trained on other folds
         (nested stacking).
     chain_method : str or list of str, default="predict"
-        What a model is asked to tell the models after it: "predict" (its label),
+        What a model passes on to the models after it: "predict" (its label),
         "predict_proba", "predict_log_proba" or "decision_function"; of a list the first that
         the base estimator has.
     inference : {"greedy", "exact", "beam", "monte-carlo"}, default="greedy"
@@ -101,7 +99,7 @@ class ClassifierChain(TransformationClassifier):
         A label that is in no training instance, or in all of them, has a ``DummyClassifier``.
     order_ : ndarray of shape (q,)
     chain_method_ : str
-        The method asked.
+        The method used.
     inference_ : str
         The ``inference`` of ``fit``.
     label_names_ : ndarray of shape (q,)
@@ -122,7 +120,7 @@ class ClassifierChain(TransformationClassifier):
     "greedy", up to n q ``beam_width``, n q ``n_samples``, or n (2^q - 1).
 
     Labels may be unknown: each is learned from the instances that have a known value of it, and
-    where it is not known, the models after it see what its own model says.
+    where it is unknown, the models after it see its own model's prediction.
 
     Folds of ``cv``, given as a number, are stratified unless a label is too rare for that.
     "predict_log_proba" passes on finite numbers only.

@@ -14,11 +14,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, added, common_scale, scattered
 from plurilabel._core.fitted import Declared, parameter, values
-from plurilabel.learners.transformation._base_models import draw_seeds, in_parallel
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._base_models import MANY_MODELS, draw_seeds, in_parallel
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
 """What is explained where the score is not the mean of what the parts of each model add up to."""

@@ -17,6 +17,7 @@ from plurilabel._core.explanation.contributions import Given, Parts, constant_pa
 from plurilabel._core.explanation.models import learner_parts
 from plurilabel._core.fitted import Declared, count, lists_of_places, values
 from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     Params,
     constant_score,
     counted_instances,
@@ -24,10 +25,7 @@ from plurilabel.learners.transformation._base_models import (
 )
 from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._partition import partition_labels
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.metrics import label_scores
 
 
@@ -39,7 +37,7 @@ class HOMER(TransformationClassifier):
     A node learns which of its children have a label of the instance: the root from all instances,
     those without labels included, and the others from the instances that have one of their
     labels. An instance goes down to the predicted children, and the labels that it reaches are
-    its labels. Each model is small and balanced, and few are asked.
+    its labels. Each model is small and balanced, and few are evaluated.
 
     Parameters
     ----------
@@ -53,7 +51,7 @@ class HOMER(TransformationClassifier):
     random_state : int, RandomState instance or None, default=None
         For the clustering.
     n_jobs : int, default=None
-        Nodes that are learned at the same time, in threads. The result does not depend on it.
+        Number of nodes to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -76,7 +74,7 @@ class HOMER(TransformationClassifier):
     score on its path, which is above the cut exactly where every node on it scores the next one
     above the cut: the paper's prediction. It is only a bound on the label's probability.
 
-    ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
+    ``predict`` evaluates a node only for the instances that reach it: with ``c`` labels per
     instance about ``c * branching_factor * log(q)`` models instead of q. Scores need all nodes.
 
     References
@@ -87,8 +85,7 @@ class HOMER(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import HOMER
+    >>> from plurilabel import HOMER, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)

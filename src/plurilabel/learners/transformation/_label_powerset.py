@@ -27,14 +27,12 @@ from plurilabel._core.explanation.models import class_parts
 from plurilabel._core.fitted import Declared, count, labels, parameter
 from plurilabel._core.limits import check_size
 from plurilabel.learners.transformation._base_models import (
+    ONE_MODEL,
     Params,
     constant_score,
     counted_instances,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    ONE_MODEL,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 AGAINST = "the score of the best label set with the label, less that of the best without it"
 """What is explained where probabilities of label sets cannot be added up part by part."""
@@ -76,7 +74,7 @@ class LabelPowerset(TransformationClassifier):
     positive for the labels of the predicted set, and only for those.
 
     The predicted set is the one with the highest score, of equal ones the first in ``sets_``. The
-    base estimator's own ``predict`` is not asked, and may differ: that of ``SVC`` counts the votes
+    base estimator's own ``predict`` is not used, and may differ: that of ``SVC`` counts the votes
     of pairs of classes and takes the first class in a tie, which its scores would break (with
     ``break_ties=True`` it is the same as here). With a linear SVC that concerns 30 of the 202 test
     instances of emotions and 43 of the 1196 of scene, standardised; subset accuracy is 0.297 and

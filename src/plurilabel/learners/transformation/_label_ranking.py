@@ -16,6 +16,7 @@ from plurilabel._core.explanation.contributions import SCORE, Given, Parts, adde
 from plurilabel._core.fitted import Declared, parameter, places, values
 from plurilabel._core.limits import check_size
 from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     binary_scores,
     explain_binary,
     explain_each,
@@ -24,10 +25,7 @@ from plurilabel.learners.transformation._base_models import (
     in_parallel,
     score_each,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
 SUM_OF_MARGINS = "the margins of all models about the label"
@@ -98,8 +96,7 @@ class CalibratedLabelRanking(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import CalibratedLabelRanking
+    >>> from plurilabel import CalibratedLabelRanking, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)

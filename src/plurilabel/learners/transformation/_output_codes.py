@@ -16,6 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     counted_instances,
     draw_seeds,
     explain_each,
@@ -29,10 +30,7 @@ from plurilabel.learners.transformation._label_powerset import (
     distinct_sets,
     set_margins,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 ENTRIES = 2**24
 """Scores of bits, and of label sets, in memory at once: 128 megabytes."""
@@ -50,7 +48,7 @@ class OutputCodes(TransformationClassifier):
 
     A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
     binary model learns each bit. The predicted label set is the one whose code word fits the
-    models' answers best.
+    models' predictions best.
 
     Parameters
     ----------
@@ -72,7 +70,7 @@ class OutputCodes(TransformationClassifier):
     random_state : int, RandomState instance or None, default=None
         For the code, the samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Bits that are learned at the same time, in threads. The result does not depend on it.
+        Number of bits to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
         Verbosity of joblib.
 
@@ -98,7 +96,7 @@ class OutputCodes(TransformationClassifier):
     code words of all candidates nor the fits of all instances are kept.
 
     A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
-    data a base estimator would give the same answer again. Log-odds are bounded by
+    data a base estimator would learn the same model again. Log-odds are bounded by
     log(2 n + 1), so that no single bit decides alone.
 
     References
@@ -109,8 +107,7 @@ class OutputCodes(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import OutputCodes
+    >>> from plurilabel import OutputCodes, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)

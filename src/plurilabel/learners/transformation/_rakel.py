@@ -17,12 +17,17 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, lists_of_places, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base_models import LINEAR, draw_seeds, in_parallel, seeded
+from plurilabel.learners.transformation._base_models import (
+    LINEAR,
+    MANY_MODELS,
+    draw_seeds,
+    in_parallel,
+    seeded,
+)
 from plurilabel.learners.transformation._ensemble import VotingClassifier
 from plurilabel.learners.transformation._label_powerset import distinct_sets
 from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._pruned_sets import PrunedSets
-from plurilabel.learners.transformation._transformation_classifier import MANY_MODELS
 
 
 class RAkEL(VotingClassifier):
@@ -86,8 +91,7 @@ class RAkEL(VotingClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import RAkEL
+    >>> from plurilabel import RAkEL, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)

@@ -18,6 +18,7 @@ from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
 from plurilabel.learners.transformation._base_models import (
     LINEAR,
+    MANY_MODELS,
     columns,
     explain_each,
     fit_binary,
@@ -27,10 +28,7 @@ from plurilabel.learners.transformation._base_models import (
     score_each,
     with_columns,
 )
-from plurilabel.learners.transformation._transformation_classifier import (
-    MANY_MODELS,
-    TransformationClassifier,
-)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 
@@ -102,8 +100,7 @@ class StackedRelevance(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import StackedRelevance
+    >>> from plurilabel import StackedRelevance, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)

@@ -21,20 +21,9 @@ from plurilabel._core.base import (
     ScoringClassifier,
     validate_features,
 )
-from plurilabel._core.compat import HasMethods, check_sample_weight, rows_of_params
+from plurilabel._core.compat import check_sample_weight, rows_of_params
 from plurilabel._core.fitted import Declared, flag, one_of
 from plurilabel.metrics import score_method
-
-ONE_MODEL: dict[str, list[Any]] = {
-    "estimator": [
-        HasMethods(["fit", "predict_proba"]),
-        HasMethods(["fit", "decision_function"]),
-    ],
-}
-"""Parameters of learners with one model: a base estimator."""
-
-MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
-"""Parameters of learners with many models."""
 
 
 class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
