@@ -151,9 +151,6 @@ def _combinations(labels: NDArray[np.intp], q: int) -> NDArray[np.int8]:
     return table
 
 
-Floats = NDArray[np.float64]
-
-
 class Potentials(NamedTuple):
     """The parameters of the field."""
 

@@ -172,18 +172,29 @@ def _newton_system(
     def solve(right: Floats) -> Floats:
         right = right.copy()
         right[-1, pinned] = 0.0
-        x, r = np.zeros_like(right), right
-        p = h = precondition(r)
-        rh = first = float(np.vdot(r, h))
-        for _ in range(REFINE):
-            if not rh > 1e-24 * first:
-                break
-            G_p = times_G(p)
-            a = rh / float(np.vdot(p, G_p))
-            x, r = x + a * p, r - a * G_p
-            h = precondition(r)
-            rh, before = float(np.vdot(r, h)), rh
-            p = h + rh / before * p
-        return x
+        return conjugate_gradients(times_G, precondition, right, REFINE, 1e-24)
 
     return solve
+
+
+def conjugate_gradients(
+    times: Callable[[Floats], Floats],
+    precondition: Callable[[Floats], Floats],
+    right: Floats,
+    steps: int,
+    accuracy: float,
+) -> Floats:
+    """Solve times(x) = right, until the preconditioned square of the residual is small enough."""
+    x, r = np.zeros_like(right), right
+    p = h = precondition(r)
+    rh = first = float(np.vdot(r, h))
+    for _ in range(steps):
+        if not rh > accuracy * first:
+            break
+        A_p = times(p)
+        a = rh / float(np.vdot(p, A_p))
+        x, r = x + a * p, r - a * A_p
+        h = precondition(r)
+        rh, before = float(np.vdot(r, h)), rh
+        p = h + rh / before * p
+    return x

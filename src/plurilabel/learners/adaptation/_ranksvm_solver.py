@@ -43,7 +43,7 @@ from plurilabel.learners.adaptation._ranksvm_hinge import (
     pairwise_hinge,
     project,
 )
-from plurilabel.learners.adaptation._ranksvm_interior import interior_points
+from plurilabel.learners.adaptation._ranksvm_interior import conjugate_gradients, interior_points
 from plurilabel.learners.adaptation._ranksvm_kernel import NOT_PSD, Gram
 
 FEW_WEIGHTS = 2**12  # a matrix of this size, the interior-point method's, takes 128 MB
@@ -315,22 +315,14 @@ class _ProximalStep:
             nu = inverse @ np.bincount(column, h, minlength=q)
             return h - scale * Q(nu[column])
 
-        r = -Q(K_R[groups.row, column])
-        y = np.zeros_like(r)
-        p = h = precondition(r)
-        rh = first = float(np.vdot(r, h))
-        for _ in range(CG_STEPS):
-            if rh <= CG_ACCURACY**2 * first:
-                break
+        def times(p: Floats) -> Floats:
             A_p = p / self.sigma + Q(times_K(p))
-            curvature = float(np.vdot(p, A_p))
-            if curvature <= 0:
+            if float(np.vdot(p, A_p)) <= 0:
                 _refuse()
-            a = rh / curvature
-            y, r = y + a * p, r - a * A_p
-            h = precondition(r)
-            rh, before = float(np.vdot(r, h)), rh
-            p = h + rh / before * p
+            return A_p
+
+        right = -Q(K_R[groups.row, column])
+        y = conjugate_gradients(times, precondition, right, CG_STEPS, CG_ACCURACY**2)
         step = np.zeros_like(K_R)
         step[groups.row, column] = y
         return step

@@ -105,8 +105,9 @@ class Binned:
         self.features = np.array([c.feature for c in found], dtype=np.intp)
         self.common = np.array([c.common for c in found], dtype=np.intp)
         self.n_slots = np.array([c.n_slots for c in found], dtype=np.intp)
-        self.missing = np.array([c.missing and not c.categories for c in found], dtype=bool)
         self.categories = categories[self.features]
+        missing = np.array([c.missing for c in found], dtype=bool)
+        self.missing = missing & (self.categories == 0)
         self.all = np.arange(len(found))
         self.any_runs = bool((self.n_slots > 1).any())
         self.any_missing = bool(self.missing.any())

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
@@ -26,11 +26,14 @@ from plurilabel.learners.extreme._sparse_scores_classifier import (
 from plurilabel.learners.extreme._tree_nodes import (
     NodeModel,
     Settings,
+    below_each_other,
+    best_nodes,
     child_bounds,
     joined,
     label_features,
     label_order,
     level_bounds,
+    node_products,
     nodes_of,
     train_node,
 )
@@ -340,14 +343,17 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         self, X: Any, Y: Any, weights: Any, order: Any, levels: Any, before: Any = None
     ) -> list[NodeModel]:
         """The models of one tree, or those from before after further instances."""
-        settings = Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune)
+        worth, settings = (
+            self.worth_,
+            Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune),
+        )
         found: list[NodeModel] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_node)(
                 X,
                 rows,
                 reached,
                 weights,
-                _some(self.worth_, order, labels),
+                None if worth is None or labels is None else worth[order[labels]],
                 None if before is None else next(before),
                 settings,
             )
@@ -379,7 +385,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         node = np.repeat(np.arange(len(models)), sizes)
         self.keys_ = node * d + np.concatenate([model.features for model in models])
         self.squares_ = np.concatenate([model.squares for model in models])
-        self.weights_ = _below_each_other([model.weights for model in models])
+        self.weights_ = below_each_other([model.weights for model in models])
         by_tree = (len(self.order_), -1)
         self.biases_ = np.concatenate([model.biases for model in models]).reshape(by_tree)
         self.curvatures_ = np.concatenate([model.curvatures for model in models]).reshape(by_tree)
@@ -417,11 +423,13 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         biases = self.biases_[t].astype(X.dtype)
         for depth, (above, below) in enumerate(pairwise(levels)):
             if depth:
-                row, node, score = _best(row, node, score, self.beam_width_)
+                row, node, score = best_nodes(row, node, score, self.beam_width_)
             children = child_bounds(above, below)
             n_children = np.diff(children)[node]
             place = np.arange(n_children.max())
-            Z = self._products(X, row, first_node + node)[:, : len(place)]  # (pairs, children)
+            Z = node_products(X, row, first_node + node, self.keys_, self.weights_)[
+                :, : len(place)
+            ]  # (pairs, children)
             if depth == len(levels) - 2:  # then row by row, as the answer is
                 order = np.argsort(row, kind="stable")
                 row, node, score, Z = row[order], node[order], score[order], Z[order]
@@ -441,28 +449,6 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         found.sort_indices()
         return found
 
-    def _products(self, X: Any, row: Any, node: Any) -> NDArray[np.floating[Any]]:
-        """Products of instances with the weights of the children of nodes (pairs, children).
-
-        The weights of a node and a feature are one row of ``weights_``: those of a node follow
-        each other. Pairs are in the order of the nodes.
-        """
-        d, last = X.shape[1], len(self.keys_)  # the last row of weights_ is empty
-        length = np.diff(X.indptr)[row]
-        ends = np.concatenate([[0], np.cumsum(length)])
-        at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
-        features = X.indices[at]
-        place = np.empty(len(at), dtype=self.weights_.indptr.dtype)
-        row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand
-        first = np.flatnonzero(np.diff(node, prepend=-1))
-        low, high = np.searchsorted(self.keys_, (node[first] * d, (node[first] + 1) * d))
-        for i, (a, b) in enumerate(pairwise([*first, len(node)])):
-            there = self.keys_[low[i] : high[i]] - node[a] * d
-            row_of[there] = np.arange(low[i], high[i])
-            place[ends[a] : ends[b]] = row_of[features[ends[a] : ends[b]]]
-            row_of[there] = last
-        return (csr_of_rows(X.data[at], place, length, last + 1) @ self.weights_).toarray()
-
     def _log(self, z: Any) -> Any:
         """The logarithm of the score of one step down the tree."""
         if self.loss_ == "logistic":  # log(1 / (1 + exp(-z))) without overflow
@@ -471,29 +457,3 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
 
     def _score_method(self) -> str:
         return score_method(self)
-
-
-def _below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    """Matrices of different widths in one, and an empty row."""
-    sizes = [*(np.diff(part.indptr) for part in parts), [0]]
-    return csr_of_rows(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate(sizes),
-        max(part.shape[1] for part in parts),
-    )
-
-
-def _best(row: Any, node: Any, score: Any, k: int) -> tuple[Any, Any, Any]:
-    """The k best nodes of each instance, in the order of the nodes; of equal ones the first."""
-    order = np.lexsort((node, -score, row))
-    in_order = row[order]
-    rank = np.arange(len(row)) - np.searchsorted(in_order, in_order)
-    kept = order[rank < k]
-    # by node: neighbouring pairs then look at neighbouring weights
-    kept = kept[np.lexsort((row[kept], node[kept]))]
-    return row[kept], node[kept], score[kept]
-
-
-def _some(worth: Any, order: Any, labels: slice | None) -> Any:
-    return None if worth is None or labels is None else worth[order[labels]]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from plurilabel._core.blocks import csr_of_rows
 from plurilabel.learners.extreme._linear import SURE, Prior, prepared, train
 
 
@@ -303,3 +304,50 @@ def _merged(before: NodeModel, found: NodeModel, features: Any, Y: sparse.csc_ar
         before.reached + found.reached,
         found.n_iter,
     )
+
+
+def node_products(
+    X: Any, row: Any, node: Any, keys: NDArray[np.int64], weights: sparse.csr_array
+) -> NDArray[np.floating[Any]]:
+    """Products of instances with the weights of the children of nodes (pairs, children).
+
+    The weights of a node and a feature are one row of ``weights``: those of a node follow
+    each other. Pairs are in the order of the nodes.
+    """
+    d, last = X.shape[1], len(keys)  # the last row of weights is empty
+    length = np.diff(X.indptr)[row]
+    ends = np.concatenate([[0], np.cumsum(length)])
+    at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
+    features = X.indices[at]
+    place = np.empty(len(at), dtype=weights.indptr.dtype)
+    row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand
+    first = np.flatnonzero(np.diff(node, prepend=-1))
+    low, high = np.searchsorted(keys, (node[first] * d, (node[first] + 1) * d))
+    for i, (a, b) in enumerate(pairwise([*first, len(node)])):
+        there = keys[low[i] : high[i]] - node[a] * d
+        row_of[there] = np.arange(low[i], high[i])
+        place[ends[a] : ends[b]] = row_of[features[ends[a] : ends[b]]]
+        row_of[there] = last
+    return (csr_of_rows(X.data[at], place, length, last + 1) @ weights).toarray()
+
+
+def below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:
+    """Matrices of different widths in one, and an empty row."""
+    sizes = [*(np.diff(part.indptr) for part in parts), [0]]
+    return csr_of_rows(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate(sizes),
+        max(part.shape[1] for part in parts),
+    )
+
+
+def best_nodes(row: Any, node: Any, score: Any, k: int) -> tuple[Any, Any, Any]:
+    """The k best nodes of each instance, in the order of the nodes; of equal ones the first."""
+    order = np.lexsort((node, -score, row))
+    in_order = row[order]
+    rank = np.arange(len(row)) - np.searchsorted(in_order, in_order)
+    kept = order[rank < k]
+    # by node: neighbouring pairs then look at neighbouring weights
+    kept = kept[np.lexsort((row[kept], node[kept]))]
+    return row[kept], node[kept], score[kept]

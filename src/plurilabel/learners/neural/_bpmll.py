@@ -26,7 +26,6 @@ from plurilabel._core.fitted import Declared, count, lists_of_numbers, numbers
 from plurilabel._core.unknown import cell_weights, known_part, stack_labels
 from plurilabel.learners.neural._training import (
     ACTIVATIONS,
-    SLOPES,
     Batches,
     as_module,
     choose_device,
@@ -34,6 +33,7 @@ from plurilabel.learners.neural._training import (
     import_torch,
     initial_weights,
     load_state,
+    mean_slopes,
     state_of,
 )
 from plurilabel.model_selection import stratified_split
@@ -453,14 +453,12 @@ class BPMLL(ScoringClassifier):
         device = choose_device(torch, self.device)
         network = self._make_network(torch).to(device)
         optimizer = self._make_optimizer(torch, network)
-        if self._optimizer_state:
-            load_state(torch, optimizer, self._optimizer_state)
+        load_state(torch, optimizer, self._optimizer_state)
         Y, unknown = known_part(Y)
         batches = Batches(torch, X, Y, self.scaler_, device, self._weights(Y, unknown))
         rows = np.arange(X.shape[0])
         rows = rows if held_out is None else np.setdiff1d(rows, held_out)
-        auto = min(max(8, len(rows) // 20), 128)
-        size = auto if self.batch_size == "auto" else int(self.batch_size)
+        size = self._batch_size(len(rows))
 
         def mean_error(rows: NDArray[np.intp], error: Callable[..., Any]) -> float:
             total = torch.zeros((), device=device)
@@ -513,6 +511,9 @@ class BPMLL(ScoringClassifier):
                 f"{self.alpha!r}"
             )
         return value
+
+    def _batch_size(self, n: int) -> int:
+        return min(max(8, n // 20), 128) if self.batch_size == "auto" else int(self.batch_size)
 
     def _alpha(self) -> float:
         if self.alpha != "auto":
@@ -577,20 +578,12 @@ class BPMLL(ScoringClassifier):
         """
         row = dense(x)[0].astype(np.float64)
         origin = self.scaler_.mean_ if given.reference is None else given.reference
-        W = [w.astype(np.float64) for w in self.coefs_]
         share = (np.arange(STEPS) + 0.5) / STEPS
         mean, scale = self.scaler_.mean_, self.scaler_.scale_
         line = ((origin + share[:, np.newaxis] * (row - origin)) - mean) / scale
-        h, slopes = line @ W[0] + self.intercepts_[0], []
-        for w, b in zip(W[1:], self.intercepts_[1:]):
-            h = ACTIVATIONS[self.activation_](h)
-            slopes.append(SLOPES[self.activation_](h))
-            h = h @ w + b
-        c = ACTIVATIONS[LAST[self.trained_loss_]](h)
-        back = np.eye(c.shape[1]) * SLOPES[LAST[self.trained_loss_]](c)[:, np.newaxis, :]
-        for w, slope in zip(W[:0:-1], slopes[::-1]):
-            back = (back @ w.T) * slope[:, np.newaxis, :]  # (steps, q, units)
-        gradient = W[0] @ back.mean(axis=0).T / scale[:, np.newaxis]  # (d, q)
+        last = LAST[self.trained_loss_]
+        slopes = mean_slopes(self.coefs_, self.intercepts_, line, self.activation_, last)
+        gradient = slopes / scale[:, np.newaxis]  # (d, q)
         values = (row - origin)[:, np.newaxis] * gradient
         base = self._outputs(origin[np.newaxis].astype(np.float64))[0].astype(np.float64)
         names = [str(name) for name in given.names]

@@ -44,6 +44,23 @@ def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[W
     return W, [np.zeros(size, dtype=np.float32) for size in sizes[1:]]
 
 
+def mean_slopes(
+    coefs: Weights, intercepts: Weights, points: NDArray[np.float64], activation: str, last: str
+) -> NDArray[np.float64]:
+    """Slopes of the outputs by the inputs (d, q), averaged over points (steps, d)."""
+    W = [w.astype(np.float64) for w in coefs]
+    h, slopes = points @ W[0] + intercepts[0], []
+    for w, b in zip(W[1:], intercepts[1:]):
+        h = ACTIVATIONS[activation](h)
+        slopes.append(SLOPES[activation](h))
+        h = h @ w + b
+    c = ACTIVATIONS[last](h)
+    back = np.eye(c.shape[1]) * SLOPES[last](c)[:, np.newaxis, :]
+    for w, slope in zip(W[:0:-1], slopes[::-1]):
+        back = (back @ w.T) * slope[:, np.newaxis, :]  # (steps, q, units)
+    return W[0] @ back.mean(axis=0).T
+
+
 def as_module(torch: Any, W: Weights, b: Weights, *, activation: str, last: str) -> Any:
     """The same network as a ``torch.nn.Sequential`` that holds copies of the weights."""
     from plurilabel.learners.neural._layers import Layers
@@ -162,7 +179,9 @@ def state_of(optimizer: Any) -> dict[int, dict[str, Any]]:
 
 
 def load_state(torch: Any, optimizer: Any, state: dict[int, dict[str, Any]]) -> None:
-    """Restore in an optimizer what ``state_of`` returned."""
+    """Restore in an optimizer what ``state_of`` returned, if there is anything."""
+    if not state:
+        return
     tensors = {
         number: {
             key: torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value
