@@ -327,7 +327,7 @@ class OnInstances(AllOrNothing, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "transformer": [HasMethods(["fit", "transform"])],
+        "transformer": [HasMethods(["fit", "transform"])]
     }
 
     def __init__(self, transformer: Any):

@@ -144,12 +144,7 @@ class CML(WeightedFit, ProbabilisticClassifier):
     }
 
     def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        label_sets: str = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 1000,
+        self, *, C: float = 1.0, label_sets: str = "auto", tol: float = 1e-5, max_iter: int = 1000
     ):
         self.C = C
         self.label_sets = label_sets

@@ -49,9 +49,7 @@ class TreeClassifier(ProbabilisticClassifier):
             "random_state",
         ),
     }
-    _fitted: ClassVar[Declared] = {
-        "constant_": numbers("n_labels_", finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"constant_": numbers("n_labels_", finite=False)}
 
     _learns_from_known = True
     criterion: str

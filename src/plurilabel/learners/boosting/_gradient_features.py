@@ -93,11 +93,7 @@ class Binned:
     """
 
     def __init__(
-        self,
-        X: Any,
-        max_bins: int,
-        weights: Floats,
-        categories: NDArray[np.intp] | None = None,
+        self, X: Any, max_bins: int, weights: Floats, categories: NDArray[np.intp] | None = None
     ):
         n, d = X.shape
         categories = np.zeros(d, dtype=np.intp) if categories is None else categories

@@ -175,9 +175,7 @@ def ways_in_words(
 
 
 def _in_words(
-    way: dict[tuple[int, bool], Any],
-    names: Sequence[str],
-    categories: Mapping[int, Sequence[Any]],
+    way: dict[tuple[int, bool], Any], names: Sequence[str], categories: Mapping[int, Sequence[Any]]
 ) -> str:
     words = []
     for (j, right), value in way.items():

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = [
-    "BPMLL",
-    "BPMLLLoss",
-    "asymmetric_loss",
-    "bp_mll_loss",
-    "pairwise_exponential_loss",
-]
+__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
 
 
 publish(globals())

@@ -122,11 +122,7 @@ class BPMLLLoss(torch.nn.Module):
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """The error of scores (n, q) for these targets."""
         return pairwise_exponential_loss(
-            scores,
-            targets,
-            weight=self.weight,
-            indices=self.indices,
-            reduction=self.reduction,
+            scores, targets, weight=self.weight, indices=self.indices, reduction=self.reduction
         )
 
     def extra_repr(self) -> str:

@@ -37,10 +37,7 @@ Params: TypeAlias = Mapping[str, Any]
 """Parameters of the base estimator's ``fit`` other than X and y."""
 
 ONE_MODEL: dict[str, list[Any]] = {
-    "estimator": [
-        HasMethods(["fit", "predict_proba"]),
-        HasMethods(["fit", "decision_function"]),
-    ],
+    "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 }
 """Parameters of learners with one model: a base estimator."""
 

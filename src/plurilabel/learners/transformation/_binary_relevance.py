@@ -96,10 +96,7 @@ class BinaryRelevance(TransformationClassifier):
         "nonempty": ["boolean"],
         "label_weight": [StrOptions({"balanced"}), None],
     }
-    _fitted: ClassVar[Declared] = {
-        "estimators_": values("n_labels_"),
-        "nonempty_": parameter(),
-    }
+    _fitted: ClassVar[Declared] = {"estimators_": values("n_labels_"), "nonempty_": parameter()}
 
     def __init__(
         self,

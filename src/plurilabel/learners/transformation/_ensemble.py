@@ -75,9 +75,7 @@ class EnsembleClassifier(VotingClassifier):
     Hook: ``_member(seed)`` gives a learner that has not been fitted.
     """
 
-    _fitted: ClassVar[Declared] = {
-        "estimators_": values("n_models"),
-    }
+    _fitted: ClassVar[Declared] = {"estimators_": values("n_models")}
 
     n_estimators: int
     max_samples: float

@@ -72,10 +72,7 @@ class EnsembleOfChains(EnsembleClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ENSEMBLE,
-        **CHAIN,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **CHAIN}
 
     def __init__(
         self,

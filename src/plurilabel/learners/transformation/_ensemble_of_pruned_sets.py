@@ -58,10 +58,7 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     0.97
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ENSEMBLE,
-        **PRUNING,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **PRUNING}
 
     def __init__(
         self,
