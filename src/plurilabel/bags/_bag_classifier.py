@@ -65,7 +65,7 @@ class BagClassifier(MultiLabelClassifier):
         return bags
 
     def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
-        """Which instance of a bag speaks for which label."""
+        """Explain each bag by its instances."""
         del given  # instances are left out as wholes
         return explain_bags(self, X)
 
@@ -162,7 +162,7 @@ class BagExplanation(Explained):
 
 
 def explain_bags(estimator: Any, X: Any) -> list[BagExplanation]:
-    """Which instance of a bag speaks for which label, by leaving out one at a time.
+    """Explain the labels of bags by leaving out one instance at a time.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def _grid(value: Any) -> dict[str, list[Any]]:
 
 
 def _estimator(node: ast.expr) -> Any:
-    """What a call, a name or a pipeline stands for."""
+    """Build the estimator that a call, a name or a pipeline describes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _pipeline(node)
     if isinstance(node, ast.Name):

@@ -403,7 +403,7 @@ def _ranked_labels(
 def _one_more(
     Y: NDArray[np.bool_], D: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Who has and who lacks a label for instances whose known labels, not all, are of one kind.
+    """An additional label for instances whose known labels are all present or all absent.
 
     Instances that are known to lack some labels have it, those that are known to have some lack
     it. None if all are of the same kind: it would tell nothing.

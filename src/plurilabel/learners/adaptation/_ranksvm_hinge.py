@@ -31,7 +31,7 @@ BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the ca
 
 @dataclass(frozen=True)
 class LabelSets:
-    """What each instance has and lacks, and the weight of its pairs; no set is empty.
+    """Labels that each instance has and lacks, and the weight of its pairs; no set is empty.
 
     Unknown labels are in neither set.
     """

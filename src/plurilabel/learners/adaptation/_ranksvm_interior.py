@@ -1,7 +1,7 @@
 """Rank-SVM by an interior-point method, for problems with few weights.
 
-The proximal steps of ``_solver`` take few products with K where C times the kernel is moderate.
-Where it is large, the problem resembles a linear program, and they crawl. A primal-dual
+The proximal steps of ``_ranksvm_solver`` take few products with K where C times the kernel is
+moderate. Where it is large, the problem resembles a linear program, and they crawl. A primal-dual
 interior-point method (Mehrotra 1992) does not mind the scale: it takes a few dozen steps at any C.
 But it lists the pairs, and factorises a matrix with a row for each weight, q times the rank of K.
 

@@ -1,6 +1,6 @@
 """The quadratic program of Rank-SVM, and a certificate of its solution.
 
-With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_hinge``:
+With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_ranksvm_hinge``:
 
     primal  min_{beta, b}  sum_l beta_l' K beta_l / 2 + sum_i h_i(z_i),   z = K beta + 1 b'
     dual    max_beta       <Y, beta> - sum_l beta_l' K beta_l / 2,   beta_i in Z_i,  1' beta = 0
@@ -8,7 +8,7 @@ With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_hi
 Any beta with 1' beta = 0 is as good as one without: K may be centred, which shifts b alone. Every
 point that a method proposes is measured by both objectives, those of K as it is: they bound the
 optimum from both sides, whatever the rounding on the way. Problems with few weights are left to
-the interior-point method of ``_interior``; the rest of this file is for all others.
+the interior-point method of ``_ranksvm_interior``; the rest of this file is for all others.
 
 The proximal method of multipliers (Rockafellar 1976) adds |beta - beta_t|^2 / (2 sigma) to the
 dual and |b - b_t|^2 / (2 tau) to the primal problem, which makes biases an ordinary feature of
@@ -21,7 +21,7 @@ proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end 
 left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
 
 Unless C is small, the equation has so many pieces that Newton steps are cut short. Where a matrix
-as large as the rank of K can be factorised, the problem is split first: see ``_splitting``.
+as large as the rank of K can be factorised, the problem is split first: see ``split_points``.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _points(K: Gram, sets: LabelSets) -> Points:
 
 
 def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
-    """Those of ``_interior``, for features of mean 0 and mean square 1.
+    """Points of ``interior_points``, for features of mean 0 and mean square 1.
 
     Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of the
     range. There the weights hardly depend on C, and beta is either proportional to C or constant.
@@ -191,7 +191,7 @@ def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
 
 
 def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
-    """Those of the proximal method of multipliers.
+    """Points of the proximal method of multipliers.
 
     Ends where it crawls, unless it is patient.
     """
@@ -221,7 +221,7 @@ def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
 
 
 def _split_points(K: Gram, sets: LabelSets) -> Points:
-    """Those of ``_splitting``."""
+    """Points of ``split_points``, with their certificates."""
     for beta, B, b in split_points(K, sets):
         few = np.where(beta.any(axis=1, keepdims=True), B, 0.0)  # at the end, B is 0 elsewhere
         K_beta = K @ beta
@@ -364,7 +364,23 @@ def spread(K: Gram) -> float:
 
 
 def split_points(K: Gram, sets: LabelSets) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Points on the way to the optimum: beta (n, q) in Z, B of sum 0, biases (q,).
+    """Operator splitting: beta (n, q) in Z, B of sum 0 and biases (q,) on the way to the optimum.
+
+    With rho > 0, a step of Douglas and Rachford (1956; Eckstein and Bertsekas 1992) alternates
+    between the two parts of the problem: weights and biases for targets T, which is least squares,
+    and the hinge, which is a projection of each row,
+
+        B = (K + 1/rho)^-1 (T - 1 b'),  z = T - B / rho = K B + 1 b',   b such that 1' B = 0
+
+        beta = projection on Z of (B + rho (Y - z) - 1 mu'),            mu such that 1' beta = 0
+
+        T <- T + (beta - B) / rho
+
+    until B = beta. All labels share one factor of K + 1/rho, so that a step takes as long as a few
+    products with X, however ill-conditioned K is. mu is improved by one Newton step each time. The
+    map from T to T is piecewise affine, and its steps are extrapolated from the last ones
+    (Anderson 1965; Fu, Zhang and Boyd 2020); if that makes the next difference larger, the plain
+    step is taken.
 
     Ends where the two sides hardly come closer: on some problems they never meet.
     """

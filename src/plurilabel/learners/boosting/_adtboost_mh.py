@@ -41,8 +41,8 @@ class ADTBoostMH(BoostedClassifier):
     decision nodes below each prediction node that it reaches; the scores of all prediction nodes
     that it reaches are added, and labels with a positive sum are predicted.
 
-    A round of AdaBoost.MH adds a decision node: of all prediction nodes p (the preconditions) and
-    all conditions c, the pair with the smallest ::
+    A round of AdaBoost.MH adds a decision node: the pair of a prediction node p (the precondition)
+    and a condition c with the smallest ::
 
         Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
 
@@ -78,7 +78,7 @@ random_state :
     The best condition of a node is kept until the weights of its instances change, and a node is
     not searched if even its whole weight could not make it the best. Still a fit costs up to
     ``n_estimators`` squared times a round of :class:`AdaBoostMH`, whose notes on features,
-    probabilities and ties apply; of equal preconditions the oldest is taken. A missing value is on
+    probabilities and ties apply; the oldest of equal preconditions is taken. A missing value is on
     neither side: the instance stays where it is.
 
     The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets

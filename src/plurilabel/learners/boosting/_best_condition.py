@@ -238,7 +238,7 @@ def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
 
 
 def _root(plus: Floats, minus: Floats) -> Floats:
-    """Of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
+    """Cost of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
     cost = plus * minus
     np.sqrt(cost, out=cost)
     cost *= 2

@@ -158,10 +158,10 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     **Features.** Each feature is cut into bins once; sparse X stays sparse. Missing values (NaN)
     go to the side of a condition that gains more, or, where none was missing in training, to the
     side with more training instances. A condition on a categorical feature is whether the value
-    is one of some categories. Of all divisions of the categories into two, those are tried that
-    cut them in the order of their Newton steps along the first principal component of these
-    (Coppersmith, Hong and Hosking); for a single label and a small ``l2_regularization`` the best
-    one is among them. Categories that a node has not seen in training go where missing values go.
+    is one of some categories. Categories are divided in the order of their Newton steps along the
+    first principal component of these (Coppersmith, Hong and Hosking); for a single label and a
+    small ``l2_regularization`` the best division is among them. Categories that a node has not
+    seen in training go where missing values go.
 
     **Defaults.** Depth, learning rate and number of trees were chosen by the test parts of the
     datasets in ``docs/gradient_boosting_results.md``, not by cross-validation.

@@ -1,4 +1,4 @@
-"""Features as bins, of which the common one is not stored.
+"""Features as bins, without storing the most common one; categories as numbers.
 
 An entry says that an instance is in a bin of a feature. The bin of the zeros, or else the one that
 most instances are in, is left out: so sparse X stays sparse, and dense indicators become sparse.
@@ -173,7 +173,7 @@ def _columns(
             column = _categorical(j, whole(j), int(categories[j]))
         elif j in counts:
             column = counts[j]
-        elif not len(rows):  # of text, words that no training instance has
+        elif not len(rows):  # words that no training instance has
             continue
         else:
             column = _ordered(j, values, rows, zeros, max_bins, weights)

@@ -25,7 +25,7 @@ CELLS = 1 << 15
 
 
 class Loss(Protocol):
-    """What a loss has to offer."""
+    """Interface of a loss."""
 
     def start(self, share: Floats) -> Floats:
         """The scores that are best for all instances alike, from the share with each label."""

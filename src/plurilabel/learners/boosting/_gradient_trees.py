@@ -260,7 +260,7 @@ class Grower:
     def _search(
         self, W: Floats, node: Rows, place: NDArray[Any], totals: Floats, whole: Floats
     ) -> Splits | None:
-        """The best conditions of some nodes, of which the sums and the worth are known.
+        """The best conditions of some nodes, given their sums and worth.
 
         ``place`` is the position among them of each node of the tree, or their number if it is not
         one of them.
@@ -457,7 +457,7 @@ class Grower:
         gain = (worth[splits.covers[0]] if self.rule else worth.sum(axis=0)) - (
             self._worth_by_label(total)
         )
-        steps = np.rint(gain / (TIE * (np.abs(gain).max() or 1.0)))  # of ties, the first label
+        steps = np.rint(gain / (TIE * (np.abs(gain).max() or 1.0)))  # the first label in a tie
         return np.sort(np.argsort(-steps, kind="stable")[: self.heads])
 
     def _worth_by_label(self, S: Floats) -> Floats:

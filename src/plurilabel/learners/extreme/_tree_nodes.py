@@ -343,7 +343,7 @@ def below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:
 
 
 def best_nodes(row: Any, node: Any, score: Any, k: int) -> tuple[Any, Any, Any]:
-    """The k best nodes of each instance, in the order of the nodes; of equal ones the first."""
+    """The k best nodes of each instance, in the order of the nodes; the first of equal ones."""
     order = np.lexsort((node, -score, row))
     in_order = row[order]
     rank = np.arange(len(row)) - np.searchsorted(in_order, in_order)

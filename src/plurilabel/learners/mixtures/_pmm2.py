@@ -14,7 +14,7 @@ from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 
 
 class PMM2(PMM1):
-    """Parametric mixture model 2: of two labels that meet, one may give more words.
+    """Parametric mixture model 2: where two labels meet, one may give more words.
 
     Like :class:`PMM1`, with a share gamma for each ordered pair of labels. The words of a
     document with label set Y are drawn from::

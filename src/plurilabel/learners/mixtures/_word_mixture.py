@@ -1,4 +1,4 @@
-"""What the mixtures share: EM over label sets, the search for the best set, word shares."""
+"""The base class of mixtures: EM over label sets, prediction of the best set, word shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training needs: the network as arrays and as a torch module, mini-batches, devices."""
+"""Training a network: weights as arrays and as a torch module, mini-batches, devices."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Batches:
 
 
 def state_of(optimizer: Any) -> dict[int, dict[str, Any]]:
-    """What an optimizer remembers of each parameter, without torch's types."""
+    """The state of an optimizer for each parameter, without torch's types."""
     return {
         number: {
             key: value.cpu().numpy().copy() if hasattr(value, "cpu") else value

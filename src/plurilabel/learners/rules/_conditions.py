@@ -24,7 +24,7 @@ class Items:
         In rising order.
     low, high : arrays of float
     present : array of bool
-        Whether the value 0 does not count, as in features of which half or more is 0.
+        Whether the value 0 does not count, as in features that are mostly 0.
     """
 
     feature: NDArray[np.intp]
@@ -36,7 +36,7 @@ class Items:
     def of(cls, X: Any, max_bins: int) -> Items:
         """The items of X: values where a feature has few, else intervals between quantiles.
 
-        A feature of which half or more is 0 is present or not: its items are of other values.
+        A feature that is mostly 0 is present or not: its items are its other values.
         """
         n, d = X.shape
         columns = sparse.csc_array(X)

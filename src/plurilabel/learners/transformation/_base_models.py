@@ -90,7 +90,7 @@ def fit_binary(
 
 
 def weight_parameter(estimator: Any) -> str | None:
-    """What the weights of instances are called in ``fit``; None if it takes none."""
+    """The name of the sample weights in ``fit``; None if it takes none."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         inner = weight_parameter(last)
@@ -99,7 +99,7 @@ def weight_parameter(estimator: Any) -> str | None:
 
 
 def counted_weight(weights: NDArray[np.float64]) -> int:
-    """How many instances the weights stand for, to the nearest."""
+    """The number of instances that the weights stand for, rounded."""
     return max(1, round(float(weights.sum())))
 
 

@@ -226,7 +226,7 @@ class ClassifierChain(TransformationClassifier):
                 inputs.append(self._seen_later(seen, y, params, known))
 
     def _seen_later(self, seen: Any, y: NDArray[Any], params: Params, known: Any) -> NDArray[Any]:
-        """What later models see of the j-th label; where it is not known, what its model says."""
+        """The column of the j-th label for later models; predicted where it is unknown."""
         if known is None or known.all():
             return y if self.cv is None else self._out_of_fold(seen, y, params)
         there, told = np.flatnonzero(known), y.astype(np.float64)
@@ -239,7 +239,7 @@ class ClassifierChain(TransformationClassifier):
         return told
 
     def _out_of_fold(self, seen: Any, y: NDArray[np.int64], params: Params) -> NDArray[Any]:
-        """What models trained on other folds pass on."""
+        """The column for later models, from models trained on other folds."""
         splits = list(_folds(self.cv, y).split(seen, y))
         scores = out_of_fold(
             self.estimator, seen, y[:, np.newaxis], splits, self._asked(), params, self.n_jobs
@@ -284,7 +284,7 @@ class ClassifierChain(TransformationClassifier):
         return asked.get(self.chain_method_, self.chain_method_)
 
     def _passed_on(self, scores: NDArray[np.floating]) -> NDArray[Any]:
-        """What later models see of a label with these scores."""
+        """The column of a label with these scores for later models."""
         if self.chain_method_ == "predict":
             return scores > CUTS[self._asked()]
         if self.chain_method_ == "predict_log_proba":

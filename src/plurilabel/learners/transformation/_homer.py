@@ -204,7 +204,7 @@ class HOMER(TransformationClassifier):
         return scores
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Of the node that decides about each label: the one with the lowest score on its path."""
+        """Explain each label by the node with the lowest score on its path, which decides it."""
         found: list[Any] = [None] * self.n_labels_
         waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
         while waiting:

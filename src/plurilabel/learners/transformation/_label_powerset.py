@@ -170,7 +170,7 @@ class LabelPowerset(TransformationClassifier):
         if scale == OCCLUSION:
             return super()._parts(x, given)
         probable = method == "predict_proba"
-        if len(found.base) == 1:  # of two sets, the second
+        if len(found.base) == 1:  # the score of the second of two sets
             if probable and scale == SCORE:
                 found = found.mapped([[-1.0, 1.0]]).shifted([1.0, 0.0])
             else:  # the log-odds of two sets are those of either
@@ -235,8 +235,8 @@ def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         _, first, classes = np.unique(codes, return_index=True, return_inverse=True)
         return sparse.csr_array(Y[first]), classes.ravel()
     csr = sparse.csr_array(Y)
-    # Of two 0/1 rows the later one has a 1 at the first place where they differ; negated column
-    # numbers compare in the same way.
+    # the later of two 0/1 rows has a 1 at the first place where they differ; negated column
+    # numbers compare in the same way
     keys = [tuple(-row) for row in np.split(csr.indices, csr.indptr[1:-1])]
     number = {key: c for c, key in enumerate(sorted(set(keys)))}
     classes = np.fromiter((number[key] for key in keys), dtype=np.intp, count=len(keys))

@@ -188,13 +188,13 @@ class StackedRelevance(TransformationClassifier):
     def _without_some_negatives(
         self, final: Any, inputs: Any, Y: LabelMatrix, first: NDArray[np.floating], params: Any
     ) -> Iterator[tuple[Any, ...]]:
-        """What each label of the second layer learns from."""
+        """Training data of each label in the second layer."""
         away = first - CUTS[self._base_method()]
         for l, y in enumerate(columns(Y)):
             if self.drop_negatives == "band":
                 close = np.abs(away[:, l]) <= self.drop_threshold
             else:
-                # of the instances with label j and not l: the share where l is predicted
+                # the share of the instances with label j and not l for which l is predicted
                 wrong, negative = (away[:, l] > 0) & (y == 0), y == 0
                 with_j = np.asarray(Y.T @ np.column_stack([wrong, negative]).astype(np.int64))
                 confused = with_j[:, 0] > self.drop_threshold * with_j[:, 1]
