@@ -54,8 +54,7 @@ def main() -> None:
     names = sys.argv[1:] or [
         name
         for name, entry in learners().items()
-        if entry.package
-        not in ("uncertainty", "missing", "resampling", "automatic")  # around others
+        if entry.family != "wrappers"  # around others
         and not get_tags(make_learner(next(iter(entry.checked)))).input_tags.positive_only
     ]
     for dataset in DATASETS:

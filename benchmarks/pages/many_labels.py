@@ -31,15 +31,17 @@ OTHER = {
 }
 
 
-AROUND = {"transformation": BASE, "uncertainty": "MLkNN()"}
-"""What is inside learners that need another, by package."""
+AROUND = {"transformation": BASE, "wrappers": "MLkNN()"}
+"""What is inside learners that need another, by family."""
 
 
 def texts() -> dict[str, str]:
     found = {}
     for name, entry in learners().items():
         if not entry.needs or find_spec(entry.needs):
-            found[name] = f"{name}({AROUND.get(entry.family, '')})"
+            found[name] = (
+                f"{name}({AROUND.get(entry.family, '') if name != 'AutoClassifier' else ''})"
+            )
     return found | OTHER
 
 

@@ -11,32 +11,16 @@ from __future__ import annotations
 
 import csv
 import inspect
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 from sphinx.application import Sphinx
 
-import plurilabel
-from plurilabel._core.roster import learners
+from plurilabel._core.roster import FAMILIES, learners
 from plurilabel.metrics import get_measure
 
-FAMILIES = {
-    "automatic": "Automatic",
-    "lazy": "Lazy learners",
-    "transformation": "Problem transformations",
-    "adaptation": "Adapted learners",
-    "boosting": "Boosting",
-    "neural": "Neural networks",
-    "mixtures": "Mixtures of words",
-    "rules": "Rules",
-    "extreme": "Very many labels",
-    "bags": "Bags of instances",
-    "streams": "Streams",
-    "uncertainty": "Calibration",
-    "missing": "Labels that are not known",
-    "resampling": "Resampling",
-}
 FACTS = {
     "use": "use it for",
     "scores": "scores",
@@ -82,15 +66,9 @@ def place(name: str, data: str, measure: str, measured: Figures) -> int:
     return 1 + sum(sign * other[data][measure] < own for other in measured.values())
 
 
-def address(name: str) -> str:
-    """Where a learner is imported from."""
-    short = name in plurilabel.__all__
-    return f"plurilabel.{name}" if short else f"plurilabel.{learners()[name].package}.{name}"
-
-
 def head(name: str, facts: dict[str, str]) -> str:
     """Facts at a glance."""
-    rows = {"class": f"{{py:class}}`{address(name)}`"}
+    rows = {"class": f"{{py:class}}`plurilabel.{name}`"}
     rows |= {title: facts[key] for key, title in FACTS.items()}
     lines = [f"| {key} | {value} |" for key, value in rows.items()]
     return "\n".join(
@@ -124,15 +102,16 @@ def reference(name: str) -> str:
         and getattr(inspect.unwrap(value), "__module__", "").startswith("plurilabel")
     ]
     members = f"   :members: {', '.join(methods)}"
-    return "\n".join(["```{eval-rst}", f".. autoclass:: {address(name)}", members, "```"])
+    return "\n".join(["```{eval-rst}", f".. autoclass:: plurilabel.{name}", members, "```"])
 
 
 def overview(folder: Path, measured: Figures) -> str:
     """All learners, family by family."""
     parts = []
-    for family in PACKAGES:
+    for family in FAMILIES:
         names = [name for name, learner in learners().items() if learner.package == family]
-        parts += [f"## {FAMILIES.get(family, family.capitalize())}", ""]
+        title = import_module(f"plurilabel.{family}").__doc__.partition(":")[0]
+        parts += [f"## {title}", ""]
         parts += ["```{toctree}", ":hidden:", *names, "```", ""]
         parts += ["| learner | use it for | average precision | subset accuracy |"]
         parts += ["| --- | --- | ---: | ---: |"]

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel._core.roster import BASES, estimators, find_estimator
+from plurilabel._core.roster import estimators, find_estimator
 from plurilabel._core.roster import learners as roster
 from plurilabel._core.words import similar
 from plurilabel.learners.transformation import TransformationClassifier
@@ -46,7 +46,7 @@ SKLEARN = {
 }
 """Estimators of scikit-learn that may be named, by module."""
 
-PACKAGES = ("bags", "distributed", "neighbors", "thresholds", "wrappers")
+PACKAGES = ("bags", "neighbors", "thresholds", "wrappers")
 """Packages of ours whose estimators may be named although they are not learners."""
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
@@ -86,7 +86,8 @@ def _modules() -> dict[str, str]:
     """Modules of scikit-learn by estimator name; empty for our own, which take precedence."""
     theirs = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
     parts = [name for name, package in estimators().items() if package in PACKAGES]
-    return theirs | dict.fromkeys(sorted({*parts, *roster()} - {*BASES}), "")
+    made = [name for name in parts if not inspect.isabstract(find_estimator(name))]
+    return theirs | dict.fromkeys([*made, "DaskIndex", *roster()], "")
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
