@@ -2,6 +2,7 @@
 
 from plurilabel._core.roster import EQUIVALENCE, PROBABILITIES, Learner, publish
 from plurilabel.learners.adaptation._cml import CML
+from plurilabel.learners.adaptation._decision_tree import MLDecisionTree
 from plurilabel.learners.adaptation._insdif import INSDIF
 from plurilabel.learners.adaptation._random_forest import MLRandomForest
 from plurilabel.learners.adaptation._ranksvm import RankSVM
