@@ -16,6 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
+from plurilabel._core.scores import score_method
 from plurilabel.learners.transformation._base_models import (
     LINEAR,
     MANY_MODELS,
@@ -29,7 +30,6 @@ from plurilabel.learners.transformation._base_models import (
     with_columns,
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
-from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 
