@@ -54,7 +54,7 @@ def test_a_search_is_explained_along_its_set(base):
 
 @pytest.mark.parametrize("inner", [AdaBoostMH(3), MLkNN(3), MLRandomForest(3, random_state=0)])
 def test_learners_inside_learners_claim_no_more_than_is_true(inner):
-    for learner in (HOMER(inner, n_children=2), BinaryRelevance(inner)):
+    for learner in (HOMER(inner, branching_factor=2), BinaryRelevance(inner)):
         learner.fit(X, Y)
         for why, score in zip(learner.explain(X[:3]), label_scores(learner, X[:3])):
             assert_allclose(why.scores, score)
