@@ -8,7 +8,6 @@ from plurilabel.thresholds._base import (
     check_scores_and_labels,
     complete_rows,
 )
-from plurilabel.thresholds._crossfit import out_of_fold_scores, scores_of
 from plurilabel.thresholds._strategies import STRATEGIES
 from plurilabel.thresholds._sweep import (
     by_label,
@@ -35,6 +34,4 @@ __all__ = [
     "cuttable",
     "entry_sizes",
     "evaluate",
-    "out_of_fold_scores",
-    "scores_of",
 ]

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.base import clone
 
-from plurilabel._core.base import CUTS, LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
-from plurilabel._core.fitted import Declared, count, one_of
+from plurilabel._core.fitted import Declared, count
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.learners.lazy import MLkNN
-from plurilabel.metrics import label_scores, score_method
+from plurilabel.wrappers._wrapper import Wrapper
 
 
-class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
+class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     """A learner that needs all labels, on labels of which some are not known.
 
     ``imputer`` learns from the known labels; what it predicts takes the place of those that are
@@ -71,27 +69,21 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ],
+        **Wrapper._parameter_constraints,
         "imputer": [None, HasMethods(["fit", "predict"])],
     }
-    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "n_imputed_": count()}
+    _fitted: ClassVar[Declared] = {"n_imputed_": count()}
 
     def __init__(self, estimator: Any, imputer: Any = None):
         self.estimator = estimator
         self.imputer = imputer
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        self.base_method_ = score_method(self.estimator)
         self.imputer_: Any = None
         self.n_imputed_ = 0
         if isinstance(Y, PartialLabels):
             Y = self._complete(X, Y)
-        if self.single_output_:
-            Y = self.classes_[dense(Y).argmax(axis=1)]
-        self.estimator_ = clone(self.estimator).fit(X, Y)
+        self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
 
     def _complete(self, X: Any, Y: PartialLabels) -> Any:
         """The labels, those that are not known as the imputer predicts them."""
@@ -117,30 +109,5 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
         full = np.where(unknown, guess, labels)
         return sparse.csr_array(full) if sparse.issparse(Y.Y) else full
 
-    def _scores(self, X: Any) -> NDArray[np.floating]:
-        if self.single_output_:
-            return _by_class(getattr(self.estimator_, self.base_method_)(X), len(self.classes_))
-        return dense(label_scores(self.estimator_, X, n_labels=self.n_labels_))
-
     def _predict(self, X: Any) -> Any:
-        return dense(self.estimator_.predict(X)).reshape(X.shape[0], -1)
-
-    def _score_method(self) -> str:
-        fitted = getattr(self, "base_method_", None)
-        return score_method(self.estimator) if fitted is None else fitted
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.pairwise = inner.input_tags.pairwise
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
-
-def _by_class(scores: Any, n_classes: int) -> NDArray[np.floating]:
-    """A column for each class of a 1-D y."""
-    scores = np.asarray(scores)
-    if scores.ndim == 1:
-        return np.column_stack([-scores, scores])
-    return scores.reshape(len(scores), n_classes)
+        return dense(self.estimator_.predict(X)).reshape(-1, self.n_labels_)

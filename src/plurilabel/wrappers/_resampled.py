@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import (
-    LabelMatrix,
-    MultiLabelClassifier,
-    column_names,
-    default_label_names,
-)
+from plurilabel._core.base import LabelMatrix, column_names
 from plurilabel._core.compat import HasMethods
-from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, count
 from plurilabel._core.unknown import PartialLabels, takes_missing_labels
-from plurilabel.metrics import score_matrix, score_method
+from plurilabel.wrappers._wrapper import DelegatedScores, named
 
 
-def _has(method: str) -> Any:
-    """Decorator: the method exists only if the wrapped classifier has it."""
-
-    def check(self: ResampledClassifier) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return available_if(check)
-
-
-class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
+class ResampledClassifier(DelegatedScores):
     """Train any classifier on resampled data.
 
     Only ``fit`` resamples. In a pipeline or a cross-validation, rows that are predicted stay as
@@ -91,54 +71,11 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         rows, Y = clone(self.resampler).fit_resample(X, Y)
         self.n_resampled_ = int(Y.shape[0])
-        target = self.classes_[Y.argmax(axis=1)] if self.single_output_ else Y
-        names = list(self.label_names_)
-        if isinstance(Y, PartialLabels) and not sparse.issparse(Y.Y):
-            target = Y.toarray()
-        if (
-            not self.single_output_
-            and not isinstance(target, PartialLabels)
-            and names != list(default_label_names(len(names)))
-        ):
-            target = _named(target, names)
+        if not isinstance(Y, PartialLabels):
+            target = self._named_targets(Y)
+        else:
+            target = Y if sparse.issparse(Y.Y) else self._named_targets(Y.toarray())
         self.estimator_ = clone(self.estimator).fit(_named_like(rows, X), target)
-
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Any]:
-        """What speaks for and against each label, from the wrapped classifier.
-
-        Parameters
-        ----------
-        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
-
-        Returns
-        -------
-        list of explanations, one for each row of X
-        """
-        check_is_fitted(self)
-        return explain(self.estimator_, X, feature_names=feature_names, reference=reference)
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return indexable(X)[0] if reset else X
-
-    def _score_method(self) -> str:
-        return score_method(self.estimator_)
-
-    def _scores(self, X: Any) -> NDArray[Any]:
-        return self._asked(self._score_method(), X)
-
-    def _asked(self, method: str, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        output = getattr(self.estimator_, method)(X)
-        if self.single_output_:
-            return output
-        classes = getattr(self.estimator_, "classes_", None)
-        return score_matrix(output, classes=classes, n_labels=self.n_labels_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
         """Predict label sets, as the wrapped classifier does.
@@ -150,48 +87,6 @@ class ResampledClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    @_has("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
-        """Probabilities of the labels, from the wrapped classifier.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            Column l is P(label l | x), even if the classifier returns a list of arrays.
-        """
-        return self._asked("predict_proba", X)
-
-    @_has("decision_function")
-    def decision_function(self, X: ArrayLike) -> NDArray[Any]:
-        """Scores of the labels, from the wrapped classifier.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            For a 1-D y, what the classifier returns: shape (n,) if there are two classes.
-        """
-        return self._asked("decision_function", X)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen by the classifier."""
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the features seen by the classifier."""
-        return self.estimator_.feature_names_in_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
-        tags.target_tags.multi_output = inner.target_tags.multi_output
-        tags.target_tags.single_output = inner.target_tags.single_output
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
 
 def _named_like(rows: Any, X: Any) -> Any:
     """Resampled rows with the column names of X, where neighbours have made numbers of a frame."""
@@ -200,15 +95,4 @@ def _named_like(rows: Any, X: Any) -> Any:
         return rows
     if not hasattr(X, "iloc"):  # polars
         return type(X)(rows, schema=names)
-    return _named(rows, names)
-
-
-def _named(matrix: Any, names: Sequence[str]) -> Any:
-    """A data frame of these columns, where pandas is there to hold it."""
-    if find_spec("pandas") is None:
-        return matrix
-    import pandas as pd
-
-    if sparse.issparse(matrix):
-        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=list(names))
-    return pd.DataFrame(matrix, columns=list(names))
+    return named(rows, names)
