@@ -57,7 +57,6 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
-from plurilabel._core.roster import publish
 from plurilabel._core.unknown import PartialLabels, known_part
 
 __all__ = [
@@ -555,4 +554,5 @@ class ScoringClassifier(MultiLabelClassifier):
         return scores
 
 
-publish(globals())
+for _learner in (MultiLabelClassifier, ProbabilisticClassifier, ScoringClassifier):
+    _learner.__module__ = "plurilabel"

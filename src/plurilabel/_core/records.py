@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
@@ -128,21 +128,23 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, np.ndarray):
-        return [plain(entry) for entry in value.tolist()]
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain(entry) for entry in value]
+    for kinds, as_plain in _PLAIN:
+        if isinstance(value, kinds):
+            return as_plain(value)
     if hasattr(value, "get_params") and not isinstance(value, type):
         return {"class": class_name(value), "parameters": plain(value.get_params(deep=False))}
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+_PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (float, lambda value: value if math.isfinite(value) else None),
+    (np.generic, lambda value: plain(value.item())),
+    (np.ndarray, lambda value: plain(value.tolist())),
+    (Mapping, lambda value: {str(key): plain(entry) for key, entry in value.items()}),
+    ((list, tuple, range), lambda value: [plain(entry) for entry in value]),
+)
 
 
 def class_name(value: Any) -> str:

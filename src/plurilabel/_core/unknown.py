@@ -164,28 +164,37 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     if isinstance(Y, PartialLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
-    if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
-        return Y, None
-    if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
-        return Y, None
-    try:
-        array = np.asarray(Y)
-    except ValueError:  # rows of different lengths: the door says so
-        return Y, None
-    if array.ndim != 2 or array.dtype.kind not in "fO":
-        return Y, None
-    if array.dtype.kind == "f":
-        unknown = np.isnan(array)
-    else:
-        unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
-        kinds = set(map(type, array[~unknown]))
-        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
-            return Y, None  # tags, or a mistake: the door says so
-    if not unknown.any():
+    array = _possibly_unknown(Y)
+    unknown = None if array is None else _is_unknown(array)
+    if array is None or unknown is None or not unknown.any():
         return Y, None
     filled = array.copy()
     filled[unknown] = 0
     return filled, unknown
+
+
+def _possibly_unknown(Y: Any) -> NDArray[Any] | None:
+    """Y as a matrix, if it is of a type that can hold unknown labels."""
+    if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
+        return None
+    if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
+        return None
+    try:
+        array = np.asarray(Y)
+    except ValueError:  # rows of different lengths: the door says so
+        return None
+    return array if array.ndim == 2 and array.dtype.kind in "fO" else None
+
+
+def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Which cells are unknown; None if the others do not hold numbers."""
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
+    kinds = set(map(type, array[~unknown]))
+    if all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
+        return unknown
+    return None  # tags, or a mistake: the door says so
 
 
 def stack_labels(parts: list[Any]) -> Any:
