@@ -32,7 +32,7 @@ def data_folder() -> Path:
 @pytest.fixture
 def quick_portfolio(monkeypatch):
     """AutoClassifier tries only what takes seconds, whatever it is asked for."""
-    from plurilabel.wrappers import _auto
+    from plurilabel.wrappers.automatic import _auto
 
     def quick(X, Y, _portfolio, seed):
         return candidates(X, Y, "quick", seed)

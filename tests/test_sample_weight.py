@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import (
 
 from plurilabel import BinaryRelevance, LinearCut, MLkNN, SCut, TransformationClassifier
 from plurilabel._core.roster import learners
-from plurilabel.evaluation import _data
+from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner, partition_labels
 from plurilabel.metrics import label_scores
 

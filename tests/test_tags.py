@@ -12,7 +12,7 @@ import plurilabel
 from plurilabel import MLkNN, ThresholdClassifier, label_matrix
 from plurilabel._core.base import check_labels
 from plurilabel._core.roster import learners
-from plurilabel.evaluation import _data
+from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner, set_seeds
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 

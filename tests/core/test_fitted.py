@@ -29,7 +29,7 @@ from plurilabel._core.fitted import (
     values,
 )
 from plurilabel._core.roster import learners
-from plurilabel.evaluation import _data
+from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner
 from plurilabel.thresholds import strategy_names
 

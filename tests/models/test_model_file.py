@@ -541,7 +541,7 @@ def test_files_of_other_versions(saved):
 
     # a type that only that version has
     def renamed(name, content):
-        return content.replace(b"plurilabel.learners.lazy", b"plurilabel.gone")
+        return content.replace(b'"plurilabel"', b'"plurilabel.gone"')
 
     about_changed(saved, versions=now | {"plurilabel": "9.1.0"})
     whole = saved.read_bytes()

@@ -25,8 +25,8 @@ import sys
 import numpy as np
 import plurilabel.learners.lazy._elsewhere
 from plurilabel import MLkNN
-from plurilabel.compare import compare
-from plurilabel.persistence import load_model
+from plurilabel.evaluation import compare
+from plurilabel.models import load_model
 
 folder = sys.argv[1]
 X, Y = np.load(folder + "/X.npy"), np.load(folder + "/Y.npy")

@@ -332,26 +332,39 @@ ROSTER = {
 }
 
 
-_OTHERS = {
+_BASES = {
     "_core.base": "MultiLabelClassifier ProbabilisticClassifier ScoringClassifier",
-    "bags": "BagClassifier BagsToRows OnInstances",
-    "distributed": "DaskIndex DaskLazyClassifier",
-    "graded": "AAkNN CombinedReduction DistributionLearner DistributionNetwork GradedClassifier "
-    "GradedMLkNN HorizontalReduction Reduction VerticalReduction",
-    "io": "DateEncoder",
+    "bags": "BagClassifier",
+    "graded": "DistributionLearner GradedClassifier Reduction",
     "learners.lazy": "LazyClassifier",
     "learners.mixtures": "WordMixture",
     "learners.transformation": "TransformationClassifier",
-    "neighbors": "ApproximateIndex ExactIndex",
     "streams": "StreamClassifier",
-    "thresholds": "CardinalityCut ConstantCut ExpectedF FalseDiscoveryControl GlobalCut "
-    "LabelCoverage LinearCut MCut MetaLabeler PCut RCut RiskControl SCut ScoreCalibrator SeenSets "
-    "ThresholdStrategy",
-    "wrappers": "HierarchicalClassifier LPROS LPRUS MLROS MLRUS MLSMOTE MLTL MLeNN REMEDIAL "
-    "Resampler ThresholdClassifier",
+    "thresholds": "ThresholdStrategy",
+    "wrappers": "Resampler",
 }
-"""Estimators that are not on the roster, by package: base classes, thresholds, indices,
-resamplers, and learners whose targets are not 0/1 matrices."""
+_OTHERS = {
+    "bags": "BagsToRows OnInstances",
+    "distributed": "DaskIndex DaskLazyClassifier",
+    "graded": "AAkNN CombinedReduction DistributionNetwork GradedMLkNN HorizontalReduction "
+    "VerticalReduction",
+    "io": "DateEncoder",
+    "neighbors": "ApproximateIndex ExactIndex",
+    "thresholds": "CardinalityCut ConstantCut ExpectedF FalseDiscoveryControl GlobalCut "
+    "LabelCoverage LinearCut MCut MetaLabeler PCut RCut RiskControl SCut ScoreCalibrator SeenSets",
+    "wrappers": "HierarchicalClassifier LPROS LPRUS MLROS MLRUS MLSMOTE MLTL MLeNN REMEDIAL "
+    "ThresholdClassifier",
+}
+"""Estimators that are not on the roster, by package: thresholds, indices, resamplers, and learners
+whose targets are not 0/1 matrices."""
+
+
+def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+    return {name: package for package, names in table.items() for name in names.split()}
+
+
+BASES = _by_name(_BASES)
+"""The package of each base class."""
 
 
 @cache
@@ -367,8 +380,8 @@ def learners() -> dict[str, Learner]:
 @cache
 def estimators() -> dict[str, str]:
     """The package of every public estimator, by the name of its class."""
-    others = {name: package for package, names in _OTHERS.items() for name in names.split()}
-    return {name: entry.package for name, entry in learners().items()} | others
+    found = {name: entry.package for name, entry in learners().items()}
+    return found | _by_name(_OTHERS) | BASES
 
 
 def find_estimator(name: str) -> Any:

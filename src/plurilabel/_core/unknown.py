@@ -44,7 +44,7 @@ class PartialLabels:
            [ 0.,  1.]])
     """
 
-    __module__ = "plurilabel.wrappers"
+    __module__ = "plurilabel.datasets"
     ndim = 2
 
     def __init__(self, Y: Any, unknown: Any) -> None:

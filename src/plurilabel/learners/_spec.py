@@ -11,20 +11,18 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel import bags, neighbors, thresholds
+from plurilabel._core.roster import BASES, estimators
 from plurilabel._core.roster import learners as roster
 from plurilabel._core.words import similar
 from plurilabel.learners.transformation import TransformationClassifier
 from plurilabel.metrics import get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.thresholds import uncertainty
-from plurilabel.wrappers import resampling
 
 SKLEARN = {
     "decomposition": "PCA TruncatedSVD",
@@ -82,13 +80,10 @@ def find_class(name: str) -> type:
 def _packages() -> dict[str, str]:
     """The package of each name; of two equal names, ours."""
     table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    for package in (neighbors, thresholds, bags, uncertainty, resampling):
-        for name in package.__all__:
-            found = vars(package).get(name)  # some are imported only when asked for
-            usable = isinstance(found, type) and issubclass(found, BaseEstimator)
-            if usable and not inspect.isabstract(found):
-                table[name] = package.__name__
-    return table | {name: f"plurilabel.{one.package}" for name, one in roster().items()}
+    usable = [f"plurilabel.{name}" for name in ("neighbors", "thresholds", "bags", "wrappers")]
+    ours = {name: f"plurilabel.{package}" for name, package in estimators().items()}
+    others = {name: home for name, home in ours.items() if home in usable and name not in BASES}
+    return table | others | {name: ours[name] for name in roster()}
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:

@@ -43,7 +43,7 @@ _PAGE = {
     "/page.css": ("serve/page/page.css", "text/css; charset=utf-8"),
     "/page.js": ("serve/page/page.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("serve/page/icon.svg", "image/svg+xml"),
-    "/report.css": ("report/templates/report.css", "text/css; charset=utf-8"),
+    "/report.css": ("evaluation/_report/templates/report.css", "text/css; charset=utf-8"),
 }
 _OPEN = (*_PAGE, "/health")  # without a token
 _OPTIONS = frozenset({"scores", "top", "cut", "remember"})

@@ -21,7 +21,7 @@ from plurilabel import (
     RankSVM,
     StackedRelevance,
 )
-from plurilabel.evaluation import _data
+from plurilabel.evaluation._checks import _data
 from plurilabel.metrics import label_scores
 
 X, Y = _data(LogisticRegression())

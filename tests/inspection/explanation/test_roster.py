@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 
 from plurilabel import BinaryRelevance, ThresholdClassifier
 from plurilabel._core.roster import learners
-from plurilabel.evaluation import _data
+from plurilabel.evaluation._checks import _data
 from plurilabel.inspection import Contributions, Explained, explain
 from plurilabel.learners import make_learner
 from plurilabel.metrics import label_scores

@@ -25,7 +25,7 @@ from plurilabel import (
 )
 from plurilabel.datasets import PartialLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers import _auto, _search
+from plurilabel.wrappers.automatic import _auto, _search
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
     HeldOut,

@@ -108,7 +108,7 @@ class BPMLLLoss(torch.nn.Module):
     torch.Size([3])
     """
 
-    __module__ = "plurilabel.learners.neural"
+    __module__ = "plurilabel.learners"
     weight: Tensor | None
 
     def __init__(
@@ -382,4 +382,4 @@ def _by_autograd(
 
 
 for _function in (pairwise_exponential_loss, asymmetric_loss):
-    _function.__module__ = "plurilabel.learners.neural"  # loaded after the package is published
+    _function.__module__ = "plurilabel.learners"  # loaded after the package is published
