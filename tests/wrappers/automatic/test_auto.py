@@ -25,7 +25,7 @@ from plurilabel import (
 )
 from plurilabel.datasets import PartialLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers.automatic import _auto, _search
+from plurilabel.wrappers.automatic import _auto, _trials
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
     HeldOut,
@@ -35,7 +35,7 @@ from plurilabel.wrappers.automatic._ensemble import (
     mean_scores,
 )
 from plurilabel.wrappers.automatic._portfolio import Candidate, candidates
-from plurilabel.wrappers.automatic._search import LARGEST, LONGEST
+from plurilabel.wrappers.automatic._trials import LARGEST, LONGEST
 
 DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
 X, Y = DATA.X, np.asarray(DATA.Y)
@@ -280,7 +280,7 @@ def test_few_rows_and_no_time():
 
 def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
     clock = iter(range(1000))  # a second at each look
-    monkeypatch.setattr(_search, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_trials, "monotonic", lambda: next(clock))
     told = []
     model = AutoClassifier(
         portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])

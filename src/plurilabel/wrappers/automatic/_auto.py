@@ -38,12 +38,13 @@ from plurilabel.thresholds import (
     get_strategy,
     strategy_names,
 )
-from plurilabel.wrappers.automatic._cuts import Cut, cut_sets
 from plurilabel.wrappers.automatic._ensemble import (
     FORMS,
     Choice,
+    Cut,
     affordable_entries,
     choose,
+    cut_sets,
     estimate,
     mean_scores,
 )
@@ -54,7 +55,15 @@ from plurilabel.wrappers.automatic._portfolio import (
     for_known_labels,
     simplest,
 )
-from plurilabel.wrappers.automatic._search import NO_TIME, REFIT, Clock, report, told, try_all
+from plurilabel.wrappers.automatic._trials import (
+    NO_TIME,
+    REFIT,
+    Clock,
+    Tried,
+    report,
+    told,
+    try_all,
+)
 
 FEWEST = 30  # instances: with fewer, a comparison says nothing
 
@@ -274,34 +283,42 @@ turn, and measured on that fold).
             fold_of[test] = k
         pool = Pool(X, Y, splits, self.memory, self.n_jobs)
         found = try_all(tried, pool, clock, self.progress)
-        members = [one.candidate for one in found if one.held is not None]
-        held = [one.held for one in found if one.held is not None]
-        if not held:
+        finished = [one for one in found if one.held is not None]
+        if not finished:
             if all(one.why_not != NO_TIME for one in found):
                 why = "; ".join(f"{one.candidate.name}: {one.why_not}" for one in found)
                 raise ValueError(f"none of the learners can take the data: {why}")
             return self._uncompared(tried[:1], X, Y, "time was up before any was tried")
-        options: dict[str, Any] = {
-            "max_models": self.max_models, "random_state": seed, "cut": self._asked_cut(),
-        }  # fmt: skip
-        if clock.limit is not None:
-            fits = REFIT * sum(one.seconds for one in found if one.held is not None)
-            seconds = clock.left_for_selection(fits)
-            one = held[0].scores if held[0].probabilities else expit(held[0].scores)
-            options["entries"] = affordable_entries(
-                one, Y, measure, fold_of, seconds, options["cut"]
-            )
+        held: list[Any] = [one.held for one in finished]
+        options = self._selection(finished, Y, fold_of, seed, clock)
         chosen = choose(held, Y, measure, fold_of, **options)
         self.estimate_ = estimate(held, Y, measure, fold_of, **options)
         self.report_ = report(
             found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
         )
         used = np.flatnonzero(chosen.weights.any(axis=1))
+        members = [finished[j].candidate for j in used]
         compared = clock.seconds()
-        fitted = [self._fit_member(members[j], X, Y) for j in used]
-        folds_of = {one.candidate.name: one.seconds for one in found if one.held is not None}
+        fitted = [self._fit_member(member, X, Y) for member in members]
+        folds_of = {one.candidate.name: one.seconds for one in finished}
         self.seconds_ = _seconds(compared, clock.seconds() - compared, folds_of)
-        return [members[j] for j in used], chosen.of(used), fitted
+        return members, chosen.of(used), fitted
+
+    def _selection(
+        self, finished: list[Tried], Y: Any, fold_of: Any, seed: int, clock: Clock
+    ) -> dict[str, Any]:
+        """The options of ``choose``; with a time limit, it looks at as many scores as it can."""
+        cut = self._asked_cut()
+        options = {"max_models": self.max_models, "random_state": seed, "cut": cut}
+        if clock.limit is None:
+            return options
+        fits = REFIT * sum(one.seconds for one in finished)
+        first: Any = finished[0].held
+        scores = first.scores if first.probabilities else expit(first.scores)
+        options["entries"] = affordable_entries(
+            scores, Y, get_measure(self.measure), fold_of, clock.left_for_selection(fits), cut
+        )
+        return options
 
     def _uncompared(
         self, members: list[Candidate], X: Any, Y: Any, why: str

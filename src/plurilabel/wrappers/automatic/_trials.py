@@ -1,4 +1,4 @@
-"""Trying the learners one after the other, as long as there is time, and telling of it."""
+"""Trials of the learners, one after the other while there is time, and their report."""
 
 from __future__ import annotations
 
@@ -58,40 +58,34 @@ def try_all(
     candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
 ) -> list[Tried]:
     """Out-of-fold answers of the candidates, in their order."""
-    found: list[Tried] = []
     costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
     if len(costly) == len(candidates):
         del costly[candidates[0].name]
+    found: list[Tried] = []
     for done, candidate in enumerate(candidates):
-        finished = [one for one in found if one.held is not None]
-        # what the final fits may take, if all that have finished are chosen
-        reserved = REFIT * sum(one.seconds for one in finished)
-        expected = candidate.seconds * _pace(finished)
-        rounds = -(-len(pool.splits) // pool.at_once)
-        needed = reserved + expected * (rounds + REFIT)
         if candidate.name in costly:
             found.append(Tried(candidate, why_not=costly[candidate.name]))
             continue
-        known = pool.is_kept(candidate)
-        if finished and not known and not clock.allows(needed):
+        finished = [one for one in found if one.held is not None]
+        # what the final fits may take, if all that have finished are chosen
+        reserved = REFIT * sum(one.seconds for one in finished)
+        rounds = -(-len(pool.splits) // pool.at_once)
+        needed = reserved + candidate.seconds * _pace(finished) * (rounds + REFIT)
+        if finished and not pool.is_kept(candidate) and not clock.allows(needed):
             found.append(Tried(candidate, why_not=NO_TIME))
             continue
         if progress is not None:
             progress(done, len(candidates), candidate.name, clock.seconds())
-
-        def goes_on(seconds: float, reserved: float = reserved) -> bool:
-            return clock.allows(reserved + seconds)
-
-        try:
-            answer = pool.ask(candidate, goes_on)
-        except FAILURES as error:
-            found.append(Tried(candidate, why_not=f"it failed: {error}"))
-            continue
-        if answer is None:
-            found.append(Tried(candidate, why_not=NO_TIME))
-        else:
-            found.append(Tried(candidate, *answer))
+        found.append(_try_one(candidate, pool, clock, reserved))
     return found
+
+
+def _try_one(candidate: Candidate, pool: Pool, clock: Clock, reserved: float) -> Tried:
+    try:
+        answer = pool.ask(candidate, lambda seconds: clock.allows(reserved + seconds))
+    except FAILURES as error:
+        return Tried(candidate, why_not=f"it failed: {error}")
+    return Tried(candidate, why_not=NO_TIME) if answer is None else Tried(candidate, *answer)
 
 
 def _too_costly(candidate: Candidate, clock: Clock) -> str:
@@ -140,35 +134,22 @@ def _finite(value: float) -> float | None:
 
 
 def told(report: dict[str, Any], seconds: float) -> str:
-    """A report in words; the comparison took so many seconds."""
+    """A report as text; the comparison took so many seconds."""
     measure = get_measure(report["measure"])
-    rows = counted(report["rows"], "row")
     if not report["folds"]:
         (only,) = report["tried"]
         return f"Learner: {only['name']}, since {report['why']}."
-    ranked = sorted(
-        report["tried"],
-        key=lambda one: (-one["weight"], -_better(one["value"], measure.greater_is_better)),
-    )
+    tried = counted(len(report["tried"]), "learner")
     lines = [
-        f"Tried {counted(len(ranked), 'learner')} in {report['folds']} folds of {rows}, "
+        f"Tried {tried} in {report['folds']} folds of {counted(report['rows'], 'row')}, "
         f"{duration(max(1, round(seconds)))}:",
+        *_told_learners(report, measure),
     ]
-    table = [["learner", measure.title, "weight"]]
-    table += [
-        [
-            one["name"],
-            "" if one["value"] is None else f"{one['value']:.3f}",
-            f"{one['weight']:.2f}" if one["weight"] else "-",
-        ]
-        for one in ranked
-    ]
-    lines += [f"  {line}".rstrip() for line in aligned(table)]
     left_out = report["left_out"].items()
     if late := [name for name, why in left_out if why == NO_TIME]:
         lines.append(f"No time left for: {'; '.join(late)}")
     lines += [f"Left out: {name}, {why}" for name, why in left_out if why != NO_TIME]
-    chosen = sum(one["weight"] > 0 for one in ranked)
+    chosen = sum(one["weight"] > 0 for one in report["tried"])
     if report["estimate"] is not None:
         what = "The best" if chosen == 1 else f"The weighted mean of {chosen}"
         lines.append(
@@ -181,6 +162,24 @@ def told(report: dict[str, Any], seconds: float) -> str:
             f"Left out of all that, since they are not known: {counted(unknown, 'label')}."
         )
     return "\n".join(lines)
+
+
+def _told_learners(report: dict[str, Any], measure: Any) -> list[str]:
+    """A table of the learners, the largest weights first."""
+    ranked = sorted(
+        report["tried"],
+        key=lambda one: (-one["weight"], -_better(one["value"], measure.greater_is_better)),
+    )
+    table = [["learner", measure.title, "weight"]]
+    table += [
+        [
+            one["name"],
+            "" if one["value"] is None else f"{one['value']:.3f}",
+            f"{one['weight']:.2f}" if one["weight"] else "-",
+        ]
+        for one in ranked
+    ]
+    return [f"  {line}".rstrip() for line in aligned(table)]
 
 
 def _better(value: float | None, greater: bool) -> float:
