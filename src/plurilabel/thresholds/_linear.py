@@ -16,7 +16,7 @@ from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.unknown import PartialLabels, known_part
-from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 MANY = 1000
 """Labels from which on the least squares problem is large."""

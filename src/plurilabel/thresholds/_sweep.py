@@ -18,7 +18,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
-from plurilabel.thresholds._base import BLOCK, Scores
+from plurilabel.thresholds._strategy import BLOCK, Scores
 
 
 def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:

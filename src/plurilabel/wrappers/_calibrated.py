@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel.thresholds import ScoreCalibrator
-from plurilabel.wrappers._out_of_fold import HeldOut, OutOfFoldWrapper
+from plurilabel.wrappers._wrapper import HeldOut, OutOfFoldWrapper
 
 
 class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):

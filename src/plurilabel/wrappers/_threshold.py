@@ -14,8 +14,7 @@ from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.fitted import Declared, parameter
 from plurilabel.thresholds import get_strategy, never_empty
 from plurilabel.thresholds.shared import STRATEGIES, Scores
-from plurilabel.wrappers._out_of_fold import HeldOut, OutOfFoldWrapper
-from plurilabel.wrappers._wrapper import DelegatedScores
+from plurilabel.wrappers._wrapper import DelegatedScores, HeldOut, OutOfFoldWrapper
 
 
 class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
