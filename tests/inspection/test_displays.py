@@ -12,7 +12,7 @@ from plurilabel.inspection import (
     InstanceScoresDisplay,
     LabelConfusionDisplay,
     LabelScoresDisplay,
-    PrecisionRecallCutDisplay,
+    PrecisionRecallThresholdDisplay,
     ReliabilityDisplay,
     explain,
 )
@@ -108,7 +108,7 @@ def test_reliability(label):
 
 @pytest.mark.parametrize("average", ["micro", "macro"])
 def test_precision_and_recall_over_cuts(average):
-    display = PrecisionRecallCutDisplay.from_predictions(Y, P, average=average)
+    display = PrecisionRecallThresholdDisplay.from_predictions(Y, P, average=average)
     np.testing.assert_array_equal(display.cuts, np.unique(P))
     for cut, *found in zip(display.cuts, display.precision, display.recall, display.f1):
         measured = metrics.evaluate(Y, labels=cut < P)
@@ -119,7 +119,9 @@ def test_precision_and_recall_over_cuts(average):
 
 
 def test_one_label_over_cuts():
-    display = PrecisionRecallCutDisplay.from_predictions(Y, P, label="sand", label_names=NAMES)
+    display = PrecisionRecallThresholdDisplay.from_predictions(
+        Y, P, label="sand", label_names=NAMES
+    )
     table = metrics.per_label(Y, labels=display.cuts[7] < P)
     assert display.recall[7] == pytest.approx(table["recall"][2])
     assert display.ax_.get_title(loc="left") == "sand"
@@ -143,7 +145,7 @@ def test_scores_of_one_instance(learner):
 
 @pytest.mark.parametrize(
     "display", [LabelScoresDisplay, LabelConfusionDisplay, ReliabilityDisplay,
-                PrecisionRecallCutDisplay]
+                PrecisionRecallThresholdDisplay]
 )  # fmt: skip
 def test_from_estimator_is_from_predictions(learner, display):
     by_labels = display in (LabelScoresDisplay, LabelConfusionDisplay)
@@ -162,7 +164,7 @@ def test_it_works_for_scikit_learns_own_and_for_decision_values():
     assert ReliabilityDisplay.from_estimator(knn, X, Y).counts.sum() == Y.size
     assert CooccurrenceDisplay.from_estimator(knn, X).share_.shape == (3, 3)
     ridge = BinaryRelevance(RidgeClassifier()).fit(X, Y)
-    assert PrecisionRecallCutDisplay.from_estimator(ridge, X, Y).default_cut == 0
+    assert PrecisionRecallThresholdDisplay.from_estimator(ridge, X, Y).default_cut == 0
     with pytest.raises(ValueError, match="must have predict_proba, which BinaryRelevance has not"):
         ReliabilityDisplay.from_estimator(ridge, X, Y)
 
@@ -176,7 +178,7 @@ def test_labels_are_compared_by_name():
         shown.counts, LabelConfusionDisplay.from_predictions(Y, Z).counts
     )
     scores = pd.DataFrame(P, columns=NAMES)[other]
-    for display in (ReliabilityDisplay, PrecisionRecallCutDisplay):
+    for display in (ReliabilityDisplay, PrecisionRecallThresholdDisplay):
         wanted = vars(display.from_predictions(Y, P, label=0))
         got = vars(display.from_predictions(right, scores, label="sea"))
         arrays = [name for name, value in wanted.items() if isinstance(value, np.ndarray)]
@@ -198,7 +200,7 @@ def test_models_from_files_are_shown_like_what_is_in_them():
         shown = LabelConfusionDisplay.from_estimator(estimator, X, turned)
         assert tuple(shown.label_names) == NAMES
         np.testing.assert_array_equal(shown.counts, wanted.counts)
-    for display in (LabelScoresDisplay, ReliabilityDisplay, PrecisionRecallCutDisplay):
+    for display in (LabelScoresDisplay, ReliabilityDisplay, PrecisionRecallThresholdDisplay):
         display.from_estimator(model, X, right)
     assert CooccurrenceDisplay.from_estimator(model, X).label_names == NAMES
     assert InstanceScoresDisplay.from_estimator(model, X[:1], right[:1]).label_names == NAMES
@@ -291,8 +293,11 @@ def test_many_long_names_do_not_overlap(draw, most):
         (lambda: ReliabilityDisplay.from_predictions(Y, P[:9]), "shape"),
         (lambda: ReliabilityDisplay.from_predictions(Y, P, n_bins=1), "at least 2"),
         (lambda: ReliabilityDisplay.from_predictions(Y, P, label="x"), "must be one of 'label0'"),
-        (lambda: PrecisionRecallCutDisplay.from_predictions(Y, P, average="none"), "'micro' or"),
-        (lambda: PrecisionRecallCutDisplay.from_predictions(Y, P * np.nan), "NaN"),
+        (
+            lambda: PrecisionRecallThresholdDisplay.from_predictions(Y, P, average="none"),
+            "'micro' or",
+        ),
+        (lambda: PrecisionRecallThresholdDisplay.from_predictions(Y, P * np.nan), "NaN"),
         (lambda: InstanceScoresDisplay.from_predictions(P), "those of one instance"),
         (lambda: InstanceScoresDisplay.from_predictions(P[0], Y[0, :2]), "the 3 labels of one"),
     ],
@@ -307,5 +312,5 @@ def test_labels_never_and_always_there_and_a_single_row():
     assert LabelScoresDisplay.from_predictions(Y, Z).values["f1"].tolist() == [0, 0, 1]
     assert LabelConfusionDisplay.from_predictions(Y, Z).counts[0].tolist() == [0, 0, 0, 1]
     assert np.isnan(CooccurrenceDisplay.from_predictions(Y[:, :1]).share_).all()
-    assert PrecisionRecallCutDisplay.from_predictions(Y, Z).best_cut == 0
+    assert PrecisionRecallThresholdDisplay.from_predictions(Y, Z).best_cut == 0
     assert ReliabilityDisplay.from_predictions(Y, Z).observed.tolist() == [0.5, 1]

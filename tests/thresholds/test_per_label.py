@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel import GlobalCut, PCut, SCut
+from plurilabel import GlobalThreshold, PCut, SCut
 from tests.thresholds.cases import MEASURES, counts, every_cut, labels_like, matrices, problems
 
 
@@ -66,7 +66,7 @@ def test_shrinking_pulls_rare_labels_to_a_cut_that_all_share():
     rng = np.random.default_rng(0)
     Y = (rng.random((60, 4)) < [0.5, 0.2, 0.05, 0.0]).astype(int)
     scores = 0.3 * Y + rng.random(Y.shape)
-    alone, shared = SCut().fit(scores, Y), GlobalCut("macro_f1").fit(scores, Y)
+    alone, shared = SCut().fit(scores, Y), GlobalThreshold("macro_f1").fit(scores, Y)
     found = SCut(shrink=10).fit(scores, Y)
     for j, k in enumerate(Y.sum(axis=0)):
         if k == 0:  # never there

@@ -8,7 +8,13 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from plurilabel import CardinalityCut, ConstantCut, GlobalCut, LinearCut, SCut
+from plurilabel import (
+    CardinalityThreshold,
+    ConstantThreshold,
+    GlobalThreshold,
+    LinearThreshold,
+    SCut,
+)
 from plurilabel.thresholds import get_strategy, never_empty, strategy_names
 from plurilabel.thresholds._strategy import highest
 from tests.thresholds.cases import labels_like, matrices
@@ -58,7 +64,14 @@ def test_every_strategy_with_one_row_and_one_label(name):
 
 
 @pytest.mark.parametrize(
-    "strategy", [CardinalityCut(), LinearCut(), SCut(), GlobalCut("f1"), GlobalCut("macro_f1")]
+    "strategy",
+    [
+        CardinalityThreshold(),
+        LinearThreshold(),
+        SCut(),
+        GlobalThreshold("f1"),
+        GlobalThreshold("macro_f1"),
+    ],
 )
 def test_sparse_labels_and_float32_scores_give_the_same(strategy):
     rng = np.random.default_rng(1)
@@ -109,7 +122,7 @@ def test_never_empty_shapes():
 
 def test_masked_scores_are_refused():
     masked = np.ma.array([[0.2, 0.9]], mask=[[True, False]])
-    cut = ConstantCut()
+    cut = ConstantThreshold()
     with pytest.raises(ValueError, match="scores must not have masked values, got 1"):
         cut.fit(masked, [[1, 0]])
     with pytest.raises(ValueError, match="scores must not have masked values, got 1"):

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from plurilabel import (
-    CardinalityCut,
-    GlobalCut,
-    LinearCut,
+    CardinalityThreshold,
+    GlobalThreshold,
+    LinearThreshold,
     MetaLabeler,
     PCut,
     RCut,
@@ -54,7 +54,7 @@ def test_scut_is_each_label_on_the_rows_that_know_it(data):
         alone = SCut().fit(S[rows, j : j + 1], Y[rows, j : j + 1])
         assert (found.cuts_[j], found.values_[j]) == (alone.cuts_[0], alone.values_[0])
     assert found.cuts_[4] == np.inf  # never known, never predicted
-    shared, positives = GlobalCut("macro_f1").fit(S, Y).cut_, np.nansum(Y[:, :4], axis=0)
+    shared, positives = GlobalThreshold("macro_f1").fit(S, Y).cut_, np.nansum(Y[:, :4], axis=0)
     expected = (10 * shared + positives * found.cuts_[:4]) / (10 + positives)
     np.testing.assert_allclose(SCut(shrink=10).fit(S, Y).cuts_[:4], expected)
 
@@ -63,7 +63,7 @@ def test_scut_is_each_label_on_the_rows_that_know_it(data):
 def test_global_cut_is_the_best_of_all(measure, data):
     S, Y = data
     function = metrics.get_measure(measure).function
-    found = GlobalCut(measure).fit(S, Y)
+    found = GlobalThreshold(measure).fit(S, Y)
     cuts = [0.0, *(np.unique(S) + 1e-6)]
     values = [function(Y, (cut < S).astype(int)) for cut in cuts]
     assert found.value_ == pytest.approx(np.nanmax(values))
@@ -81,12 +81,12 @@ def test_linear_cut_is_the_best_of_known_labels(data):
         alone = best_cuts(S[[i]][:, known], Y[[i]][:, known].astype(np.int8), 0.1)
         assert s[i] == alone[0]
     A = np.column_stack([S[rows], np.ones(len(rows))])
-    found, solution = LinearCut().fit(S, Y), np.linalg.lstsq(A, s[rows])[0]
+    found, solution = LinearThreshold().fit(S, Y), np.linalg.lstsq(A, s[rows])[0]
     np.testing.assert_allclose([*found.coef_, found.intercept_], solution)
     weights = np.arange(1.0, 61)
     root = np.sqrt(weights[rows])
     solution = np.linalg.lstsq(A * root[:, None], s[rows] * root)[0]
-    weighted = LinearCut().fit(S, Y, sample_weight=weights)
+    weighted = LinearThreshold().fit(S, Y, sample_weight=weights)
     np.testing.assert_allclose([*weighted.coef_, weighted.intercept_], solution)
 
 
@@ -94,7 +94,7 @@ def test_shares_are_among_known_labels(data):
     S, Y = data
     shares = np.nanmean(Y, axis=0)
     np.testing.assert_allclose(PCut().fit(None, Y).shares_, shares)
-    assert CardinalityCut().fit(S, Y).cardinality_ == pytest.approx(shares.sum())
+    assert CardinalityThreshold().fit(S, Y).cardinality_ == pytest.approx(shares.sum())
     assert RCut().fit(None, Y).r_ == max(1, int(shares.sum() + 0.5))
 
 

@@ -22,7 +22,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from plurilabel import CardinalityCut, GlobalCut, SCut, ThresholdClassifier, datasets, metrics
+from plurilabel import (
+    CardinalityThreshold,
+    GlobalThreshold,
+    SCut,
+    ThresholdClassifier,
+    datasets,
+    metrics,
+)
 from plurilabel.metrics import get_scorer
 from plurilabel.thresholds import strategy_names
 
@@ -103,7 +110,7 @@ def test_prefit_and_frozen(data):
     means = fitted.estimators_[0].theta_.copy()
     prefit = ThresholdClassifier(fitted, cv="prefit").fit(X[60:], Y[60:])
     frozen = ThresholdClassifier(FrozenEstimator(fitted), cv=3).fit(X[60:], Y[60:])
-    expected = CardinalityCut().fit(fitted.predict_proba(X[60:]), Y[60:]).cut_
+    expected = CardinalityThreshold().fit(fitted.predict_proba(X[60:]), Y[60:]).cut_
     assert prefit.strategy_.cut_ == frozen.strategy_.cut_ == expected
     assert prefit.estimator_ is fitted
     np.testing.assert_array_equal(fitted.estimators_[0].theta_, means)
@@ -259,7 +266,7 @@ def test_a_class_missing_from_a_fold():
 
 def test_nonempty(data):
     X, Y = data
-    strict = GlobalCut("micro_precision")
+    strict = GlobalThreshold("micro_precision")
     plain = ThresholdClassifier(one_vs_rest(), strict).fit(X, Y)
     filled = ThresholdClassifier(one_vs_rest(), strict, nonempty=True).fit(X, Y)
     empty = plain.predict(X).sum(axis=1) == 0

@@ -350,8 +350,9 @@ _OTHERS = {
     "VerticalReduction",
     "io": "DateEncoder",
     "neighbors": "ApproximateIndex ExactIndex",
-    "thresholds": "CardinalityCut ConstantCut ExpectedF FalseDiscoveryControl GlobalCut "
-    "LabelCoverage LinearCut MCut MetaLabeler PCut RCut RiskControl SCut ScoreCalibrator SeenSets",
+    "thresholds": "CardinalityThreshold ConstantThreshold ExpectedF FalseDiscoveryControl "
+    "GlobalThreshold LabelCoverage LinearThreshold MCut MetaLabeler PCut RCut RiskControl SCut "
+    "ScoreCalibrator SeenSets",
     "wrappers": "HierarchicalClassifier LPROS LPRUS MLROS MLRUS MLSMOTE MLTL MLeNN REMEDIAL "
     "ThresholdClassifier",
 }

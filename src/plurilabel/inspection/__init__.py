@@ -8,7 +8,7 @@ from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
 from plurilabel.inspection._instance_scores import InstanceScoresDisplay
 from plurilabel.inspection._label_issues import LabelIssues, find_label_issues, label_quality
 from plurilabel.inspection._label_scores import LabelScoresDisplay
-from plurilabel.inspection._precision_recall import PrecisionRecallCutDisplay
+from plurilabel.inspection._precision_recall import PrecisionRecallThresholdDisplay
 from plurilabel.inspection._reliability import ReliabilityDisplay
 from plurilabel.inspection._threshold_curves import plot_threshold_curves
 
@@ -20,7 +20,7 @@ __all__ = [
     "LabelConfusionDisplay",
     "LabelIssues",
     "LabelScoresDisplay",
-    "PrecisionRecallCutDisplay",
+    "PrecisionRecallThresholdDisplay",
     "ReliabilityDisplay",
     "explain",
     "find_label_issues",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_CUTS = 400  # finer than any screen
 
 
-class PrecisionRecallCutDisplay(Display):
+class PrecisionRecallThresholdDisplay(Display):
     """Precision, recall and F1 against the cut above which labels are predicted.
 
     Use :meth:`from_estimator` or :meth:`from_predictions`.
@@ -54,8 +54,8 @@ class PrecisionRecallCutDisplay(Display):
 
     Examples
     --------
-    >>> from plurilabel.inspection import PrecisionRecallCutDisplay
-    >>> display = PrecisionRecallCutDisplay.from_predictions(
+    >>> from plurilabel.inspection import PrecisionRecallThresholdDisplay
+    >>> display = PrecisionRecallThresholdDisplay.from_predictions(
     ...     [[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.4, 0.8], [0.6, 0.5]])
     >>> display.best_cut
     0.5
@@ -110,7 +110,7 @@ class PrecisionRecallCutDisplay(Display):
 
         Returns
         -------
-        PrecisionRecallCutDisplay
+        PrecisionRecallThresholdDisplay
         """
         estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
         q = check_labels(Y, name="Y").shape[1]
@@ -150,7 +150,7 @@ class PrecisionRecallCutDisplay(Display):
 
         Returns
         -------
-        PrecisionRecallCutDisplay
+        PrecisionRecallThresholdDisplay
         """
         Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
         S = dense(check_scores(in_order(scores, column_names(Y_true)))).astype(np.float64)
@@ -187,7 +187,7 @@ class PrecisionRecallCutDisplay(Display):
 
         Returns
         -------
-        PrecisionRecallCutDisplay
+        PrecisionRecallThresholdDisplay
         """
         ax = self._begin(ax, (6.8, 4.4))
         for name, values, color in (

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from plurilabel.thresholds._constant import CardinalityCut, ConstantCut
+from plurilabel.thresholds._constant import CardinalityThreshold, ConstantThreshold
 from plurilabel.thresholds._expected_f import ExpectedF
-from plurilabel.thresholds._global import GlobalCut
-from plurilabel.thresholds._linear import LinearCut
+from plurilabel.thresholds._global import GlobalThreshold
+from plurilabel.thresholds._linear import LinearThreshold
 from plurilabel.thresholds._per_instance import MCut, MetaLabeler, RCut
 from plurilabel.thresholds._per_label import PCut, SCut
 from plurilabel.thresholds._seen_sets import SeenSets
 from plurilabel.thresholds._strategy import ThresholdStrategy
 
 STRATEGIES: dict[str, type[ThresholdStrategy]] = {
-    "constant": ConstantCut,
-    "cardinality": CardinalityCut,
-    "linear": LinearCut,
+    "constant": ConstantThreshold,
+    "cardinality": CardinalityThreshold,
+    "linear": LinearThreshold,
     "scut": SCut,
-    "global": GlobalCut,
+    "global": GlobalThreshold,
     "rcut": RCut,
     "pcut": PCut,
     "mcut": MCut,
@@ -62,7 +62,7 @@ def get_strategy(name: str, *, probabilities: bool = True) -> ThresholdStrategy:
     --------
     >>> from plurilabel.thresholds import get_strategy
     >>> get_strategy("constant", probabilities=False)
-    ConstantCut(cut=0.0)
+    ConstantThreshold(cut=0.0)
     """
     if name not in STRATEGIES:
         raise ValueError(f"name must be one of {strategy_names()}, got {name!r}")

@@ -15,7 +15,7 @@ from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, abo
 from plurilabel.thresholds._sweep import cut_between
 
 
-class ConstantCut(ThresholdStrategy):
+class ConstantThreshold(ThresholdStrategy):
     """Predict the labels whose score is above a given number.
 
     Parameters
@@ -30,9 +30,9 @@ class ConstantCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import ConstantCut
+    >>> from plurilabel import ConstantThreshold
     >>> scores, Y = [[0.9, 0.4], [0.5, 0.6]], [[1, 1], [0, 1]]
-    >>> ConstantCut(0.5).fit(scores, Y).predict(scores)
+    >>> ConstantThreshold(0.5).fit(scores, Y).predict(scores)
     array([[1, 0],
            [0, 1]])
     """
@@ -56,7 +56,7 @@ class ConstantCut(ThresholdStrategy):
         return above(scores, self.cut_)
 
 
-class CardinalityCut(ThresholdStrategy):
+class CardinalityThreshold(ThresholdStrategy):
     """One cut for all labels, such that the mean set size is that of the training labels.
 
     The cut is the one whose predictions have the label cardinality closest to that of Y: exactly
@@ -85,12 +85,12 @@ class CardinalityCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import CardinalityCut
+    >>> from plurilabel import CardinalityThreshold
     >>> scores, Y = [[0.3, 0.2], [0.1, 0.02]], [[1, 1], [0, 1]]
-    >>> strategy = CardinalityCut().fit(scores, Y)
+    >>> strategy = CardinalityThreshold().fit(scores, Y)
     >>> round(strategy.cut_, 3), strategy.cardinality_
     (0.06, 1.5)
-    >>> CardinalityCut(batch=True).fit(None, Y).predict([[0.9, 0.8], [0.7, 0.6]])
+    >>> CardinalityThreshold(batch=True).fit(None, Y).predict([[0.9, 0.8], [0.7, 0.6]])
     array([[1, 1],
            [1, 0]])
     """

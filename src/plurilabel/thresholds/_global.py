@@ -41,7 +41,7 @@ MEASURES: dict[str, _MeanMeasure] = {
 """Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
 
 
-class GlobalCut(ThresholdStrategy):
+class GlobalThreshold(ThresholdStrategy):
     """One cut for all labels, at which a measure of the predictions is highest.
 
     All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
@@ -67,10 +67,10 @@ class GlobalCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import GlobalCut
+    >>> from plurilabel import GlobalThreshold
     >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
     >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
-    >>> strategy = GlobalCut("micro_f1").fit(scores, Y)
+    >>> strategy = GlobalThreshold("micro_f1").fit(scores, Y)
     >>> round(strategy.cut_, 3), round(strategy.value_, 3)
     (0.25, 0.889)
     """

@@ -22,7 +22,7 @@ MANY = 1000
 """Labels from which on the least squares problem is large."""
 
 
-class LinearCut(ThresholdStrategy):
+class LinearThreshold(ThresholdStrategy):
     """A cut for each instance, linear in its scores: t(x) = <w, f(x)> + b.
 
     For each training instance the best cut s(x) is found, the one that makes the fewest mistakes:
@@ -51,10 +51,10 @@ class LinearCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import LinearCut
+    >>> from plurilabel import LinearThreshold
     >>> scores = [[0.9, 0.5, 0.1], [0.6, 0.2, 0.1], [0.3, 0.1, 0.2]]
     >>> Y = [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
-    >>> LinearCut().fit(scores, Y).predict([[0.8, 0.45, 0.15]])
+    >>> LinearThreshold().fit(scores, Y).predict([[0.8, 0.45, 0.15]])
     array([[1, 0, 0]])
     """
 

@@ -14,7 +14,7 @@ from plurilabel._core.fitted import Declared, numbers, parameter
 from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._constant import cut_for_total
-from plurilabel.thresholds._global import GlobalCut
+from plurilabel.thresholds._global import GlobalThreshold
 from plurilabel.thresholds._strategy import (
     Scores,
     Sets,
@@ -121,7 +121,7 @@ class SCut(ThresholdStrategy):
 
     def _shrink_cuts(self, scores: Scores, Y: LabelMatrix) -> None:
         of_all = self.measure if callable(self.measure) else f"macro_{self.measure}"
-        shared = GlobalCut(of_all)
+        shared = GlobalThreshold(of_all)
         shared._fit(scores, Y)
         positives = np.asarray(known_part(Y)[0].sum(axis=0, dtype=np.int64)).ravel()
         weight = self.shrink / (self.shrink + positives)

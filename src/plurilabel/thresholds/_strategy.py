@@ -68,7 +68,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             whole label sets, :class:`MetaLabeler` and :class:`SeenSets`, learn from the
             instances of which all labels are known.
         sample_weight : array-like of shape (n,), default=None
-            For :class:`LinearCut`; the other strategies count instances and refuse it.
+            For :class:`LinearThreshold`; the other strategies count instances and refuse it.
 
         Returns
         -------

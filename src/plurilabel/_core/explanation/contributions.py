@@ -248,7 +248,7 @@ class Parts:
         )
 
     def minus_cut(self, cut: Any) -> Parts:
-        """Less a cut that is linear in the labels' values, as that of ``LinearCut``."""
+        """Less a cut that is linear in the labels' values, as that of ``LinearThreshold``."""
         if cut is None:
             return self
         values = self.values - (self.values @ cut.coef_)[:, np.newaxis]

@@ -32,7 +32,7 @@ from plurilabel.learners import learner_text, set_seeds
 from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds import (
-    ConstantCut,
+    ConstantThreshold,
     ScoreCalibrator,
     ThresholdStrategy,
     get_strategy,
@@ -329,7 +329,7 @@ turn, and measured on that fold).
         self.seconds_ = _seconds(0.0, monotonic() - started, {})
         held = answers(fitted, X, Y.shape[1], decides=False)
         weights = np.array([[1.0, 0, 0] if held.probabilities else [0, 1.0, 0]])
-        cut = self._asked_cut() or Cut(ConstantCut(0.5), False, "at 0.5")
+        cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
         cut = cut.fitted(held.scores, Y)
         calibrator = ScoreCalibrator().fit(held.scores, Y)
         self.estimate_ = np.nan

@@ -15,9 +15,9 @@ from sklearn.base import clone
 from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.metrics import Measure
 from plurilabel.thresholds import (
-    ConstantCut,
+    ConstantThreshold,
     ExpectedF,
-    GlobalCut,
+    GlobalThreshold,
     MetaLabeler,
     ScoreCalibrator,
     SCut,
@@ -110,14 +110,14 @@ def cuts_for(measure: Measure, *, labelled: bool) -> list[Cut]:
 
 
 def _one(measure: str) -> tuple[ThresholdStrategy, str]:
-    return GlobalCut(measure), "at one cut for all labels"
+    return GlobalThreshold(measure), "at one cut for all labels"
 
 
 def _each(measure: str) -> tuple[ThresholdStrategy, str]:
     return SCut(measure, shrink=10), "at a cut for each label"
 
 
-_HALF = (ConstantCut(0.5), "at 0.5")
+_HALF = (ConstantThreshold(0.5), "at 0.5")
 _EXPECTED = (ExpectedF(), "where the expected F1 is highest")
 _SEEN = (SeenSets(lift=0.25), "to the likeliest label set that was seen")
 _AT_HALF = ("hamming_loss", "micro_accuracy", "macro_accuracy")

@@ -25,7 +25,7 @@ from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.learners.adaptation._ranksvm._hinge import LabelSets
 from plurilabel.learners.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm._solver import solve
-from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import LinearThreshold
 
 BYTES = 260
 """Memory of the solver for each entry of beta (n, q): measured."""
@@ -41,7 +41,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
 
     where D_i are the labels that instance i does not have: a convex form of the ranking loss.
     Then a threshold t(x), linear in the scores, is learned on the training scores
-    (:class:`~plurilabel.LinearCut`), and l is predicted where f_l(x) > t(x).
+    (:class:`~plurilabel.LinearThreshold`), and l is predicted where f_l(x) > t(x).
     ``decision_function`` is f(x) - t(x), which ranks as f does; ``ranking_function`` is f(x).
 
     Parameters
@@ -80,7 +80,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         Rows of X that ``dual_coef_`` belongs to.
     coef_ : ndarray of shape (q, d)
         w, with ``kernel="linear"`` only.
-    threshold_ : LinearCut or None
+    threshold_ : LinearThreshold or None
         The fitted threshold function.
     objective_ : float
         The value of the objective above.
@@ -292,7 +292,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f = np.round(self._f(X)[:, varies], 6)
             known = y if unknown is None else PartialLabels(y[:, :m], ~(y | d)[:, :m])
-            self.threshold_ = LinearCut().fit(f, known, sample_weight=weights)
+            self.threshold_ = LinearThreshold().fit(f, known, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         f, t = self._f_and_threshold(X)

@@ -121,14 +121,14 @@ min_impurity_decrease, ccp_alpha, random_state :
     Examples
     --------
     >>> from plurilabel import MLRandomForest, datasets, model_selection
-    >>> from plurilabel import CardinalityCut
+    >>> from plurilabel import CardinalityThreshold
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> forest = MLRandomForest(50, oob_score=True, random_state=0).fit(X_train, Y_train)
     >>> round(float((forest.predict(X_test) == Y_test).mean()), 2)
     0.98
-    >>> cut = CardinalityCut().fit(forest.oob_decision_, Y_train)
+    >>> cut = CardinalityThreshold().fit(forest.oob_decision_, Y_train)
     >>> cut.predict(forest.predict_proba(X_test)).shape == Y_test.shape
     True
     """
