@@ -1,6 +1,12 @@
 import pytest
 
-from plurilabel import ThresholdStrategy, thresholds
+from plurilabel import (
+    FalseDiscoveryControl,
+    LabelCoverage,
+    RiskControl,
+    ThresholdStrategy,
+    thresholds,
+)
 from plurilabel.thresholds import get_strategy, strategy_names
 
 
@@ -11,7 +17,7 @@ def test_every_strategy_has_a_name():
         found
         for found in public
         if isinstance(found, type) and issubclass(found, ThresholdStrategy)
-    } - {ThresholdStrategy}
+    } - {ThresholdStrategy, FalseDiscoveryControl, LabelCoverage, RiskControl}
 
 
 def test_names_and_defaults():

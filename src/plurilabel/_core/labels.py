@@ -1,4 +1,4 @@
-"""Labels as people have them, in the one form that learners see.
+"""Labels in any form, converted to the one form that learners see.
 
 Lists, data frames, booleans, sparse matrices, tags and classes are checked here, once, and so are
 scores and the names of labels and features.
@@ -40,7 +40,7 @@ def column_names(Y: Any) -> list[str] | None:
 
 
 class NumberedNames(Sequence[str]):
-    """Names such as ``label0, label1, ...``, made when they are asked for.
+    """Names such as ``label0, label1, ...``, made when they are used.
 
     A million of them take no memory. They are equal to a tuple or list of the same names.
 

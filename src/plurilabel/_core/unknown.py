@@ -1,4 +1,4 @@
-"""Labels that are not known: neither 0 nor 1."""
+"""Unknown labels: neither 0 nor 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plurilabel._core.blocks import dense, is_missing, on_host, stack_rows
 
 
 class PartialLabels:
-    """A label matrix of which some cells are not known.
+    """A label matrix with unknown entries.
 
     The form for large label spaces, where NaN in a dense matrix is too large. Learners that learn
     from known labels take it as they take NaN, None or ``pandas.NA``; its rows can be selected,
@@ -21,14 +21,14 @@ class PartialLabels:
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense or sparse
-        What it has in cells that are not known does not matter.
+        Its values at unknown entries do not matter.
     unknown : 0/1 matrix of shape (n, q), dense or sparse
-        1 where the label is not known.
+        1 where the label is unknown.
 
     Attributes
     ----------
     Y : ndarray or csr_array of shape (n, q)
-        The labels, 0 where they are not known.
+        The labels, 0 where they are unknown.
     unknown : ndarray of bool or csr_array of shape (n, q)
         In the form of ``Y``: dense or CSR.
 
@@ -62,7 +62,7 @@ class PartialLabels:
         mask = mask.astype(bool)
         if is_sparse:
             mask.eliminate_zeros()
-            Y = Y - Y.multiply(mask)  # 0 where it is not known
+            Y = Y - Y.multiply(mask)  # 0 where it is unknown
             Y = sparse.csr_array(Y)
             Y.eliminate_zeros()
             Y.sort_indices()
@@ -73,7 +73,7 @@ class PartialLabels:
 
     @classmethod
     def from_nan(cls, Y: Any) -> PartialLabels:
-        """From a matrix, dense or sparse, with NaN where a label is not known.
+        """From a matrix, dense or sparse, with NaN where a label is unknown.
 
         Examples
         --------
@@ -96,7 +96,7 @@ class PartialLabels:
 
     @property
     def n_unknown(self) -> int:
-        """How many labels are not known."""
+        """Number of unknown labels."""
         unknown = self.unknown
         return int(unknown.nnz if sparse.issparse(unknown) else np.count_nonzero(unknown))
 
@@ -114,7 +114,7 @@ class PartialLabels:
         return PartialLabels(self.Y[rows], self.unknown[rows])
 
     def toarray(self) -> NDArray[np.float64]:
-        """A dense matrix with NaN where a label is not known."""
+        """A dense matrix with NaN where a label is unknown."""
         Y, unknown = self.Y, self.unknown
         if sparse.issparse(Y):
             Y, unknown = Y.toarray(), unknown.toarray()
@@ -132,7 +132,7 @@ class PartialLabels:
         return np.asarray(self.unknown.sum(axis=1)).ravel() == 0
 
     def shares(self) -> NDArray[np.float64]:
-        """The share of each label among the instances that know it, (q,); 0 where none does."""
+        """The share of each label among its known values, (q,); 0 where none is known."""
         present, unknown = (
             np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
         )
@@ -149,7 +149,7 @@ class PartialLabels:
 
 
 def known_part(Y: Any) -> tuple[Any, Any]:
-    """Labels with 0 where they are not known, and a mask of those; Y itself and None if all are.
+    """Labels with 0 where they are unknown, and the mask of those; (Y, None) if none is unknown.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def cell_weights(
     label_weight : "balanced" or array-like of shape (q,)
     Y : 0/1 matrix of shape (n, q)
     unknown : 0/1 matrix of shape (n, q), optional
-        Where labels are not known, which count for nothing here.
+        Where labels are unknown, which are not counted.
     sample_weight : ndarray of shape (n,), optional
 
     Examples

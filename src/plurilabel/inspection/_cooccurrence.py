@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CooccurrenceDisplay(Display):
-    """Of the instances with one label, the share that also have another.
+    """Which labels occur together: the share of a label's instances that have another.
 
     Use :meth:`from_estimator` for predicted labels, :meth:`from_predictions` for any.
 

@@ -37,7 +37,7 @@ class InstanceScoresDisplay(Display):
     scores : array of shape (q,)
     predicted : array of bool of shape (q,)
     true : array of bool of shape (q,), or None
-        None if it is not known.
+        None if unknown.
     label_names : sequence of str
     cut : float, default=None
         Marked if given.

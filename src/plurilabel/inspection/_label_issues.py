@@ -42,7 +42,7 @@ def label_quality(
 ) -> NDArray[np.float64]:
     """How credible each given label is, from 0 (surely wrong) to 1, for every instance and label.
 
-    Three witnesses are heard about label l of instance i:
+    Three sources of evidence are combined for label l of instance i:
 
     - the score, a probability p by a model that was not trained on the instance. With
       ``calibrate``, p is drawn towards the frequency of its label as far as the regression of the
@@ -54,8 +54,8 @@ def label_quality(
       those of the instance's other labels, by ridge regression, is added to p, times the share of
       it (0 to 1, for each label) that holds between the two halves of the data.
 
-    The quality is p where the label is given, 1 - p where it is not, and NaN where the label is
-    not known. Such labels say nothing about others, and the neighbours that know one are asked.
+    The quality is p where the label is given, 1 - p where it is not, and NaN where it is unknown.
+    Unknown labels are not used as evidence; only neighbours with a known value are consulted.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ def label_quality(
     X : array-like or sparse matrix of shape (n, d), optional
         The features that neighbours are found by, scaled as for a nearest neighbour learner.
     n_neighbors : int, default=15
-        How many neighbours are asked; all others if there are fewer.
+        How many neighbours are consulted; all others if there are fewer.
     index : index, optional
         Where they are found; by default a new :class:`~plurilabel.ExactIndex`.
     use_labels : bool, default=True
-        Whether the other labels are asked.
+        Whether the other labels are used.
     calibrate : bool, default=True
         Whether scores that are too sure are drawn towards the frequency of their label.
 
@@ -103,7 +103,7 @@ Unknown: TypeAlias = NDArray[np.bool_] | None
 
 
 def checked(Y: Any, scores: Any) -> tuple[NDArray[np.int8], Unknown, NDArray[np.floating]]:
-    """Labels, which of them are not known (None if all are), and probabilities; all dense."""
+    """Labels, which of them are unknown (None if none is), and probabilities; all dense."""
     if sparse.issparse(scores):
         raise TypeError("scores must be dense: every label of every instance needs a probability")
     filled, unknown = known_part(Y)
@@ -155,9 +155,7 @@ def with_neighbours(
     k: int,
     index: Any,
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
-    """Probabilities averaged with the votes of the neighbours, and how many have each label, of
-    how many that know it.
-    """
+    """Probabilities averaged with the neighbours' votes, the votes, and how many were known."""
     n = len(given)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"n_neighbors must be an integer of at least 1, got {k!r}")
@@ -172,15 +170,15 @@ def with_neighbours(
     graph = csr_of_rows(np.ones(n * k, np.float32), near.ravel(), np.full(n, k), n)
     votes = graph @ given.astype(np.float32)  # (n, q)
     # one more vote with the frequency of the label, so that few neighbours are never certain
-    asked = k if unknown is None else k - graph @ unknown.astype(np.float32)
-    share = (votes + _means(given, unknown)) / (asked + 1)
-    return (p + share) / 2, votes, asked
+    known = k if unknown is None else k - graph @ unknown.astype(np.float32)
+    share = (votes + _means(given, unknown)) / (known + 1)
+    return (p + share) / 2, votes, known
 
 
 def quality_of(
     given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating], *, use_labels: bool
 ) -> NDArray[np.float64]:
-    """Quality from probabilities, with the word of the other labels; NaN if it is not known."""
+    """Quality from probabilities and the other labels; NaN for unknown labels."""
     n, q = given.shape
     W = _weights(given, unknown, p) if use_labels and q > 1 and n > 3 else np.zeros((q, q))
     quality = np.empty((n, q))
@@ -200,7 +198,7 @@ def quality_of(
 def _residuals(
     given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """``Y - p``; 0 where a label is not known: then nothing speaks against p."""
+    """``Y - p``; 0 for unknown labels, where nothing speaks against p."""
     residuals = given - p
     if unknown is not None:
         residuals[unknown] = 0
@@ -262,8 +260,8 @@ class LabelIssues:
     scores : ndarray of float
         The probability of the label that was passed in.
     agreeing : ndarray of int, or None
-        How many of the nearest ``n_neighbors`` instances are labelled as given, those that do not
-        know the label left out; None without X.
+        How many of the nearest ``n_neighbors`` instances are known to have the same value; None
+        without X.
     n_neighbors : int
     label_names : sequence of str
     shape : tuple of int
@@ -330,12 +328,12 @@ def find_label_issues(
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt. Those that are not known (NaN, None, NA, or
-        :class:`~plurilabel.datasets.PartialLabels`) are no issues.
+        The labels in doubt. Unknown ones (NaN, None, NA, or
+        :class:`~plurilabel.datasets.PartialLabels`) are never reported as issues.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities: a model that has seen a wrong label will defend it.
     X, n_neighbors, index, use_labels, calibrate
-        What else is asked and how, as for :func:`label_quality`.
+        Further evidence, as for :func:`label_quality`.
     threshold : float, default=0.5
         Labels with a quality below it are issues. With 1, nearly all labels are listed.
     label_names : sequence of str, optional
@@ -372,9 +370,9 @@ def find_label_issues(
         column_names(Y) if label_names is None else label_names, given.shape[1]
     )
     seen, votes = calibrated(given, unknown, p) if calibrate else p, None
-    asked: Any = 0
+    known: Any = 0
     if X is not None:
-        seen, votes, asked = with_neighbours(given, unknown, seen, X, n_neighbors, index)
+        seen, votes, known = with_neighbours(given, unknown, seen, X, n_neighbors, index)
     quality = quality_of(given, unknown, seen, use_labels=use_labels)
     rows, labels = np.nonzero(quality < threshold)
     order = np.argsort(quality[rows, labels], kind="stable")
@@ -383,7 +381,7 @@ def find_label_issues(
     y, agreeing = given[rows, labels].astype(bool), None
     if votes is not None:
         has = votes[rows, labels].astype(np.intp)
-        told = np.broadcast_to(asked, votes.shape)[rows, labels].astype(np.intp)
+        told = np.broadcast_to(known, votes.shape)[rows, labels].astype(np.intp)
         agreeing = np.where(y, has, told - has)
     return LabelIssues(
         rows=rows,

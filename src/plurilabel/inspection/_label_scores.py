@@ -1,4 +1,4 @@
-"""How good the answers are, label by label."""
+"""How good the predictions are, label by label."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class PrecisionRecallThresholdDisplay(Display):
     cuts : array of shape (cuts,)
         Ascending.
     precision, recall, f1 : arrays of shape (cuts,)
-        Of the labels with a score strictly above each cut.
+        Predicting the labels with a score strictly above each cut.
     title : str
     default_cut : float, default=None
         The learner's own.
@@ -100,7 +100,7 @@ class PrecisionRecallThresholdDisplay(Display):
         X : rows that it takes
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
         average : {"micro", "macro"}, default="micro"
-            Of the counts of all labels, or the mean over the labels.
+            From the counts of all labels, or the mean over the labels.
         label : str or int, default=None
             One label, by its name or number, instead of an average.
         label_names : sequence of str, default=None

@@ -90,7 +90,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
 
     Examples
     --------
-    Of the instances scored 0.9, only two of three have the label:
+    Only two of the three instances scored 0.9 have the label:
 
     >>> from plurilabel import ScoreCalibrator
     >>> scores = [[0.9], [0.9], [0.9], [0.1], [0.1], [0.1]]
@@ -124,7 +124,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         scores : array-like of shape (n, q)
             Scores of instances that the scoring model was not trained on.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Labels that are not known (NaN, None, NA, PartialLabels) are left out.
+            Unknown labels (NaN, None, NA, PartialLabels) are ignored.
 
         Returns
         -------
@@ -234,7 +234,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         return logit(np.clip(Z, EDGE, 1 - EDGE)) if self.probabilities_ else Z
 
 
-# maps: of log odds z (n,) and labels y (n,), the parameters; of z and parameters, probabilities
+# maps: fit(z, y) gives parameters for log odds z (n,) and labels y (n,); apply gives probabilities
 
 
 def _platt_targets(y: NDArray[Any]) -> Array:

@@ -47,8 +47,8 @@ class GlobalThreshold(ThresholdStrategy):
     All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
     Counts are exact, and so are micro measures; a mean over instances or labels is updated along
     the sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
-    A cut lies halfway between two neighbouring distinct scores. Of equally good cuts the highest
-    is taken. If it is best to predict nothing, the cut is the highest score seen; if it is best to
+    A cut lies halfway between two neighbouring distinct scores; the highest of equally good cuts is
+    used. If it is best to predict nothing, the cut is the highest score seen; if it is best to
     predict everything, the next number below the lowest.
 
     Parameters
@@ -94,8 +94,8 @@ class GlobalThreshold(ThresholdStrategy):
         if unknown is not None and dense(unknown).all():
             raise ValueError("Y must have some labels that are known, got none")
         if over == "all":
-            asked = scores if unknown is None else scores[~dense(unknown)]
-            ordered = np.sort(asked, axis=None)[::-1]
+            known = scores if unknown is None else scores[~dense(unknown)]
+            ordered = np.sort(known, axis=None)[::-1]
             k, self.value_ = best_size(ordered, scores[Y.nonzero()], of_counts)
             self.cut_ = cut_keeping(ordered, k)
             return
@@ -130,7 +130,7 @@ def _gains(
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
         np.cumsum(y, axis=1, out=tp[:, 1:])
-        k = np.broadcast_to(np.arange(q + 1), tp.shape)  # predicted, of those that are known
+        k = np.broadcast_to(np.arange(q + 1), tp.shape)  # known labels that are predicted
         if unknown is not None:
             hidden = np.take_along_axis(unknown[rows], order, axis=1)
             k = np.zeros_like(tp)

@@ -34,8 +34,8 @@ class RiskControl(ThresholdStrategy):
     The scores have to come from a classifier that was not trained on these instances:
     ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
     (another ``cv``) all data serve both purposes, and the guarantee becomes an approximation.
-    Instances with labels that are not known are left out: then the others have to be
-    exchangeable with a new one.
+    Instances with unknown labels are ignored: then the others have to be exchangeable with a new
+    one.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class RiskControl(ThresholdStrategy):
 
     Examples
     --------
-    Of the labels of an instance, miss at most 30% on average. Here one miss is allowed:
+    Miss at most 30% of an instance's labels on average. Here one miss is allowed:
 
     >>> from plurilabel import RiskControl
     >>> scores = [[0.9, 0.8], [0.7, 0.1], [0.2, 0.6], [0.5, 0.4]]
@@ -145,7 +145,7 @@ def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: flo
     if budget < -_ROUNDING:
         return -np.inf
     k = int(np.searchsorted(total, budget + _ROUNDING, side="right"))  # the first too many
-    # the largest number below the score that must stay; of equal ones, all stay
+    # the largest number below the score that must stay, and equal ones with it
     return float(np.nextafter(at[k], -np.inf)) if k < len(at) else np.inf
 
 
@@ -185,8 +185,8 @@ class LabelCoverage(ThresholdStrategy):
 
     The cut of a label is the highest at which at most alpha (n + 1) - 1 of the n instances with
     the label are missed: conformal prediction, separately for each label (Vovk). The guarantee is
-    that of :class:`RiskControl`, for the instances with the label. Labels that are not known are
-    left out; then whether a label is known must not depend on its score.
+    that of :class:`RiskControl`, for the instances with the label. Unknown labels are
+    ignored; then whether a label is known must not depend on its score.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class FalseDiscoveryControl(ThresholdStrategy):
     controls the error for all of them. No grid is needed.
 
     The scores have to come from a classifier that was not trained on these instances; instances
-    with labels that are not known are left out: see :class:`RiskControl`.
+    with unknown labels are ignored: see :class:`RiskControl`.
 
     References
     ----------

@@ -29,7 +29,7 @@ class LinearThreshold(ThresholdStrategy):
     a cut a makes a mistake for each label of the instance with a score <= a, and for each other
     label with a score >= a. The optimum is an open interval between two neighbouring scores, and
     s(x) is its midpoint. If the interval is unbounded, s(x) is ``margin`` below the lowest or
-    above the highest score. Of several best intervals the lowest is taken, which predicts the most
+    above the highest score. The lowest of several best intervals is used, which predicts the most
     labels. Then w and b are fitted to s by least squares, with the smallest norm if the solution
     is not unique.
 
@@ -110,7 +110,7 @@ class LinearThreshold(ThresholdStrategy):
 def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float64]:
     """The cut s(x) of each instance that makes the fewest mistakes, shape (n,).
 
-    Labels that are not known are left out; the cut is NaN if none is known.
+    Unknown labels are ignored; the cut is NaN if none is known.
     """
     n, q = scores.shape
     Y, unknown = known_part(Y)

@@ -31,7 +31,7 @@ from plurilabel.thresholds._strategy import (
 class RCut(ThresholdStrategy):
     """Predict the r labels with the highest scores, for every instance.
 
-    Of equal scores, the label that comes first wins.
+    Ties go to the first label.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class MCut(ThresholdStrategy):
     """Cut the sorted scores of each instance in the middle of their largest gap.
 
     Nothing is learned. At least one label is predicted and at least one is not, unless all scores
-    of an instance are equal: then none is. Of equally large gaps the highest is taken.
+    of an instance are equal: then none is. The highest of equally large gaps is used.
 
     References
     ----------

@@ -30,7 +30,7 @@ class SCut(ThresholdStrategy):
     """A cut for each label, at which a measure of that label is highest.
 
     The optimum is exact: every cut that can make a difference is tried. A cut lies halfway between
-    two neighbouring distinct scores. Of equally good cuts the highest is taken. If it is best
+    two neighbouring distinct scores. The highest of equally good cuts is used. If it is best
     never to predict a label, its cut is the highest score seen; if it is best always to predict
     it, the next number below the lowest. For a label that no instance or every instance has, the
     cut is infinite.

@@ -4,7 +4,7 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 
 ``_fit(scores, Y)``
     scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
-    they are not needed); Y is 0/1 in int8, dense or CSR. Where some labels are not known and the
+    they are not needed); Y is 0/1 in int8, dense or CSR. If some labels are unknown and the
     strategy has ``_learns_from_known``, Y is :class:`~plurilabel.datasets.PartialLabels`.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
@@ -35,7 +35,7 @@ BLOCK = 2**20  # entries handled at a time
 
 
 class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
-    """A way to turn scores into label sets. Subclasses write ``_fit`` and ``_sets``."""
+    """Base class of strategies that turn scores into label sets: hooks ``_fit`` and ``_sets``."""
 
     _learns_from_known: ClassVar[bool] = False
     _needs_scores: ClassVar[bool] = True
@@ -63,10 +63,9 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             Finite numbers; higher means that a label is more likely. None is enough for a strategy
             that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Labels that are not known (NaN, None, NA, or
-            :class:`~plurilabel.datasets.PartialLabels`) are left out. Strategies that learn from
-            whole label sets, :class:`MetaLabeler` and :class:`SeenSets`, learn from the
-            instances of which all labels are known.
+            Unknown labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are
+            ignored. :class:`MetaLabeler` and :class:`SeenSets`, which learn whole label sets, use
+            the instances whose labels are all known.
         sample_weight : array-like of shape (n,), default=None
             For :class:`LinearThreshold`; the other strategies count instances and refuse it.
 
@@ -154,7 +153,7 @@ def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:
 
 
 def complete_rows(scores: Any, Y: LabelMatrix, who: str) -> tuple[Any, LabelMatrix]:
-    """Scores (or None) and labels of the instances of which all labels are known."""
+    """Scores (or None) and labels of the instances whose labels are all known."""
     if not isinstance(Y, PartialLabels):
         return scores, Y
     rows = np.flatnonzero(Y.complete)
@@ -177,7 +176,7 @@ def above(scores: Scores, cut: ArrayLike) -> Sets:
 
 
 def highest(scores: Scores, sizes: NDArray[np.integer]) -> Sets:
-    """The ``sizes[i]`` highest entries of row i; of equal ones those to the left."""
+    """The ``sizes[i]`` highest entries of row i; ties go to the left."""
     n, q = scores.shape
     sets = np.empty((n, q), dtype=bool)
     for rows in row_blocks(n, q, BLOCK):
@@ -198,7 +197,7 @@ def round_half_up(values: ArrayLike) -> NDArray[np.int64]:
 def never_empty(labels: ArrayLike, scores: ArrayLike) -> NDArray[Any] | sparse.csr_array:
     """Give each instance without a predicted label the one with its highest score.
 
-    This is the T-criterion of Boutell et al. Of equal scores, the label that comes first wins.
+    This is the T-criterion of Boutell et al. Ties go to the first label.
     ``ThresholdClassifier(nonempty=True)`` applies it to any strategy.
 
     Parameters

@@ -36,7 +36,7 @@ def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
 def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
     """For each label all scores in descending order, and those of the instances that have it.
 
-    Instances that do not know the label are left out.
+    Instances whose label is unknown are ignored.
     """
     n, q = scores.shape
     known = Y.known_rows if isinstance(Y, PartialLabels) else None
@@ -49,8 +49,8 @@ def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
                 present = Y.indices[Y.indptr[j] : Y.indptr[j + 1]]
             else:
                 present = np.flatnonzero(Y[:, j])
-            asked = column if known is None else column[known(j)]
-            yield np.sort(asked)[::-1], column[present]
+            rows = column if known is None else column[known(j)]
+            yield np.sort(rows)[::-1], column[present]
 
 
 def cut_between(low: float, high: float) -> float:

@@ -1,4 +1,4 @@
-"""HierarchicalClassifier: the answers of any classifier, made consistent with a hierarchy."""
+"""HierarchicalClassifier: predictions that are consistent with a hierarchy of labels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from plurilabel.wrappers._wrapper import OpenWrapper
 
 
 class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassifier):
-    """Make the answers of any classifier consistent with a hierarchy of labels.
+    """Make the predictions of any classifier consistent with a hierarchy of labels.
 
     In training, label sets are completed: an instance that has a label has all labels above it.
-    In prediction, scores are changed as little as possible such that no label scores above its
-    parents, so that with every label predicted those above it are, too.
+    In prediction, scores are changed as little as possible so that no label scores above its
+    parents: with every predicted label, those above it are predicted.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         if self.single_output_:
             raise ValueError(
-                "y must be a label matrix: of the classes of a 1-D y an instance has one only, "
-                "and not those above it, too"
+                "y must be a label matrix: a 1-D y has one class per instance, without those "
+                "above it"
             )
         hierarchy = Hierarchy(list(self.label_names_), self.parents, sep=self.sep)
         self.edges_, self.method_ = hierarchy.edges, self.method

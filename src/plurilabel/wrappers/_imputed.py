@@ -1,4 +1,4 @@
-"""ImputedLabels: labels that are not known are predicted before a learner sees them."""
+"""ImputedLabels: unknown labels are predicted before a learner sees them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from plurilabel.wrappers._wrapper import Wrapper
 
 
 class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
-    """A learner that needs all labels, on labels of which some are not known.
+    """Train a learner that needs all labels although some are unknown.
 
-    ``imputer`` learns from the known labels; what it predicts takes the place of those that are
-    not known, and ``estimator`` learns from the completed matrix. No prediction is of a label
-    that its model was trained on: the imputer has seen only labels that are known. The estimator
-    takes predicted labels for true ones: its probabilities are closer to 0 and 1 than they should
-    be, and no better than the imputer's where most labels are not known.
+    ``imputer`` learns from the known labels and predicts the unknown ones; ``estimator`` learns
+    from the completed matrix. The estimator takes predicted labels for true ones: its
+    probabilities are closer to 0 and 1 than they should be, and no better than the imputer's where
+    most labels are unknown.
 
     If all labels are known, this is ``estimator`` alone.
 
@@ -86,7 +85,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
 
     def _complete(self, X: Any, Y: PartialLabels) -> Any:
-        """The labels, those that are not known as the imputer predicts them."""
+        """The labels, unknown ones as the imputer predicts them."""
         n, q = Y.shape
         check_size(
             self, f"{n:,} instances and {q:,} labels", memory=12.0 * n * q,

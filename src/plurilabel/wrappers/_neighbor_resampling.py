@@ -27,7 +27,7 @@ class MLeNN(RowChooser):
     Parameters
     ----------
     n_neighbors : int, default=3
-        All other rows are asked if there are fewer.
+        All other rows are used if there are fewer.
     threshold : float, default=0.75
 
     Notes
@@ -74,8 +74,8 @@ class MLTL(RowChooser):
     """MLTL: Tomek links for label sets.
 
     A row with a frequent label (IRLbl below MeanIR) is removed if its nearest neighbour has
-    clearly other labels: of the labels that one of the two has, a larger share than the threshold
-    is not in both.
+    clearly other labels: the share of their labels that only one of the two has is above the
+    threshold.
 
     Parameters
     ----------

@@ -49,8 +49,8 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     ----------
     estimator_ : fitted classifier
     propensities_ : ndarray of shape (q,)
-        At least 0.01. 1 for labels that are never recorded, or in fewer instances than folds, and
-        for the classes of a 1-D y, of which every instance has one.
+        At least 0.01. 1 for labels that are recorded in fewer instances than folds, and for the
+        classes of a 1-D y.
     label_names_ : ndarray of shape (q,)
 
     See Also

@@ -24,16 +24,15 @@ from plurilabel.wrappers._wrapper import DelegatedScores, named
 class Resampler(BaseEstimator, ABC):
     """Base class: ``fit_resample(X, Y)`` checks its input once and calls ``_resample``.
 
-    Resamplers keep nothing; the same parameters and data give the same answer. To train a learner
-    on resampled data, and to score it on data that is not, put both into a
-    :class:`ResampledClassifier`.
+    Resamplers have no state; the same parameters and data give the same result. To train a
+    learner on resampled data, put both into a :class:`ResampledClassifier`.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _needs_numbers: ClassVar[bool] = True
     """Whether X must be numbers, to find neighbours by."""
     _learns_from_known: ClassVar[bool] = False
-    """Whether labels that are not known may be taken for absent ones."""
+    """Whether unknown labels may be taken for absent ones."""
 
     def fit_resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
         """Resample a training set.
@@ -43,14 +42,14 @@ class Resampler(BaseEstimator, ABC):
         X : array-like or sparse matrix of shape (n, d), or data frame
             Random resampling and REMEDIAL take any rows, also a list of texts.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            :class:`MLROS` and :class:`MLRUS` take labels that are not known (NaN, None, NA, or
-            :class:`~plurilabel.datasets.PartialLabels`): they count labels that are present.
+            :class:`MLROS` and :class:`MLRUS` take unknown labels (NaN, None, NA, or
+            :class:`~plurilabel.datasets.PartialLabels`), since they only count present ones.
 
         Returns
         -------
         X : rows in the form that they came in; for methods that need neighbours, numbers
         Y : ndarray of int8 or csr_array of shape (n', q)
-            CSR if it came sparse; PartialLabels if some labels are not known.
+            CSR if it came sparse; PartialLabels if some labels are unknown.
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
@@ -60,7 +59,7 @@ class Resampler(BaseEstimator, ABC):
             i, j = (int(at[0]) for at in unknown.nonzero())
             raise ValueError(
                 f"Y must hold only 0 and 1 for {type(self).__name__}, got NaN in row {i}, "
-                f"column {j}; MLROS and MLRUS take labels that are not known"
+                f"column {j}; MLROS and MLRUS take unknown labels"
             )
         labels = check_labels(filled)
         if 0 in labels.shape:
@@ -154,7 +153,7 @@ class ResampledClassifier(DelegatedScores):
 
     @property
     def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: where classifier and resampler do."""
+        """Whether ``fit`` takes unknown labels: if classifier and resampler do."""
         able = getattr(self.resampler, "_learns_from_known", False)
         return bool(able) and takes_missing_labels(self.estimator)
 

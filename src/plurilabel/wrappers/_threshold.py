@@ -116,7 +116,7 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
 
     @property
     def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: where classifier and strategy do."""
+        """Whether ``fit`` takes unknown labels: if classifier and strategy do."""
         able = isinstance(self.strategy, str) or getattr(
             self.strategy, "_learns_from_known", False
         )

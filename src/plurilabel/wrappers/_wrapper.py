@@ -205,7 +205,7 @@ class DelegatedScores(OpenWrapper):
         return self._delegated("decision_function", X)
 
 
-def named(matrix: Any, names: Sequence[str]) -> Any:
+def named(matrix: Any, names: Iterable[str]) -> Any:
     """A data frame with these columns if pandas is installed, else the matrix."""
     if find_spec("pandas") is None:
         return matrix
@@ -240,7 +240,7 @@ class OutOfFoldWrapper(OpenWrapper):
 
     @property
     def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: where the classifier does."""
+        """Whether ``fit`` takes unknown labels: if the classifier does."""
         return takes_missing_labels(self.estimator)
 
     @abstractmethod
@@ -325,7 +325,7 @@ class OutOfFoldWrapper(OpenWrapper):
         return self.estimator
 
     def _columns(self) -> dict[str, Any]:
-        """What the columns of the scores stand for: labels, or the classes of a 1-D y."""
+        """The columns of the scores: labels, or the classes of a 1-D y."""
         return {
             "n_labels": self.n_labels_,
             "classes": self.classes_ if self.single_output_ else None,

@@ -1,4 +1,4 @@
-"""What every reader, loader and generator returns."""
+"""Dataset: what every reader, loader and generator returns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Dataset:
         a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
         encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
-        0/1 labels, int64; sparse where the source is. Where some are not known, float64 with NaN,
+        0/1 labels, int64; sparse where the source is. If some are unknown, float64 with NaN,
         or :class:`~plurilabel.datasets.PartialLabels` of a sparse source. For
         :mod:`plurilabel.graded`: grades, or degrees that sum to one. A data frame after
         :meth:`as_frame`.

@@ -1,4 +1,4 @@
-"""Labels with parents: which label implies which, and answers that agree with it."""
+"""Labels with parents: which label implies which, and predictions that respect it."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Hierarchy:
             found |= dict.fromkeys(waiting)
         return [self.label_names[l] for l in found]
 
-    # answers that agree -------------------------------------------------------------------
+    # consistent predictions ----------------------------------------------------------------
 
     def close(self, Y: ArrayLike) -> Any:
         """Label sets with everything above their labels.
@@ -263,7 +263,7 @@ def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
     known = set(names)
 
     def name_of(label: Any) -> str:
-        """A name; a number that is none names a column."""
+        """A name; a number that is not a name is that of a column."""
         numbered = isinstance(label, Integral) and str(label) not in known
         return names[int(label)] if numbered and 0 <= label < len(names) else str(label)
 

@@ -81,9 +81,9 @@ class AutoClassifier(ProbabilisticClassifier):
     Parameters
     ----------
     measure : str, default="micro_f1"
-        What is optimised: a name from :func:`plurilabel.metrics.measure_names`, with a number in
-        place of k. Of a ranking measure only the scores matter; label sets are then cut to the
-        best micro F1.
+        The measure to optimise: a name from :func:`plurilabel.metrics.measure_names`, with a
+        number in place of k. A ranking measure depends on scores only; label sets are then cut for
+        the best micro F1.
     portfolio : {"full", "quick"} or list of classifiers, default="full"
         What is tried. ``"quick"`` is neighbours and logistic regression, which take seconds. A
         list holds classifiers, or pairs of a name and a classifier.
@@ -133,7 +133,7 @@ class AutoClassifier(ProbabilisticClassifier):
         The measure as it may be expected for new rows: weights and cut are selected anew without
         each fold in turn, and measured on that fold. NaN if nothing was compared.
     report_ : dict
-        What was tried and chosen, as JSON can hold it; :meth:`summary` says it in words.
+        What was tried and chosen, as JSON can hold it; :meth:`summary` is a text of it.
     seconds_ : dict
         How long it took: ``"comparison"``, the final ``"fits"``, and in ``"folds"`` the mean over
         the folds for each learner by its name.
@@ -155,7 +155,7 @@ class AutoClassifier(ProbabilisticClassifier):
     not numbers is encoded by :func:`plurilabel.io.table_encoder`. Medians and categories come from
     all training rows, before the folds are made.
 
-    Labels that are not known (NaN, None, NA or :class:`~plurilabel.datasets.PartialLabels`) are
+    Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.PartialLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
     need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
     of the known labels. Rows without a known label are not used.
@@ -238,7 +238,7 @@ turn, and measured on that fold).
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         clock = Clock(self.time_limit)
-        get_scorer(self.measure)  # an error for a name that is none
+        get_scorer(self.measure)  # raises if there is no such measure
         (n, q), most = Y.shape, 20
         check_size(
             self,
@@ -376,7 +376,7 @@ turn, and measured on that fold).
         self.encoder_, self.estimators_ = encoder, fitted
         return self
 
-    # answers ------------------------------------------------------------------------------
+    # predictions --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores_of_encoded(_encoded(self.encoder_, X))
@@ -398,11 +398,11 @@ turn, and measured on that fold).
         feature_names: Sequence[str] | None = None,
         reference: ArrayLike | None = None,
     ) -> list[Any]:
-        """What speaks for and against each label, by occlusion of one feature at a time.
+        """Explain each label by occlusion of one feature at a time.
 
         Parameters
         ----------
-        X : the rows in question, as ``predict`` takes them
+        X : rows to explain, as ``predict`` takes them
         feature_names : sequence of str, default=None
         reference : array-like of shape (d,), default=None
             The values that stand for "nothing known". By default the medians of the training
@@ -430,7 +430,7 @@ turn, and measured on that fold).
         ]
 
     def summary(self) -> str:
-        """What was tried, what was chosen, and why, in words.
+        """Describe what was tried, what was chosen, and why.
 
         Returns
         -------

@@ -45,7 +45,7 @@ GAIN = 1e-9
 
 @dataclass(frozen=True)
 class Cut:
-    """A strategy, whether it never predicts an empty set, and what it is in words."""
+    """A strategy, whether it never predicts an empty set, and a description."""
 
     strategy: ThresholdStrategy
     nonempty: bool
@@ -74,8 +74,8 @@ class Cut:
 def _suited(strategy: ThresholdStrategy, scores: Array, Y: Any) -> Any:
     """Labels as a strategy can use them.
 
-    Of strategies that learn whole label sets, labels that are not known are those above 0.5:
-    rows of which all labels are known may be few.
+    Strategies that learn whole label sets get scores above 0.5 in place of unknown labels, since
+    few rows may be completely known.
     """
     if isinstance(Y, PartialLabels) and isinstance(strategy, SeenSets | MetaLabeler):
         return np.where(Y.unknown, scores > 0.5, Y.Y)
@@ -83,7 +83,7 @@ def _suited(strategy: ThresholdStrategy, scores: Array, Y: Any) -> Any:
 
 
 def cut_sets(strategy: ThresholdStrategy, nonempty: bool, scores: Array) -> Array:
-    """Label sets (n, q) by a fitted strategy, never empty if so asked."""
+    """Label sets (n, q) by a fitted strategy, never empty if ``nonempty``."""
     sets = strategy.predict(scores)
     return np.asarray(never_empty(sets, scores) if nonempty else sets)
 
@@ -137,7 +137,7 @@ _CUTS: dict[str, tuple[tuple[ThresholdStrategy, str], ...]] = {
 
 @dataclass
 class HeldOut:
-    """What a learner says of instances that it was not trained on.
+    """The predictions of a learner for instances that it was not trained on.
 
     Attributes
     ----------
@@ -164,8 +164,8 @@ class Choice:
     Attributes
     ----------
     weights : ndarray of shape (m, 3)
-        Of each learner: of its scores as they are, calibrated, and of its label sets. They sum
-        to 1.
+        For each learner: the weights of its scores as they are, of calibrated ones, and of its
+        label sets. They sum to 1.
     calibrators : list of ScoreCalibrator
         One for each learner.
     cut : Cut
@@ -193,7 +193,7 @@ def mean_scores(
     calibrators: Sequence[ScoreCalibrator],
     members: Sequence[HeldOut | None],
 ) -> Array:
-    """The mean of what the members say, with these weights (m, 3)."""
+    """The mean of the members' predictions with these weights (m, 3)."""
     total: Any = 0.0
     for row, calibrator, member in zip(weights, calibrators, members):
         for form, weight in zip(FORMS, row):
@@ -203,7 +203,7 @@ def mean_scores(
 
 
 def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
-    """What a member says, as probabilities."""
+    """The predictions of a member as probabilities."""
     if form == "scores":
         return np.clip(member.scores, 0.0, 1.0)
     if form == "sets" and member.sets is not None:
@@ -232,9 +232,9 @@ def choose(
     folds : ndarray of shape (n,)
         The fold of each row: cuts are compared across these.
     cut : Cut or None
-        One that is asked for, in place of those that suit the measure.
+        A given one, in place of those that suit the measure.
     entries : int
-        Scores that one look at the measure may take: of more, some rows are drawn.
+        Scores per evaluation of the measure; if there are more, rows are sampled.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
@@ -260,7 +260,7 @@ def choose(
 
 
 def _forms(j: int, member: HeldOut, calibrator: ScoreCalibrator) -> list[tuple[int, int, Array]]:
-    """The answers of learner j in each form that it has: learner, form, and scores."""
+    """The scores of learner j in each form that it has: (learner, form, scores)."""
     has = {"scores": member.probabilities, "calibrated": True, "sets": member.sets is not None}
     return [(j, i, in_form(member, form, calibrator)) for i, form in enumerate(FORMS) if has[form]]
 
@@ -302,7 +302,7 @@ def signed(measure: Measure, value: float) -> float:
 
 
 def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
-    """How good scores are; of label sets, with the first cut, learned from the same scores."""
+    """The measure of scores, or of the label sets of a cut learned from the same scores."""
 
     def value(scores: Array) -> float:
         answer = scores if measure.kind == "scores" else cut.sets_inside(scores, Y)

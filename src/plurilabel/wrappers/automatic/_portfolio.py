@@ -41,7 +41,7 @@ class Candidate:
     Attributes
     ----------
     name : str
-        What it is, in words.
+        A description.
     estimator : classifier, not fitted
     seconds : float
         What a fit may take, roughly.

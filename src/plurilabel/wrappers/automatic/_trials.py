@@ -19,14 +19,14 @@ Progress = Callable[[int, int, str, float], object]
 
 LONGEST = 100.0  # seconds of a fit: without a time limit, learners that take longer are not tried
 LARGEST = 2e9  # bytes: nor are those whose model may be larger
-REFIT = 1.3  # a fit on all rows, beside one on those of a fold with its answers
+REFIT = 1.3  # a fit on all rows, relative to a fit and prediction of a fold
 SELECTION = 0.1  # of the time limit: to select, and for what was estimated too low
 NO_TIME = "no time left"
 
 
 @dataclass
 class Tried:
-    """A learner that was tried: what it said, the seconds of a fold, or why it is not there."""
+    """A learner that was tried: its scores and the seconds of a fold, or why it was left out."""
 
     candidate: Candidate
     held: HeldOut | None = None
@@ -57,7 +57,7 @@ class Clock:
 def try_all(
     candidates: Sequence[Candidate], pool: Pool, clock: Clock, progress: Progress | None
 ) -> list[Tried]:
-    """Out-of-fold answers of the candidates, in their order."""
+    """Out-of-fold scores of the candidates, in their order."""
     costly = {one.name: why for one in candidates if (why := _too_costly(one, clock))}
     if len(costly) == len(candidates):
         del costly[candidates[0].name]
@@ -89,7 +89,7 @@ def _try_one(candidate: Candidate, pool: Pool, clock: Clock, reserved: float) ->
 
 
 def _too_costly(candidate: Candidate, clock: Clock) -> str:
-    """Why a learner is not tried at all, in words; "" if it is."""
+    """The reason not to try a learner at all, or ""."""
     if candidate.memory > LARGEST:
         return f"its model may take {file_size(candidate.memory)}"
     if clock.limit is None and candidate.seconds > LONGEST:
