@@ -49,9 +49,8 @@ class PartialLabels:
 
     def __init__(self, Y: Any, unknown: Any) -> None:
         is_sparse = sparse.issparse(Y)
-        mask: Any
         Y = sparse.csr_array(Y) if is_sparse else np.asarray(Y)
-        mask = sparse.csr_array(unknown) if is_sparse else _dense_mask(unknown)
+        mask: Any = sparse.csr_array(unknown) if is_sparse else dense(unknown)
         if Y.shape != mask.shape or Y.ndim != 2:
             raise ValueError(
                 f"unknown must be a matrix of the shape of Y, {Y.shape}, got {mask.shape}"
@@ -62,8 +61,7 @@ class PartialLabels:
         mask = mask.astype(bool)
         if is_sparse:
             mask.eliminate_zeros()
-            Y = Y - Y.multiply(mask)  # 0 where it is unknown
-            Y = sparse.csr_array(Y)
+            Y = sparse.csr_array(Y - Y.multiply(mask))  # 0 where it is unknown
             Y.eliminate_zeros()
             Y.sort_indices()
         else:
@@ -115,10 +113,7 @@ class PartialLabels:
 
     def toarray(self) -> NDArray[np.float64]:
         """A dense matrix with NaN where a label is unknown."""
-        Y, unknown = self.Y, self.unknown
-        if sparse.issparse(Y):
-            Y, unknown = Y.toarray(), unknown.toarray()
-        return np.where(unknown, np.nan, Y)
+        return np.where(dense(self.unknown), np.nan, dense(self.Y))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if sparse.issparse(self.Y):
@@ -140,8 +135,7 @@ class PartialLabels:
 
     def known_rows(self, label: int) -> NDArray[np.bool_]:
         """Whether each instance has a known value of one label, (n,)."""
-        column = self.unknown[:, [label]]
-        return ~(column.toarray() if sparse.issparse(column) else column).ravel()
+        return ~dense(self.unknown[:, [label]]).ravel()
 
     def __repr__(self) -> str:
         n, q = self.shape
@@ -212,11 +206,8 @@ def stack_labels(parts: list[Any]) -> Any:
     for part in parts:
         Y, unknown = known_part(part)
         if unknown is None:
-            unknown = (
-                sparse.csr_array(Y.shape, dtype=bool)
-                if sparse.issparse(Y)
-                else np.zeros(Y.shape, dtype=bool)
-            )
+            none = sparse.csr_array if sparse.issparse(Y) else np.zeros
+            unknown = none(Y.shape, dtype=bool)
         pairs.append((Y, unknown))
     return PartialLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
 
@@ -226,10 +217,6 @@ def takes_missing_labels(estimator: Any) -> bool:
     while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
     return bool(getattr(estimator, "accepts_missing_labels", False))
-
-
-def _dense_mask(unknown: Any) -> NDArray[Any]:
-    return unknown.toarray() if sparse.issparse(unknown) else np.asarray(unknown)
 
 
 def cell_weights(

@@ -16,7 +16,7 @@ from plurilabel.inspection._display import (
     label_arrays,
     most_frequent,
     names_of,
-    opened,
+    predicted,
 )
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ class LabelConfusionDisplay(Display):
         -------
         LabelConfusionDisplay
         """
-        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
-        Z = estimator.predict(X)
-        names = names_of(label_names, Y, Z.shape[1], estimator)
+        Y, Z, names = predicted(estimator, X, Y, label_names)
         return cls.from_predictions(Y, Z, label_names=names, max_labels=max_labels, ax=ax)
 
     @classmethod

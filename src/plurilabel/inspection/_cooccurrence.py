@@ -15,8 +15,7 @@ from plurilabel.inspection._display import (
     heat_size,
     how_many,
     most_frequent,
-    names_of,
-    opened,
+    predicted,
 )
 
 if TYPE_CHECKING:
@@ -81,9 +80,7 @@ class CooccurrenceDisplay(Display):
         -------
         CooccurrenceDisplay
         """
-        estimator, X, _, label_names = opened(estimator, X, None, label_names)
-        Z = estimator.predict(X)
-        names = names_of(label_names, Z, Z.shape[1], estimator)
+        _, Z, names = predicted(estimator, X, None, label_names)
         return cls.from_predictions(Z, label_names=names, max_labels=max_labels, ax=ax)
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from plurilabel._core.base import check_labels, column_names, names_or_default
+from plurilabel._core.base import check_labels, check_scores, column_names, names_or_default
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.words import display_width, printable, shortened
@@ -40,18 +40,21 @@ class Display:
     figure_: Any
 
     def _begin(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
-        """The axes to draw in: those given, or new ones of this size in inches."""
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise ImportError(
-                    f"{type(self).__name__} needs matplotlib: pip install 'plurilabel[cli]'"
-                ) from None
-            _, ax = pyplot.subplots(figsize=size, layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        ax.spines[["top", "right"]].set_visible(False)
-        return ax
+        self.ax_ = axes(ax, size, type(self).__name__)
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
+    """The axes to draw in: those given, or new ones of this size in inches."""
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError(f"{who} needs matplotlib: pip install 'plurilabel[cli]'") from None
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def names_of(
@@ -79,6 +82,30 @@ def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, 
         last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         known = getattr(last, "label_names_", None)
     return estimator, X, in_order(Y, known), label_names
+
+
+def predicted(
+    estimator: Any, X: Any, Y: Any, label_names: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """True labels in the order of the estimator, the predicted ones, and the names of both."""
+    estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
+    Z = estimator.predict(X)
+    return Y, Z, names_of(label_names, Z if Y is None else Y, Z.shape[1], estimator)
+
+
+def scored(
+    Y_true: Any, scores: Any, name: str, label: str | int | None, label_names: Any
+) -> tuple[Array, Array, str]:
+    """Labels and scores (n, q) of the same shape; or of one label (n, 1), and its name."""
+    Y = dense(check_labels(Y_true, name="Y_true"))
+    S = dense(check_scores(in_order(scores, column_names(Y_true)), name=name))
+    if Y.shape != S.shape:
+        raise ValueError(f"Y_true has the shape {Y.shape}, but {name} has {S.shape}")
+    if label is None:
+        return Y, S, ""
+    names = names_of(label_names, Y_true, Y.shape[1])
+    l = one_label(label, names)
+    return Y[:, [l]], S[:, [l]], names[l]
 
 
 def in_order(given: Any, names: Any) -> Any:

@@ -148,12 +148,7 @@ def _means(values: NDArray[Any], unknown: Unknown) -> NDArray[np.float64]:
 
 
 def with_neighbours(
-    given: NDArray[np.int8],
-    unknown: Unknown,
-    p: NDArray[np.floating],
-    X: Any,
-    k: int,
-    index: Any,
+    given: NDArray[np.int8], unknown: Unknown, p: NDArray[np.floating], X: Any, k: int, index: Any
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], Any]:
     """Probabilities averaged with the neighbours' votes, the votes, and how many were known."""
     n = len(given)

@@ -19,7 +19,7 @@ from plurilabel.inspection._display import (
     name_inches,
     name_ticks,
     names_of,
-    opened,
+    predicted,
 )
 from plurilabel.metrics import per_label
 
@@ -96,9 +96,7 @@ class LabelScoresDisplay(Display):
         -------
         LabelScoresDisplay
         """
-        estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
-        Z = estimator.predict(X)
-        names = names_of(label_names, Y, Z.shape[1], estimator)
+        Y, Z, names = predicted(estimator, X, Y, label_names)
         return cls.from_predictions(
             Y, Z, measures=measures, label_names=names, max_labels=max_labels, ax=ax
         )

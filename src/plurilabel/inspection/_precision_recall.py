@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plurilabel._core.base import CUTS, check_labels, check_scores, column_names
-from plurilabel._core.blocks import dense
+from plurilabel._core.base import CUTS, check_labels
 from plurilabel.inspection._display import (
     BLUE,
     GRAY,
@@ -16,10 +15,9 @@ from plurilabel.inspection._display import (
     ORANGE,
     Array,
     Display,
-    in_order,
     names_of,
-    one_label,
     opened,
+    scored,
     shown_names,
 )
 from plurilabel.metrics import label_scores, score_method
@@ -152,17 +150,11 @@ class PrecisionRecallThresholdDisplay(Display):
         -------
         PrecisionRecallThresholdDisplay
         """
-        Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
-        S = dense(check_scores(in_order(scores, column_names(Y_true)))).astype(np.float64)
-        if Y.shape != S.shape:
-            raise ValueError(f"Y_true has the shape {Y.shape}, but scores has {S.shape}")
+        Y, S, title = scored(Y_true, scores, "scores", label, label_names)
+        Y, S = Y.astype(bool), S.astype(np.float64)
+        title = title or f"{average} average of {Y.shape[1]:,} labels"
         if average not in ("micro", "macro"):
             raise ValueError(f"average must be 'micro' or 'macro', got {average!r}")
-        title = f"{average} average of {Y.shape[1]:,} labels"
-        if label is not None:
-            names = names_of(label_names, Y_true, Y.shape[1])
-            l = one_label(label, names)
-            Y, S, title = Y[:, [l]], S[:, [l]], names[l]
         cuts = np.unique(S)
         if len(cuts) > MOST_CUTS:
             cuts = cuts[np.linspace(0, len(cuts) - 1, MOST_CUTS).astype(np.intp)]

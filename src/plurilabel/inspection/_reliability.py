@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from plurilabel._core.base import check_labels, check_scores, column_names
-from plurilabel._core.blocks import dense
+from plurilabel._core.base import check_labels
 from plurilabel.inspection._display import (
     BLUE,
     GRAY,
     Array,
     Display,
-    in_order,
     names_of,
-    one_label,
     opened,
+    scored,
     shown_names,
 )
 from plurilabel.metrics import label_scores
@@ -137,21 +135,13 @@ class ReliabilityDisplay(Display):
         -------
         ReliabilityDisplay
         """
-        Y = dense(check_labels(Y_true, name="Y_true"))
-        P = dense(check_scores(in_order(proba, column_names(Y_true)), name="proba"))
-        if Y.shape != P.shape:
-            raise ValueError(f"Y_true has the shape {Y.shape}, but proba has {P.shape}")
+        Y, P, title = scored(Y_true, proba, "proba", label, label_names)
         if P.min() < 0 or P.max() > 1:
             raise ValueError(
                 f"proba must lie between 0 and 1, got values from {P.min():g} to {P.max():g}"
             )
         if n_bins < 2:
             raise ValueError(f"n_bins must be at least 2, got {n_bins}")
-        title = "all labels"
-        if label is not None:
-            names = names_of(label_names, Y_true, Y.shape[1])
-            l = one_label(label, names)
-            Y, P, title = Y[:, [l]], P[:, [l]], names[l]
         y, p = Y.ravel().astype(np.float64), P.ravel().astype(np.float64)
         place = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
         counts = np.bincount(place, minlength=n_bins)
@@ -160,7 +150,7 @@ class ReliabilityDisplay(Display):
             np.bincount(place, weights=values, minlength=n_bins)[used] / counts[used]
             for values in (p, y)
         )
-        return cls(mean_p, mean_y, counts[used], title).plot(ax=ax)
+        return cls(mean_p, mean_y, counts[used], title or "all labels").plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
         """Draw it.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.base import column_names, names_or_default
+from plurilabel.inspection._display import axes
 from plurilabel.metrics import CountMeasure
 from plurilabel.thresholds.shared import (
     Scores,
@@ -69,8 +70,7 @@ def plot_threshold_curves(
     f, labels = check_scores_and_labels(scores, Y)
     names = names_or_default(column_names(Y) if label_names is None else label_names, f.shape[1])
     of_counts = count_measure(measure)
-    if ax is None:
-        ax = _new_axes()
+    ax = axes(ax, (8, 4.5), "plot_threshold_curves")
     curves = [Curve(ordered, chosen, of_counts) for ordered, chosen in by_label(f, labels)]
     low, high = float(f.min()), float(f.max())
     pad = 0.03 * (high - low or 1.0)
@@ -91,7 +91,6 @@ def plot_threshold_curves(
         ax.legend(frameon=False)
     ax.set_xlabel("cut: labels with a higher score are predicted")
     ax.set_ylabel(measure if isinstance(measure, str) else getattr(measure, "__name__", "measure"))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -119,13 +118,3 @@ class Curve:
         ax.stairs(self(edges[:-1]), edges, baseline=None, linewidth=1.5, **style)
         style.pop("label", None)
         ax.plot(self.best_cut, self.best_value, "o", **style)
-
-
-def _new_axes() -> Axes:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError(
-            "plot_threshold_curves needs matplotlib: pip install 'plurilabel[cli]'"
-        ) from None
-    return pyplot.subplots(figsize=(8, 4.5), layout="constrained")[1]

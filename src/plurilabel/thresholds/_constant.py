@@ -40,20 +40,15 @@ class ConstantThreshold(ThresholdStrategy):
     _learns_from_known = True
     _needs_scores = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "cut": [Interval(Real, None, None, closed="neither")],
+        "cut": [Interval(Real, None, None, closed="neither")]
     }
-    _fitted: ClassVar[Declared] = {
-        "cut_": number(finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
     def __init__(self, cut: float = 0.5):
         self.cut = cut
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         self.cut_ = float(self.cut)
-
-    def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cut_)
 
 
 class CardinalityThreshold(ThresholdStrategy):

@@ -15,7 +15,7 @@ from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
-from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
 
 
@@ -47,8 +47,8 @@ class GlobalThreshold(ThresholdStrategy):
     All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
     Counts are exact, and so are micro measures; a mean over instances or labels is updated along
     the sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
-    A cut lies halfway between two neighbouring distinct scores; the highest of equally good cuts is
-    used. If it is best to predict nothing, the cut is the highest score seen; if it is best to
+    A cut lies halfway between two neighbouring distinct scores; the highest of equally good cuts
+    is used. If it is best to predict nothing, the cut is the highest score seen; if it is best to
     predict everything, the next number below the lowest.
 
     Parameters
@@ -77,11 +77,9 @@ class GlobalThreshold(ThresholdStrategy):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(MEASURES)), callable],
+        "measure": [StrOptions(set(MEASURES)), callable]
     }
-    _fitted: ClassVar[Declared] = {
-        "cut_": number(finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
     def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):
         self.measure = measure
@@ -110,9 +108,6 @@ class GlobalThreshold(ThresholdStrategy):
         empty = Y.sum(axis=1, dtype=np.int64) == 0  # whose gains are 0 if they do not count
         weight = len(scores) - (int(empty.sum()) if labelled else 0)
         self.cut_, self.value_ = _best_prefix(scores, gains, start, weight)
-
-    def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cut_)
 
 
 def _gains(
@@ -143,12 +138,7 @@ def _gains(
 
 
 def _best_prefix(
-    scores: Scores,
-    gains: NDArray[np.float64],
-    start: float,
-    weight: int,
-    *,
-    bins: int = 2**16,
+    scores: Scores, gains: NDArray[np.float64], start: float, weight: int, *, bins: int = 2**16
 ) -> tuple[float, float]:
     """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
 

@@ -133,9 +133,6 @@ class RiskControl(ThresholdStrategy):
         lowest = lowest[sizes > 0]
         return lowest, np.ones(len(lowest)), n
 
-    def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cut_)
-
 
 def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: float) -> float:
     """The highest cut at which no more than ``budget`` is lost.
@@ -217,7 +214,7 @@ class LabelCoverage(ThresholdStrategy):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"],
+        "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"]
     }
     _fitted: ClassVar[Declared] = {"cuts_": numbers("n_labels_", finite=False)}
 
@@ -338,9 +335,6 @@ class FalseDiscoveryControl(ThresholdStrategy):
         else:
             self.cut_ = float(np.nextafter(at[k - 1], -np.inf))
             self.risk_ = float(max(risk[k - 1], 0.0))
-
-    def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cut_)
 
 
 def _p_value(risk: float, n: int, alpha: float) -> float:

@@ -60,12 +60,9 @@ class LinearThreshold(ThresholdStrategy):
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "margin": [Interval(Real, 0, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="left")]
     }
-    _fitted: ClassVar[Declared] = {
-        "coef_": numbers("n_labels_"),
-        "intercept_": number(),
-    }
+    _fitted: ClassVar[Declared] = {"coef_": numbers("n_labels_"), "intercept_": number()}
 
     def __init__(self, *, margin: float = 0.1):
         self.margin = margin

@@ -59,11 +59,9 @@ class RCut(ThresholdStrategy):
     _learns_from_known = True
     _needs_scores = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "r": [None, Interval(Integral, 0, None, closed="left")],
+        "r": [None, Interval(Integral, 0, None, closed="left")]
     }
-    _fitted: ClassVar[Declared] = {
-        "r_": count(),
-    }
+    _fitted: ClassVar[Declared] = {"r_": count()}
 
     def __init__(self, r: int | None = None):
         self.r = r

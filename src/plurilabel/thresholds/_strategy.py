@@ -37,13 +37,11 @@ BLOCK = 2**20  # entries handled at a time
 class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
     """Base class of strategies that turn scores into label sets: hooks ``_fit`` and ``_sets``."""
 
+    cut_: Any
     _learns_from_known: ClassVar[bool] = False
     _needs_scores: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _fitted: ClassVar[Declared] = {
-        "n_labels_": count(),
-        "sparse_output_": flag(),
-    }
+    _fitted: ClassVar[Declared] = {"n_labels_": count(), "sparse_output_": flag()}
 
     def learns_from_scores(self) -> bool:
         """Whether ``fit`` needs scores; if not, labels are enough."""
@@ -120,8 +118,9 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         del scores, Y, weights
         raise ValueError(f"{type(self).__name__} does not take sample_weight")
 
-    @abstractmethod
-    def _sets(self, scores: Scores) -> Sets: ...
+    def _sets(self, scores: Scores) -> Sets:
+        """Scores above the learned cut, unless a strategy decides otherwise."""
+        return above(scores, self.cut_)
 
 
 def check_dense_scores(scores: Any) -> Scores:

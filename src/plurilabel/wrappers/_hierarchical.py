@@ -101,12 +101,7 @@ class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassi
     _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
     def __init__(
-        self,
-        estimator: Any,
-        parents: Any = None,
-        *,
-        sep: str = "/",
-        method: str = "isotonic",
+        self, estimator: Any, parents: Any = None, *, sep: str = "/", method: str = "isotonic"
     ):
         self.estimator = estimator
         self.parents = parents

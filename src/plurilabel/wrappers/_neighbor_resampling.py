@@ -104,7 +104,7 @@ class MLTL(RowChooser):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "threshold": [Interval(Real, 0, 1, closed="both"), None],
+        "threshold": [Interval(Real, 0, 1, closed="both"), None]
     }
 
     def __init__(self, threshold: float | None = None):

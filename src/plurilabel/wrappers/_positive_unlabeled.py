@@ -13,7 +13,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.metrics import label_scores
-from plurilabel.metrics import propensities as jain_propensities
+from plurilabel.metrics import propensities as jain
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.wrappers._wrapper import Wrapper
 
@@ -101,8 +101,7 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
             self.propensities_ = np.ones(self.n_labels_)
             return
         if isinstance(self.propensities, str):
-            by = self._out_of_fold if self.propensities == "elkan-noto" else _of_frequencies
-            p = by(X, Y)
+            p = self._out_of_fold(X, Y) if self.propensities == "elkan-noto" else jain(Y)
         else:
             p = np.asarray(self.propensities, dtype=np.float64)
             if p.shape != (self.n_labels_,) or not ((p > 0) & (p <= 1)).all():
@@ -128,8 +127,3 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     def _scores(self, X: Any) -> NDArray[np.floating]:
         s = super()._scores(X)
         return s if self.single_output_ else np.minimum(s / self.propensities_, 1.0)
-
-
-def _of_frequencies(X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
-    del X
-    return np.asarray(jain_propensities(Y), dtype=np.float64)

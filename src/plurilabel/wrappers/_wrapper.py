@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from numbers import Integral
@@ -52,7 +52,7 @@ class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
         "estimator": [
             HasMethods(["fit", "predict_proba"]),
             HasMethods(["fit", "decision_function"]),
-        ],
+        ]
     }
 
     def _score_method(self) -> str:
@@ -290,19 +290,28 @@ class OutOfFoldWrapper(OpenWrapper):
         def held_out() -> tuple[Scores, LabelMatrix]:
             if prefit:
                 return self._estimator_scores(X), Y
-            scores, rows = out_of_fold_scores(
-                self.estimator,
-                X,
-                target,
-                self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split),
-                self.response_method_,
-                fit_params=routed.estimator.fit,
-                n_jobs=self.n_jobs,
-                **self._columns(),
-            )
-            return scores, Y[rows]
+            splits = list(self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split))
+            scores = self._out_of_fold(X, target, splits, routed.estimator.fit)
+            return scores, Y[np.concatenate([test for _, test in splits])]
 
         self._learn(Y, held_out)
+
+    def _out_of_fold(self, X: Any, y: Any, splits: list[Any], fit_params: Any) -> Scores:
+        """Scores of the test rows of each split, by a clone trained on its training rows.
+
+        Splits may overlap or leave rows out.
+        """
+        # no self in the closure: worker processes would get the fitted classifier with it
+        estimator, method, columns = self.estimator, self.response_method_, self._columns()
+
+        def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> Scores:
+            params = rows_of_params(X, fit_params, train)
+            fold = safe_indexing(X, train), safe_indexing(y, train)
+            model = clone(estimator).fit(*fold, **params)
+            return scores_of(model, safe_indexing(X, test), method, **columns)
+
+        parallel = Parallel(n_jobs=self.n_jobs)
+        return np.concatenate(parallel(delayed(score)(train, test) for train, test in splits))
 
     def _as_trained(self, y: Any) -> Any:
         """Labels in the columns of a classifier that is fitted already, by their names."""
@@ -393,30 +402,3 @@ def _scores_of_classes(
     spread = np.full((len(scores), len(classes)), lowest)
     spread[:, np.searchsorted(classes, seen)] = scores
     return spread
-
-
-def out_of_fold_scores(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    splits: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]],
-    method: str,
-    *,
-    fit_params: Mapping[str, Any],
-    n_jobs: int | None,
-    **kind: Any,
-) -> tuple[Scores, NDArray[np.integer]]:
-    """Scores of the test rows of each split, by a clone trained on its training rows.
-
-    Returns the scores and the rows that they belong to; splits may overlap or leave rows out.
-    ``kind`` goes to :func:`scores_of`.
-    """
-
-    def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> Scores:
-        params = rows_of_params(X, fit_params, train)
-        model = clone(estimator).fit(safe_indexing(X, train), safe_indexing(y, train), **params)
-        return scores_of(model, safe_indexing(X, test), method, **kind)
-
-    splits = list(splits)
-    scores = Parallel(n_jobs=n_jobs)(delayed(score)(train, test) for train, test in splits)
-    return np.concatenate(scores), np.concatenate([test for _, test in splits])

@@ -209,6 +209,8 @@ turn, and measured on that fold).
         "estimate_": number(finite=False),
     }
 
+    seconds_: dict[str, Any]
+
     def __init__(
         self,
         measure: str = "micro_f1",
@@ -253,7 +255,8 @@ turn, and measured on that fold).
         if isinstance(B, PartialLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
         if len(B) < FEWEST:
-            found = self._uncompared(tried[:1], A, B, _too_few(len(B)))
+            few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
+            found = self._uncompared(tried[:1], A, B, f"{few} to compare learners")
         else:
             found = self._compared(tried, A, B, seed, clock)
         members, chosen, fitted = found
@@ -299,9 +302,10 @@ turn, and measured on that fold).
         used = np.flatnonzero(chosen.weights.any(axis=1))
         members = [finished[j].candidate for j in used]
         compared = clock.seconds()
-        fitted = [self._fit_member(member, X, Y) for member in members]
+        fitted = [fit_one(member.estimator, X, Y) for member in members]
         folds_of = {one.candidate.name: one.seconds for one in finished}
-        self.seconds_ = _seconds(compared, clock.seconds() - compared, folds_of)
+        fits = clock.seconds() - compared
+        self.seconds_ = {"comparison": compared, "fits": fits, "folds": folds_of}
         return members, chosen.of(used), fitted
 
     def _selection(
@@ -325,8 +329,8 @@ turn, and measured on that fold).
     ) -> tuple[list[Candidate], Choice, list[Any]]:
         """One learner as it is; decision values are calibrated on the training rows."""
         started = monotonic()
-        fitted = self._fit_member(members[0], X, Y)
-        self.seconds_ = _seconds(0.0, monotonic() - started, {})
+        fitted = fit_one(members[0].estimator, X, Y)
+        self.seconds_ = {"comparison": 0.0, "fits": monotonic() - started, "folds": {}}
         held = answers(fitted, X, Y.shape[1], decides=False)
         weights = np.array([[1.0, 0, 0] if held.probabilities else [0, 1.0, 0]])
         cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
@@ -346,9 +350,6 @@ turn, and measured on that fold).
         named = isinstance(self.threshold, str)
         strategy = get_strategy(self.threshold) if named else self.threshold
         return Cut(strategy, False, f"by {learner_text(strategy)}, as asked")
-
-    def _fit_member(self, member: Candidate, X: Any, Y: Any) -> Any:
-        return fit_one(member.estimator, X, Y)
 
     def refit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the chosen learners on other rows, without a new choice.
@@ -456,14 +457,6 @@ turn, and measured on that fold).
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _too_few(n: int) -> str:
-    return f"{counted(n, 'row')} {'is' if n == 1 else 'are'} too few to compare learners"
-
-
-def _seconds(comparison: float, fits: float, folds: dict[str, float]) -> dict[str, Any]:
-    return {"comparison": comparison, "fits": fits, "folds": folds}
 
 
 def _is_table(X: Any) -> bool:

@@ -189,9 +189,7 @@ class Choice:
 
 
 def mean_scores(
-    weights: Array,
-    calibrators: Sequence[ScoreCalibrator],
-    members: Sequence[HeldOut | None],
+    weights: Array, calibrators: Sequence[ScoreCalibrator], members: Sequence[HeldOut | None]
 ) -> Array:
     """The mean of the members' predictions with these weights (m, 3)."""
     total: Any = 0.0

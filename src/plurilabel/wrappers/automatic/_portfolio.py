@@ -237,9 +237,7 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
             decides=True,
         ),
         Candidate(
-            "random forest",
-            MLRandomForest(200, criterion="gini", random_state=seed),
-            200 * forest,
+            "random forest", MLRandomForest(200, criterion="gini", random_state=seed), 200 * forest
         ),
         Candidate(
             "extra trees per label",

@@ -118,11 +118,7 @@ def report(
         "estimate": _finite(value),
         "cut": chosen.cut.words,
         "tried": [
-            {
-                "name": one.candidate.name,
-                "value": _finite(sign * value),
-                "weight": float(weight),
-            }
+            {"name": one.candidate.name, "value": _finite(sign * value), "weight": float(weight)}
             for one, value, weight in zip(members, chosen.alone, chosen.weights.sum(axis=1))
         ],
         "left_out": {one.candidate.name: one.why_not for one in tried if one.held is None},
