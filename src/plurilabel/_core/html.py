@@ -44,24 +44,24 @@ def html_table(
     """
     last = len(rows[0]) - 1 if rows else len(head) - 1
     styles = [_FIRST if j == 0 or (text and j == last) else _OTHER for j in range(last + 1)]
-    plain = [False] * last
     body = "".join(
-        _row("td", row, styles, plain if bold is None else bold[i]) for i, row in enumerate(rows)
+        _row("td", row, styles, None if bold is None else bold[i]) for i, row in enumerate(rows)
     )
     parts = [
         f"<div>{escape(title)}</div>" if title else "",
         f'<table style="{_TABLE}">',
-        f"<thead>{_row('th', head, styles, plain)}</thead>" if head else "",
+        f"<thead>{_row('th', head, styles)}</thead>" if head else "",
         f"<tbody>{body}</tbody></table>",
         f'<div style="opacity:.75">{escape(note)}</div>' if note else "",
     ]
     return f'<div style="max-width:100%;overflow-x:auto">{"".join(parts)}</div>'
 
 
-def _row(tag: str, cells: Sequence[str], styles: Sequence[str], bold: Sequence[bool]) -> str:
-    weights = ["", *(";font-weight:700" if strong else "" for strong in bold)]
-    inside = "".join(
-        f'<{tag} style="{style}{weight}">{escape(cell)}</{tag}>'
-        for cell, style, weight in zip(cells, styles, weights)
-    )
-    return f"<tr>{inside}</tr>"
+def _row(tag: str, cells: Sequence[str], styles: Sequence[str], bold: Any = None) -> str:
+    if bold is not None:
+        weights = ["", *(";font-weight:700" if strong else "" for strong in bold)]
+        styles = [style + weight for style, weight in zip(styles, weights)]
+    inside = [
+        f'<{tag} style="{style}">{escape(cell)}</{tag}>' for cell, style in zip(cells, styles)
+    ]
+    return f"<tr>{''.join(inside)}</tr>"

@@ -128,6 +128,8 @@ def plain(value: Any) -> Any:
     """
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     for kinds, as_plain in _PLAIN:
         if isinstance(value, kinds):
             return as_plain(value)
@@ -139,7 +141,6 @@ def plain(value: Any) -> Any:
 
 
 _PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-    (float, lambda value: value if math.isfinite(value) else None),
     (np.generic, lambda value: plain(value.item())),
     (np.ndarray, lambda value: plain(value.tolist())),
     (Mapping, lambda value: {str(key): plain(entry) for key, entry in value.items()}),
