@@ -1,4 +1,4 @@
-"""PartialLabels, measures, splits, descriptions, stacked tables, positive and unlabelled data."""
+"""UnknownLabels, measures, splits, descriptions, stacked tables, positive and unlabelled data."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from plurilabel import BinaryRelevance, PositiveUnlabeled, datasets, metrics, model_selection
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.io import stack_tables
 
 RNG = np.random.default_rng(0)
@@ -21,16 +21,16 @@ P = metrics.propensities(Y)
 
 def test_partial_labels():
     for form in (np.asarray, sparse.csr_array, sparse.coo_array):
-        labels = PartialLabels(form(Y.astype(int)), form(HIDDEN))
+        labels = UnknownLabels(form(Y.astype(int)), form(HIDDEN))
         assert labels.shape == Y.shape and labels.n_unknown == HIDDEN.sum()
         np.testing.assert_array_equal(labels.toarray(), PARTIAL)
         np.testing.assert_array_equal(labels[[4, 3]].toarray(), PARTIAL[[4, 3]])
         np.testing.assert_array_equal(labels[2:5, ...].toarray(), PARTIAL[2:5])
         np.testing.assert_array_equal(labels.known_rows(1), ~HIDDEN[:, 1])
     with pytest.raises(ValueError, match="of the shape of Y"):
-        PartialLabels(Y, HIDDEN[:2])
+        UnknownLabels(Y, HIDDEN[:2])
     with pytest.raises(ValueError, match="only 0 and 1"):
-        PartialLabels(Y, 2 * HIDDEN)
+        UnknownLabels(Y, 2 * HIDDEN)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -89,7 +89,7 @@ def test_labels_are_judged_on_the_instances_that_know_them():
         metrics.micro_f1(Y[known][:, None], Z[known][:, None])
     )
     assert found["macro_f1"] == pytest.approx(table["f1"].mean())
-    labels = PartialLabels(sparse.csr_array(Y.astype(int)), sparse.csr_array(HIDDEN))
+    labels = UnknownLabels(sparse.csr_array(Y.astype(int)), sparse.csr_array(HIDDEN))
     assert metrics.evaluate(labels, S, sparse.csr_array(Z)) == found
 
 
@@ -105,8 +105,8 @@ def test_what_measures_refuse():
 def test_splits_count_what_is_known():
     filled = np.nan_to_num(PARTIAL)
     folds = model_selection.IterativeStratifiedKFold(3)
-    sparse_form = PartialLabels(sparse.csr_array(Y.astype(int)), sparse.csr_array(HIDDEN))
-    for form in (PARTIAL, PartialLabels(Y, HIDDEN), sparse_form):
+    sparse_form = UnknownLabels(sparse.csr_array(Y.astype(int)), sparse.csr_array(HIDDEN))
+    for form in (PARTIAL, UnknownLabels(Y, HIDDEN), sparse_form):
         for (_, a), (_, b) in zip(folds.split(S, form), folds.split(S, filled)):
             np.testing.assert_array_equal(a, b)
     *_, train, test = model_selection.stratified_split(S, PARTIAL, sizes=(0.5, 0.5))

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import average_precision_score
 
 from plurilabel import ExactIndex
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.inspection import find_label_issues, label_quality
 from plurilabel.inspection._label_issues import RIDGE, TIES
 
@@ -78,7 +78,7 @@ def test_labels_that_are_not_known_are_no_issues_and_say_nothing(with_X):
     X, Y_known = X if with_X else None, np.where(hidden, np.nan, Y)
     quality = label_quality(Y_known, p, X=X, n_neighbors=5)
     np.testing.assert_allclose(quality, twin(Y_known, p, X, 5), rtol=0, atol=1e-6)
-    sparse_form = PartialLabels(sparse.csr_array(Y), hidden)
+    sparse_form = UnknownLabels(sparse.csr_array(Y), hidden)
     found = find_label_issues(sparse_form, p, X=X, n_neighbors=5, threshold=1.0)
     np.testing.assert_array_equal(found.quality, quality[found.rows, found.labels])
     assert len(found) == (~hidden).sum()

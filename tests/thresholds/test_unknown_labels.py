@@ -16,7 +16,7 @@ from plurilabel import (
     ThresholdStrategy,
     metrics,
 )
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.thresholds import get_strategy, strategy_names
 from plurilabel.thresholds._linear import best_cuts
 
@@ -35,8 +35,8 @@ def data():
 def test_all_forms_are_the_same(name, data):
     S, Y = data
     expected = get_strategy(name, probabilities=True).fit(S, Y).predict(S)
-    partial = PartialLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
-    thin = PartialLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
+    partial = UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
+    thin = UnknownLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
     for form in (partial, thin):
         found = get_strategy(name, probabilities=True).fit(S, form).predict(S)
         assert sparse.issparse(found) == (form is thin)
@@ -72,7 +72,7 @@ def test_global_cut_is_the_best_of_all(measure, data):
 
 def test_linear_cut_is_the_best_of_known_labels(data):
     S, Y = data
-    partial = PartialLabels(np.nan_to_num(Y).astype(np.int8), np.isnan(Y))
+    partial = UnknownLabels(np.nan_to_num(Y).astype(np.int8), np.isnan(Y))
     s = best_cuts(S, partial, 0.1)
     assert np.isnan(s[0])
     rows = np.flatnonzero(~np.isnan(s))

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from plurilabel import MLROS, MLRUS, MLSMOTE, MLeNN, MLkNN, ResampledClassifier
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from tests.wrappers.test_resamplers import problem
 
 
@@ -95,14 +95,14 @@ def test_names_reach_the_classifier(resampler):
 def test_labels_that_are_not_known_go_along_with_their_rows(resampler):
     X, Y = problem()
     hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3
-    partial = PartialLabels(Y, hidden)
+    partial = UnknownLabels(Y, hidden)
     rows, labels = resampler.fit_resample(np.arange(len(X)), partial)
     absent = resampler.fit_resample(np.arange(len(X)), np.where(hidden, 0, Y))[0]
     np.testing.assert_array_equal(rows, absent)
     np.testing.assert_array_equal(labels.toarray(), partial.toarray()[rows])
 
     learner = ResampledClassifier(MLkNN(3), resampler)
-    assert learner.accepts_missing_labels
+    assert learner.accepts_unknown_labels
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(partial.toarray(), columns=[f"l{j}" for j in range(Y.shape[1])])
     learner.fit(X, frame)
@@ -110,7 +110,7 @@ def test_labels_that_are_not_known_go_along_with_their_rows(resampler):
     np.testing.assert_array_equal(learner.predict_proba(X), alone.predict_proba(X))
     assert learner.estimator_.label_names_[0] == "l0"
     many = ResampledClassifier(MLkNN(3), resampler)
-    many.fit(X, PartialLabels(sparse.csr_array(Y), hidden))
+    many.fit(X, UnknownLabels(sparse.csr_array(Y), hidden))
     np.testing.assert_array_equal(many.predict_proba(X), alone.predict_proba(X))
 
 
@@ -124,6 +124,6 @@ def test_resamplers_of_whole_label_sets_refuse_labels_that_are_not_known():
         ResampledClassifier(MLkNN(3), MLSMOTE()),
         ResampledClassifier(DummyClassifier(), MLROS()),
     ):
-        assert not learner.accepts_missing_labels
+        assert not learner.accepts_unknown_labels
         with pytest.raises(ValueError, match="ImputedLabels"):
             learner.fit(X, Y)

@@ -37,7 +37,7 @@ from plurilabel import (
     ThresholdClassifier,
 )
 from plurilabel._core.roster import learners
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.metrics import average_precision, get_scorer, macro_auc
 from plurilabel.models import Model, load_model, save_model
 
@@ -86,13 +86,13 @@ def data():
 def test_all_forms_of_not_known_are_the_same(learner, data):
     pd = pytest.importorskip("pandas")
     X, _, Y = data
-    assert learner.accepts_missing_labels
+    assert learner.accepts_unknown_labels
     expected = learner.fit(X, Y).predict_proba(X)
     assert np.isfinite(expected).all()
     assert expected.min() >= 0 and expected.max() <= 1
     with_none = np.where(np.isnan(Y), None, np.nan_to_num(Y).astype(int).astype(object))
     frame = pd.DataFrame(with_none, columns=list("abc")).astype("Int8")
-    partial = PartialLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
+    partial = UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
     for form in (with_none, with_none.tolist(), frame, partial):
         np.testing.assert_array_equal(learner.fit(X, form).predict_proba(X), expected)
         assert learner.predict(X).shape == Y.shape
@@ -124,7 +124,7 @@ def test_others_refuse_and_name_the_wrapper(name, data):
         pytest.skip(f"needs {entry.needs}")
     for form in entry.checked:
         learner = plurilabel.learners.make_learner(form)
-        if learner.accepts_missing_labels:
+        if learner.accepts_unknown_labels:
             if entry.family != "neural":  # which takes long, and is tested above
                 learner.fit(X, Y)
             continue
@@ -148,7 +148,7 @@ def test_binary_relevance_with_a_sparse_mask(data):
     mask = sparse.csr_array(np.isnan(Y))
     learner = BinaryRelevance(LOGISTIC)
     expected = learner.fit(X, Y).predict_proba(X)
-    found = learner.fit(X, PartialLabels(present, mask))
+    found = learner.fit(X, UnknownLabels(present, mask))
     np.testing.assert_array_equal(found.predict_proba(X), expected)
     assert sparse.issparse(found.predict(X))
 
@@ -263,8 +263,8 @@ def test_a_sparse_mask_is_the_same(learner, data):
     if isinstance(learner, BPMLL):
         pytest.importorskip("torch")
     X, _, Y = data
-    partial = PartialLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
-    thin = PartialLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
+    partial = UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
+    thin = UnknownLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
     method = "decision_function" if hasattr(learner, "decision_function") else "predict_proba"
     expected = learner.fit(X, partial)
     scores, labels = getattr(expected, method)(X), expected.predict(X)
@@ -434,7 +434,7 @@ def test_learners_of_rankings(learner, data):
     learner = sklearn_clone(learner)
     expected = learner.fit(X, Y).decision_function(X)
     assert np.isfinite(expected).all()
-    for y in (truth, PartialLabels(truth, np.zeros(truth.shape))):  # nothing changes
+    for y in (truth, UnknownLabels(truth, np.zeros(truth.shape))):  # nothing changes
         np.testing.assert_array_equal(
             learner.fit(X, y).decision_function(X),
             sklearn_clone(learner).fit(X, truth.astype(int)).decision_function(X),
@@ -482,7 +482,7 @@ def test_cross_validation_and_model_files(data, tmp_path):
     pytest.importorskip("skops")
     X, _, Y = data
     scorer = get_scorer("hamming_loss")
-    partial = PartialLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
+    partial = UnknownLabels(np.nan_to_num(Y).astype(int), np.isnan(Y))
     folds = KFold(3)
     a, b = (cross_val_score(MLkNN(3), X, y, cv=folds, scoring=scorer) for y in (Y, partial))
     np.testing.assert_array_equal(a, b)
@@ -491,7 +491,7 @@ def test_cross_validation_and_model_files(data, tmp_path):
         save_model(path, Model(learner.fit(X, Y), tuple("abc"), tuple("stuv")))
         again = load_model(path).estimator
         np.testing.assert_array_equal(again.predict_proba(X), learner.predict_proba(X))
-    thin = PartialLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
+    thin = UnknownLabels(sparse.csr_array(partial.Y), sparse.csr_array(partial.unknown))
     save_model(path, Model(MLkNN(3).fit(X, thin), tuple("abc"), tuple("stuv")))
     assert sparse.issparse(load_model(path).estimator.unknown_)
 
@@ -507,7 +507,7 @@ def test_score_is_of_known_labels(data):
     assert learner.score(X, Y) == pytest.approx(right.mean())
     weighted = np.average(right, weights=weights[some])
     assert learner.score(X, Y, sample_weight=weights) == pytest.approx(weighted)
-    partial = PartialLabels(sparse.csr_array(np.nan_to_num(Y)), sparse.csr_array(~known))
+    partial = UnknownLabels(sparse.csr_array(np.nan_to_num(Y)), sparse.csr_array(~known))
     assert learner.score(X, partial) == pytest.approx(right.mean())
     assert np.isnan(learner.score(X, np.full(Y.shape, np.nan)))
 
@@ -523,7 +523,7 @@ def test_forest_out_of_bag(data):
 def test_nothing_changes_if_all_labels_are_known(learner, data):
     X, Y, _ = data
     expected = learner.fit(X, Y.astype(int)).predict_proba(X)
-    for form in (Y, Y.astype(object), PartialLabels(Y, np.zeros(Y.shape))):
+    for form in (Y, Y.astype(object), UnknownLabels(Y, np.zeros(Y.shape))):
         np.testing.assert_array_equal(learner.fit(X, form).predict_proba(X), expected)
 
 

@@ -56,7 +56,7 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 
 __all__ = [
     "CUTS",
@@ -155,7 +155,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     result. A parameter that is needed after ``fit`` is kept under its name with ``_``.
     """
 
-    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets PartialLabels if some are not
+    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets UnknownLabels if some are not
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
@@ -175,7 +175,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Or a list or set of tags for each instance, which are then the labels, sorted by name;
             :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
-            NaN, None and NA are unknown labels, for learners with ``accepts_missing_labels``.
+            NaN, None and NA are unknown labels, for learners with ``accepts_unknown_labels``.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         )
         X = self._validate_X(X, reset=True)
         filled, unknown = known_part(y)
-        if unknown is not None and not self.accepts_missing_labels:
+        if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
@@ -317,11 +317,11 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError("Input y contains NaN: a class of one instance must be known")
         if (names := column_names(y)) is not None:
             self.label_names_ = np.asarray(names, dtype=object)
-        return X, PartialLabels(Y, unknown)
+        return X, UnknownLabels(Y, unknown)
 
     @property
-    def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: NaN, None, NA or PartialLabels."""
+    def accepts_unknown_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: NaN, None, NA or UnknownLabels."""
         return self._learns_from_known
 
     def _fit_inside(
@@ -396,7 +396,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
         y, unknown = known_part(y)
-        if unknown is not None and not self.accepts_missing_labels:
+        if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
         Y = check_labels(y, name="y")
         if Y.shape[1] != self.n_labels_:
@@ -406,7 +406,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
                 f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
             )
         Y = sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
-        return Y if unknown is None else PartialLabels(Y, unknown)
+        return Y if unknown is None else UnknownLabels(Y, unknown)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         return self._scores(self._validate_predict(X))

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from plurilabel._core.data.bags import Bags
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -180,7 +180,7 @@ def _add_to(total: Any, value: Any) -> None:
         total.update(f"csr {rows.shape}".encode())
         for part in (rows.data, rows.indices, rows.indptr):
             _add_to(total, part)
-    elif isinstance(value, PartialLabels):
+    elif isinstance(value, UnknownLabels):
         total.update(b"labels")
         _add_to(total, value.Y)
         _add_to(total, value.unknown)

@@ -11,7 +11,7 @@ from scipy import sparse
 from plurilabel._core.blocks import dense, is_missing, on_host, stack_rows
 
 
-class PartialLabels:
+class UnknownLabels:
     """A label matrix with unknown entries.
 
     The form for large label spaces, where NaN in a dense matrix is too large. Learners that learn
@@ -35,10 +35,10 @@ class PartialLabels:
     Examples
     --------
     >>> import numpy as np
-    >>> from plurilabel._core.unknown import PartialLabels
-    >>> labels = PartialLabels(np.array([[1, 0], [0, 1]]), unknown=np.array([[0, 1], [0, 0]]))
+    >>> from plurilabel._core.unknown import UnknownLabels
+    >>> labels = UnknownLabels(np.array([[1, 0], [0, 1]]), unknown=np.array([[0, 1], [0, 0]]))
     >>> labels
-    PartialLabels of shape (2, 2), 1 of 4 labels not known
+    UnknownLabels of shape (2, 2), 1 of 4 labels unknown
     >>> labels.toarray()
     array([[ 1., nan],
            [ 0.,  1.]])
@@ -70,14 +70,14 @@ class PartialLabels:
         self.unknown: Any = mask
 
     @classmethod
-    def from_nan(cls, Y: Any) -> PartialLabels:
+    def from_nan(cls, Y: Any) -> UnknownLabels:
         """From a matrix, dense or sparse, with NaN where a label is unknown.
 
         Examples
         --------
         >>> from scipy import sparse
-        >>> PartialLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
-        PartialLabels of shape (2, 2), 1 of 4 labels not known
+        >>> UnknownLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
+        UnknownLabels of shape (2, 2), 1 of 4 labels unknown
         """
         if not sparse.issparse(Y):
             return cls(np.nan_to_num(Y), np.isnan(Y))
@@ -101,15 +101,15 @@ class PartialLabels:
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
-    def __getitem__(self, rows: Any) -> PartialLabels:
+    def __getitem__(self, rows: Any) -> UnknownLabels:
         """Some rows, as they are selected in an array."""
         if isinstance(rows, tuple):  # scikit-learn writes y[rows, ...]
             if len(rows) != 2 or rows[1] is not Ellipsis:
-                raise IndexError("only rows of PartialLabels can be selected")
+                raise IndexError("only rows of UnknownLabels can be selected")
             rows = rows[0]
         if np.ndim(rows) == 0 and not isinstance(rows, slice):
             rows = [rows]
-        return PartialLabels(self.Y[rows], self.unknown[rows])
+        return UnknownLabels(self.Y[rows], self.unknown[rows])
 
     def toarray(self) -> NDArray[np.float64]:
         """A dense matrix with NaN where a label is unknown."""
@@ -117,7 +117,7 @@ class PartialLabels:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if sparse.issparse(self.Y):
-            raise TypeError("these PartialLabels are sparse: toarray() makes them dense")
+            raise TypeError("these UnknownLabels are sparse: toarray() makes them dense")
         del copy
         return self.toarray().astype(np.float64 if dtype is None else dtype)
 
@@ -139,7 +139,7 @@ class PartialLabels:
 
     def __repr__(self) -> str:
         n, q = self.shape
-        return f"PartialLabels of shape {n, q}, {self.n_unknown:,} of {n * q:,} labels not known"
+        return f"UnknownLabels of shape {n, q}, {self.n_unknown:,} of {n * q:,} labels unknown"
 
 
 def known_part(Y: Any) -> tuple[Any, Any]:
@@ -155,7 +155,7 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     >>> known_part([[1, 0]])
     ([[1, 0]], None)
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
     array = _possibly_unknown(Y)
@@ -192,15 +192,15 @@ def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
 
 
 def stack_labels(parts: list[Any]) -> Any:
-    """Label matrices below each other; PartialLabels if one of them is.
+    """Label matrices below each other; UnknownLabels if one of them is.
 
     Examples
     --------
     >>> import numpy as np
-    >>> stack_labels([np.eye(2), PartialLabels(np.eye(2), np.eye(2))])
-    PartialLabels of shape (4, 2), 2 of 8 labels not known
+    >>> stack_labels([np.eye(2), UnknownLabels(np.eye(2), np.eye(2))])
+    UnknownLabels of shape (4, 2), 2 of 8 labels unknown
     """
-    if not any(isinstance(part, PartialLabels) for part in parts):
+    if not any(isinstance(part, UnknownLabels) for part in parts):
         return stack_rows(parts)
     pairs = []
     for part in parts:
@@ -209,14 +209,14 @@ def stack_labels(parts: list[Any]) -> Any:
             none = sparse.csr_array if sparse.issparse(Y) else np.zeros
             unknown = none(Y.shape, dtype=bool)
         pairs.append((Y, unknown))
-    return PartialLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
+    return UnknownLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
 
 
-def takes_missing_labels(estimator: Any) -> bool:
+def takes_unknown_labels(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, learns from known labels."""
     while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
-    return bool(getattr(estimator, "accepts_missing_labels", False))
+    return bool(getattr(estimator, "accepts_unknown_labels", False))
 
 
 def cell_weights(

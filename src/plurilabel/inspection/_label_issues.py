@@ -60,7 +60,7 @@ def label_quality(
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        The labels in doubt. NaN, None, NA or :class:`~plurilabel.datasets.PartialLabels` where
+        The labels in doubt. NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels` where
         they are unknown.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities, as of
@@ -324,7 +324,7 @@ def find_label_issues(
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
         The labels in doubt. Unknown ones (NaN, None, NA, or
-        :class:`~plurilabel.datasets.PartialLabels`) are never reported as issues.
+        :class:`~plurilabel.datasets.UnknownLabels`) are never reported as issues.
     scores : array-like of shape (n, q)
         Out-of-fold probabilities: a model that has seen a wrong label will defend it.
     X, n_neighbors, index, use_labels, calibrate

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._auc import stored_by_label
 from plurilabel.metrics._by_label import LABEL_BASED
 from plurilabel.metrics._counts import confusion
@@ -82,9 +82,9 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
 def _label_based(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> dict[str, FloatArray]:
     """Macro and micro means of each measure, for each sample."""
     known: Any = W.shape[1]
-    if isinstance(Y, PartialLabels):  # what is predicted of labels that are not known is left out
+    if isinstance(Y, UnknownLabels):  # what is predicted of labels that are not known is left out
         known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
-        Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
+        Y, Z = Y.Y, UnknownLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
     counts = confusion(true, pred, both, known)  # four of (b, q)
     result = {f"macro_{name}": _macro(m(*counts), known) for name, m in LABEL_BASED.items()}
@@ -158,7 +158,7 @@ class _Column:
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
     """The column of each label, and all entries of the matrix as one column."""
     n, q = Y.shape
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         return _known_columns(Y, S)
     if sparse.issparse(S):
         ends, *entries = stored_by_label(Y, S)
@@ -175,7 +175,7 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
     return columns, _Column(row, score, relevant, unscored.indices, q)
 
 
-def _known_columns(Y: PartialLabels, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
+def _known_columns(Y: UnknownLabels, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
     """The same of the entries that are known; the scores are dense."""
     label, row = np.nonzero(~dense(Y.unknown).T)
     score, relevant = S[row, label], dense(Y.Y)[row, label] == 1

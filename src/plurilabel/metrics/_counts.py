@@ -22,7 +22,7 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._inputs import Terms, blocks, check_beta, check_predicted, split_known
 
 CountMeasure: TypeAlias = Callable[..., NDArray[Any]]
@@ -145,9 +145,9 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
 
     What is predicted of labels that are not known does not count.
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
-        Z = PartialLabels(Z, Y.unknown).Y
+        Z = UnknownLabels(Z, Y.unknown).Y
         return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
     if sparse.issparse(Y) and sparse.issparse(Z):
         matrices = (Y, Z, Y.multiply(Z).tocsr())

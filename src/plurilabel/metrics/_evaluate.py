@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
 from plurilabel._core.html import html_table
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._at_k import make_top, worth_of
 from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
@@ -113,7 +113,7 @@ def evaluate(
     there are.
 
     True labels that are not known (NaN, None, NA, or
-    :class:`~plurilabel.datasets.PartialLabels`) are left out of every measure, and counted in
+    :class:`~plurilabel.datasets.UnknownLabels`) are left out of every measure, and counted in
     ``n_unknown``: each instance is judged by its known labels, and each label by the instances
     that know it. Instances and labels of which nothing is known are left out of the means.
 
@@ -195,7 +195,7 @@ def evaluate(
     if scores is not None:
         Y, S = check_scored(Y_true, scores)
         found.append(on_rankings(Y, S, top, propensities))
-    n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
+    n_unknown = Y.n_unknown if isinstance(Y, UnknownLabels) else 0
     result: dict[str, float] = {}
     terms: dict[str, Terms] = {}
     for name, value in chain(*found):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
 from plurilabel.metrics._counts import SetCounts, count_sets
 from plurilabel.metrics._evaluate import (
@@ -102,7 +102,7 @@ class MeasureSums:
             for name, value in on_rankings(Y, S, top, propensities, auc=False):
                 assert isinstance(value, tuple)
                 terms[name] = _summed(value)
-        n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
+        n_unknown = Y.n_unknown if isinstance(Y, UnknownLabels) else 0
         n, q = Y.shape
         return cls(n, q, n_unknown, without_labels(Y), is_labels, terms, table)
 

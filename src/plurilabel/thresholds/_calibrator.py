@@ -16,7 +16,7 @@ from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds._strategy import Scores, check_dense_scores, check_scores_and_labels
 
@@ -124,7 +124,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         scores : array-like of shape (n, q)
             Scores of instances that the scoring model was not trained on.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Unknown labels (NaN, None, NA, PartialLabels) are ignored.
+            Unknown labels (NaN, None, NA, UnknownLabels) are ignored.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         filled, unknown = known_part(Y)
         S, Y = check_scores_and_labels(scores, filled)
         if unknown is not None:
-            Y = PartialLabels(Y, unknown)
+            Y = UnknownLabels(Y, unknown)
         self._fit(S, Y, probabilities=bool(S.min() >= 0 and S.max() <= 1))
         return self
 
@@ -171,11 +171,11 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         return {name: value / max(int(known.sum()), 1) for name, value in loss.items()}
 
     def _fit_maps(self, S: Scores, Y: Any) -> None:
-        (rows, q), partial = S.shape, isinstance(Y, PartialLabels)
+        (rows, q), some_unknown = S.shape, isinstance(Y, UnknownLabels)
         filled, unknown = known_part(Y)
         present = np.asarray(filled.sum(axis=0, dtype=np.int64)).ravel()
         n = np.full(q, rows)  # instances that know each label
-        if partial:
+        if some_unknown:
             n = rows - np.asarray(unknown.sum(axis=0, dtype=np.int64)).ravel()
         fewer = np.minimum(present, n - present)
         by_label = filled.tocsc() if hasattr(filled, "tocsc") else filled
@@ -197,7 +197,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         for labels in groups:
             z = self._log_odds(S[:, labels]).ravel()
             y = dense(by_label[:, labels]).ravel()
-            if partial:
+            if some_unknown:
                 known = np.column_stack([Y.known_rows(label) for label in labels]).ravel()
                 z, y = z[known], y[known]
             add(labels, _FIT[self.method_](z, y))

@@ -10,7 +10,7 @@ import numpy as np
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import cut_between
 
@@ -106,7 +106,7 @@ class CardinalityThreshold(ThresholdStrategy):
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         total: float
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             total = float(Y.shares().sum()) * Y.shape[0]
         else:
             total = int(Y.sum(dtype=np.int64))

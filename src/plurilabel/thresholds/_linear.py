@@ -15,7 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.limits import one_blas_thread
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 MANY = 1000
@@ -73,7 +73,7 @@ class LinearThreshold(ThresholdStrategy):
     def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
         s = best_cuts(scores, Y, self.margin)
-        if isinstance(Y, PartialLabels):  # instances that know nothing have no best cut
+        if isinstance(Y, UnknownLabels):  # instances that know nothing have no best cut
             some = np.flatnonzero(~np.isnan(s))
             scores, s, n = scores[some], s[some], len(some)
             weights = None if weights is None else weights[some]

@@ -15,7 +15,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import HasMethods, Interval, StrOptions
 from plurilabel._core.fitted import Declared, count, parameter, places
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.thresholds._strategy import (
     BLOCK,
     Scores,
@@ -70,8 +70,8 @@ class RCut(ThresholdStrategy):
         n, q = Y.shape
         if self.r is not None and self.r > q:
             raise ValueError(f"r must be at most {q}, the number of labels, got {self.r}")
-        partial = isinstance(Y, PartialLabels)
-        mean = int(round_half_up(Y.shares().sum() if partial else Y.sum(dtype=np.int64) / n))
+        some_unknown = isinstance(Y, UnknownLabels)
+        mean = int(round_half_up(Y.shares().sum() if some_unknown else Y.sum(dtype=np.int64) / n))
         self.r_ = max(1, mean) if self.r is None else int(self.r)
 
     def _sets(self, scores: Scores) -> Sets:

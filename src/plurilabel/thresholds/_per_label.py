@@ -11,7 +11,7 @@ import numpy as np
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers, parameter
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.thresholds._constant import cut_for_total
 from plurilabel.thresholds._global import GlobalThreshold
@@ -197,8 +197,8 @@ class PCut(ThresholdStrategy):
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         n, q = Y.shape
         self.factor_ = self.factor
-        partial = isinstance(Y, PartialLabels)
-        self.shares_ = Y.shares() if partial else Y.sum(axis=0, dtype=np.int64) / n
+        some_unknown = isinstance(Y, UnknownLabels)
+        self.shares_ = Y.shares() if some_unknown else Y.sum(axis=0, dtype=np.int64) / n
         self.cuts_ = None
         if scores is not None and not self.batch:  # the same share of all instances
             wanted = np.minimum(self.factor * self.shares_, 1.0) * n

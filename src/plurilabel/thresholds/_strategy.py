@@ -5,7 +5,7 @@ A strategy turns scores (n, q) into label sets. It implements two hooks that tru
 ``_fit(scores, Y)``
     scores are float64 or float32, dense and finite (or None, if ``learns_from_scores`` says that
     they are not needed); Y is 0/1 in int8, dense or CSR. If some labels are unknown and the
-    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.datasets.PartialLabels`.
+    strategy has ``_learns_from_known``, Y is :class:`~plurilabel.datasets.UnknownLabels`.
 ``_sets(scores)``
     returns a boolean array (n, q), True for the labels that are predicted.
 """
@@ -26,7 +26,7 @@ from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, refus
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, flag
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 
 Scores: TypeAlias = NDArray[np.floating]
 Sets: TypeAlias = NDArray[np.bool_]
@@ -61,7 +61,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
             Finite numbers; higher means that a label is more likely. None is enough for a strategy
             that does not learn from scores.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-            Unknown labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are
+            Unknown labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are
             ignored. :class:`MetaLabeler` and :class:`SeenSets`, which learn whole label sets, use
             the instances whose labels are all known.
         sample_weight : array-like of shape (n,), default=None
@@ -83,7 +83,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         if unknown is not None:
             if not self._learns_from_known:
                 raise ValueError(f"Y must hold only 0 and 1 for {type(self).__name__}, got NaN")
-            labels = PartialLabels(labels, unknown)
+            labels = UnknownLabels(labels, unknown)
         if sample_weight is None:
             self._fit(checked, labels)
         else:
@@ -153,7 +153,7 @@ def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:
 
 def complete_rows(scores: Any, Y: LabelMatrix, who: str) -> tuple[Any, LabelMatrix]:
     """Scores (or None) and labels of the instances whose labels are all known."""
-    if not isinstance(Y, PartialLabels):
+    if not isinstance(Y, UnknownLabels):
         return scores, Y
     rows = np.flatnonzero(Y.complete)
     if not len(rows):

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES, CountMeasure
 from plurilabel.thresholds._strategy import BLOCK, Scores
 
@@ -39,7 +39,7 @@ def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
     Instances whose label is unknown are ignored.
     """
     n, q = scores.shape
-    known = Y.known_rows if isinstance(Y, PartialLabels) else None
+    known = Y.known_rows if isinstance(Y, UnknownLabels) else None
     Y = known_part(Y)[0]
     Y = Y.tocsc() if sparse.issparse(Y) else Y
     for labels in row_blocks(q, n, BLOCK):

@@ -13,7 +13,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
 from plurilabel._core.fitted import Declared, count
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.wrappers._wrapper import Wrapper
 
@@ -34,7 +34,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     imputer : learner, default=None
-        One with ``accepts_missing_labels``; None is :class:`~plurilabel.MLkNN` with ten
+        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with ten
         neighbours, or as many as there are.
 
     Attributes
@@ -80,18 +80,18 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self.imputer_: Any = None
         self.n_imputed_ = 0
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             Y = self._complete(X, Y)
         self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
 
-    def _complete(self, X: Any, Y: PartialLabels) -> Any:
+    def _complete(self, X: Any, Y: UnknownLabels) -> Any:
         """The labels, unknown ones as the imputer predicts them."""
         n, q = Y.shape
         check_size(
             self, f"{n:,} instances and {q:,} labels", memory=12.0 * n * q,
             instead="BinaryRelevance, which learns from the known labels",
         )  # fmt: skip
-        if self.imputer is not None and not getattr(self.imputer, "accepts_missing_labels", False):
+        if self.imputer is not None and not getattr(self.imputer, "accepts_unknown_labels", False):
             raise ValueError(
                 "imputer must be a learner that accepts missing labels, "
                 f"got {type(self.imputer).__name__}"
@@ -100,7 +100,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
             MLkNN(max(1, min(10, n - 1))) if self.imputer is None else clone(self.imputer)
         )
         labels, unknown = dense(Y.Y), dense(Y.unknown)
-        self.imputer_ = imputer.fit(X, PartialLabels(labels, unknown))
+        self.imputer_ = imputer.fit(X, UnknownLabels(labels, unknown))
         rows = np.flatnonzero(unknown.any(axis=1))
         guess = np.zeros(labels.shape, dtype=labels.dtype)
         guess[rows] = dense(self.imputer_.predict(X[rows]))

@@ -16,7 +16,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, column_names
 from plurilabel._core.blocks import canonical, refuse_masked
 from plurilabel._core.compat import HasMethods, safe_indexing, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count
-from plurilabel._core.unknown import PartialLabels, known_part, takes_missing_labels
+from plurilabel._core.unknown import UnknownLabels, known_part, takes_unknown_labels
 from plurilabel.datasets import describe
 from plurilabel.wrappers._wrapper import DelegatedScores, named
 
@@ -43,13 +43,13 @@ class Resampler(BaseEstimator, ABC):
             Random resampling and REMEDIAL take any rows, also a list of texts.
         Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
             :class:`MLROS` and :class:`MLRUS` take unknown labels (NaN, None, NA, or
-            :class:`~plurilabel.datasets.PartialLabels`), since they only count present ones.
+            :class:`~plurilabel.datasets.UnknownLabels`), since they only count present ones.
 
         Returns
         -------
         X : rows in the form that they came in; for methods that need neighbours, numbers
         Y : ndarray of int8 or csr_array of shape (n', q)
-            CSR if it came sparse; PartialLabels if some labels are unknown.
+            CSR if it came sparse; UnknownLabels if some labels are unknown.
         """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
@@ -72,11 +72,11 @@ class Resampler(BaseEstimator, ABC):
         else:
             X = indexable(X)[0]
         check_consistent_length(X, labels)
-        return self._resample(X, labels if unknown is None else PartialLabels(labels, unknown))
+        return self._resample(X, labels if unknown is None else UnknownLabels(labels, unknown))
 
     @abstractmethod
     def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """X and Y, resampled; Y is 0/1 in int8, dense or CSR, or PartialLabels of these."""
+        """X and Y, resampled; Y is 0/1 in int8, dense or CSR, or UnknownLabels of these."""
 
 
 class RowChooser(Resampler):
@@ -152,15 +152,15 @@ class ResampledClassifier(DelegatedScores):
         self.resampler = resampler
 
     @property
-    def accepts_missing_labels(self) -> bool:
+    def accepts_unknown_labels(self) -> bool:
         """Whether ``fit`` takes unknown labels: if classifier and resampler do."""
         able = getattr(self.resampler, "_learns_from_known", False)
-        return bool(able) and takes_missing_labels(self.estimator)
+        return bool(able) and takes_unknown_labels(self.estimator)
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         rows, Y = clone(self.resampler).fit_resample(X, Y)
         self.n_resampled_ = int(Y.shape[0])
-        if not isinstance(Y, PartialLabels):
+        if not isinstance(Y, UnknownLabels):
             target = self._named_targets(Y)
         else:
             target = Y if sparse.issparse(Y.Y) else self._named_targets(Y.toarray())

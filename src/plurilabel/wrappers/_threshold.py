@@ -115,12 +115,12 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
         self.n_jobs = n_jobs
 
     @property
-    def accepts_missing_labels(self) -> bool:
+    def accepts_unknown_labels(self) -> bool:
         """Whether ``fit`` takes unknown labels: if classifier and strategy do."""
         able = isinstance(self.strategy, str) or getattr(
             self.strategy, "_learns_from_known", False
         )
-        return bool(able) and super().accepts_missing_labels
+        return bool(able) and super().accepts_unknown_labels
 
     def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         self.nonempty_ = self.nonempty

@@ -36,7 +36,7 @@ from plurilabel._core.compat import HasMethods, StrOptions, rows_of_params, safe
 from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
-from plurilabel._core.unknown import takes_missing_labels
+from plurilabel._core.unknown import takes_unknown_labels
 from plurilabel.metrics import score_matrix, score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds.shared import Scores
@@ -239,9 +239,9 @@ class OutOfFoldWrapper(OpenWrapper):
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
 
     @property
-    def accepts_missing_labels(self) -> bool:
+    def accepts_unknown_labels(self) -> bool:
         """Whether ``fit`` takes unknown labels: if the classifier does."""
-        return takes_missing_labels(self.estimator)
+        return takes_unknown_labels(self.estimator)
 
     @abstractmethod
     def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:

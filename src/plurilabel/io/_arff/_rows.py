@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.data.dataset import Matrix
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import shortened
 from plurilabel.io._arff._columns import Columns
 from plurilabel.io._arff._header import CELL, NOTHING, PAIR, SPACE, decode, unquote
@@ -94,7 +94,7 @@ def read_rows(
         matrix.sort_indices()
         matrices.append(matrix)
     X, Y = matrices
-    return X, PartialLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
+    return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
 
 
 def _check_room(path: AnyPath, n: int, width: int, limit: int) -> None:

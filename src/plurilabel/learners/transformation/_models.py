@@ -29,7 +29,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import class_parts, output_parts
-from plurilabel._core.unknown import PartialLabels, cell_weights
+from plurilabel._core.unknown import UnknownLabels, cell_weights
 from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
@@ -174,7 +174,7 @@ def fit_each(
     as much as one: with neighbours, where the search is the work, and with ridge regression,
     where the factorised matrix is.
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         known = map(Y.known_rows, range(Y.shape[1]))
         partial = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y.Y), known))
         return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)

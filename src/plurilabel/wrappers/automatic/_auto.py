@@ -24,7 +24,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
 from plurilabel.io import table_encoder
 from plurilabel.io.shared import imputer
@@ -155,7 +155,7 @@ class AutoClassifier(ProbabilisticClassifier):
     not numbers is encoded by :func:`plurilabel.io.table_encoder`. Medians and categories come from
     all training rows, before the folds are made.
 
-    Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.PartialLabels`) are
+    Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
     need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
     of the known labels. Rows without a known label are not used.
@@ -252,7 +252,7 @@ turn, and measured on that fold).
         A, B = _with_known(_encoded(encoder, X), Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tried = self._candidates(A, B, seed)
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
         if len(B) < FEWEST:
             few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
@@ -260,7 +260,7 @@ turn, and measured on that fold).
         else:
             found = self._compared(tried, A, B, seed, clock)
         members, chosen, fitted = found
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             self.report_["not_known"] = B.n_unknown
         self.encoder_, self.estimators_ = encoder, fitted
         self.names_ = [one.name for one in members]
@@ -371,7 +371,7 @@ turn, and measured on that fold).
         encoder = _encoder(X).fit(X)
         A, B = _with_known(_encoded(encoder, X), Y)
         members = self.estimators_
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             members = [for_known_labels(member) for member in members]
         fitted = [fit_one(member, A, B) for member in members]
         self.encoder_, self.estimators_ = encoder, fitted
@@ -477,13 +477,13 @@ def _encoded(encoder: Any, X: Any) -> Any:
 
 def _with_known(X: Any, Y: LabelMatrix) -> tuple[Any, Any]:
     """Rows of which a label is known, with dense labels."""
-    if not isinstance(Y, PartialLabels):
+    if not isinstance(Y, UnknownLabels):
         return X, dense(Y)
     filled, unknown = dense(Y.Y), dense(Y.unknown)
     some = np.flatnonzero(~unknown.all(axis=1))
     if not len(some):
         raise ValueError("y must have labels that are known, got none")
-    return X[some], PartialLabels(filled[some], unknown[some])
+    return X[some], UnknownLabels(filled[some], unknown[some])
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:

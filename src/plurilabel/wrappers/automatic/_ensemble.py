@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import Measure
 from plurilabel.thresholds import (
     ConstantThreshold,
@@ -77,7 +77,7 @@ def _suited(strategy: ThresholdStrategy, scores: Array, Y: Any) -> Any:
     Strategies that learn whole label sets get scores above 0.5 in place of unknown labels, since
     few rows may be completely known.
     """
-    if isinstance(Y, PartialLabels) and isinstance(strategy, SeenSets | MetaLabeler):
+    if isinstance(Y, UnknownLabels) and isinstance(strategy, SeenSets | MetaLabeler):
         return np.where(Y.unknown, scores > 0.5, Y.Y)
     return Y
 
@@ -225,7 +225,7 @@ def choose(
     Parameters
     ----------
     members : sequence of HeldOut
-    Y : ndarray of shape (n, q), or PartialLabels
+    Y : ndarray of shape (n, q), or UnknownLabels
     measure : Measure
     folds : ndarray of shape (n,)
         The fold of each row: cuts are compared across these.

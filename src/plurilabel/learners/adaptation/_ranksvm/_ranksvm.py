@@ -21,7 +21,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._core.fitted import Declared, labels, numbers, parameter, places
 from plurilabel._core.limits import check_size, one_blas_thread
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.adaptation._ranksvm._hinge import LabelSets
 from plurilabel.learners.adaptation._ranksvm._kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm._solver import solve
@@ -291,7 +291,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f = np.round(self._f(X)[:, varies], 6)
-            known = y if unknown is None else PartialLabels(y[:, :m], ~(y | d)[:, :m])
+            known = y if unknown is None else UnknownLabels(y[:, :m], ~(y | d)[:, :m])
             self.threshold_ = LinearThreshold().fit(f, known, sample_weight=weights)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

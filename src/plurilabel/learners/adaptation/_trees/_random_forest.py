@@ -24,7 +24,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions, check_sample_weight, constraints_of
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.fitted import Declared, values
-from plurilabel._core.unknown import PartialLabels, cell_weights, known_part
+from plurilabel._core.unknown import UnknownLabels, cell_weights, known_part
 from plurilabel.learners.adaptation._trees._base import TreeClassifier
 
 
@@ -220,7 +220,7 @@ min_impurity_decrease, ccp_alpha, random_state :
             self._check_memory(*Y.shape)
             self._fit_each(X, Y, sample_weight)
         if self.oob_score:
-            partial = isinstance(Y, PartialLabels)
+            partial = isinstance(Y, UnknownLabels)
             self._set_out_of_bag(X, Y.toarray() if partial else dense(Y))
 
     def _balance(self, Y: LabelMatrix, sample_weight: Any) -> None:
@@ -241,7 +241,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     def _fit_each(self, X: Any, Y: LabelMatrix, sample_weight: Any) -> None:
         """A forest for each label that varies, from the instances that know it."""
-        partial = isinstance(Y, PartialLabels)
+        partial = isinstance(Y, UnknownLabels)
         known = ~dense(Y.unknown) if partial else np.ones(Y.shape, dtype=bool)
         y = dense(Y.Y if partial else Y)
         have = y.sum(axis=0, where=known)

@@ -12,7 +12,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy._base import Floats, Graph, Rows, enough_known
 from plurilabel.learners.lazy._mlknn import MLkNN
 from plurilabel.learners.lazy._mlknn_cv._leave_one_out import known_leave_one_out, leave_one_out
@@ -146,7 +146,7 @@ class MLkNNCV(MLkNN):
             unknown = dense(self.unknown_)
             reach = {k: enough_known(k, unknown) or k for k in each}
             left = known_leave_one_out(neighbors, Y, unknown, reach, replace=replace)
-            Y = PartialLabels(Y, unknown).toarray()  # measures leave out what is not known
+            Y = UnknownLabels(Y, unknown).toarray()  # measures leave out what is not known
         elif (device := self._counting_device()) is not None:
             from plurilabel.learners.lazy._mlknn_cv import _device  # torch is there
 
