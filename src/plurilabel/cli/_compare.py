@@ -98,7 +98,8 @@ def compare(
     from plurilabel import evaluation
     from plurilabel.evaluation import write_report
     from plurilabel.learners import make_learners
-    from plurilabel.metrics import check_measures, get_scorer
+    from plurilabel.metrics import get_scorer
+    from plurilabel.metrics.shared import check_measures
 
     passed = {name: options.pop(name) for name in TO_COMPARE}
     # options for reading are for the files only, if there are any

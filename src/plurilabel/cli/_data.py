@@ -135,6 +135,7 @@ def find(
 ) -> Dataset:
     """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
     from plurilabel import datasets, io
+    from plurilabel.io.shared import is_table
 
     options = {
         "tag_sep": tag_sep,
@@ -155,7 +156,7 @@ def find(
             )
         return datasets.load(data)
     columns = label_option(labels)
-    if io.file_format(data) in ("csv", "tsv", "parquet", "jsonl", "json"):
+    if is_table(data):
         given["encode"] = encode
         columns = table_labels(data, labels)
     elif given:

@@ -11,14 +11,16 @@ from typing import Any
 import click
 import numpy as np
 
-from plurilabel import io, metrics
+from plurilabel import io
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.records import write_atomic
+from plurilabel._core.scores import score_method
 from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
 from plurilabel.cli._errors import UsageError
 from plurilabel.cli._output import check_output, echo, force_option, say
+from plurilabel.io.shared import frame_writer
 from plurilabel.models import Model, load_model
 
 MOST_COLUMNS = 10_000
@@ -113,7 +115,7 @@ def predict(
     safe = not formulas
     with (
         target as stream,
-        io.frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
+        frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
     ):
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
@@ -185,7 +187,7 @@ class Answers:
         elif scores:
             self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
         if scores or top is not None:
-            metrics.score_method(model.estimator)  # an error if there is none
+            score_method(model.estimator)  # an error if there is none
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""

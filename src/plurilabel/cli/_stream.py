@@ -106,7 +106,7 @@ def stream(
     plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
     from plurilabel.evaluation import write_stream_report
-    from plurilabel.metrics import check_measures
+    from plurilabel.metrics.shared import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
     passed = {name: options.pop(name) for name in TO_RUN}

@@ -1,4 +1,4 @@
-"""What model files and the command line share with learning on Dask."""
+"""Parts of learning on Dask that model files and the command line use."""
 
 from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask, in_a_tree
 from plurilabel.distributed._split import label_counts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from plurilabel._core.base import CUTS, check_labels
+from plurilabel._core.scores import score_method
 from plurilabel.inspection._display import (
     BLUE,
     GRAY,
@@ -20,7 +21,7 @@ from plurilabel.inspection._display import (
     scored,
     shown_names,
 )
-from plurilabel.metrics import label_scores, score_method
+from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

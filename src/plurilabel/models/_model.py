@@ -27,6 +27,7 @@ from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
 from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted, listed, shortened
+from plurilabel.io.shared import formats, unseen_categories, without_known_words
 from plurilabel.metrics import label_scores
 from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
 
@@ -404,7 +405,7 @@ class Model:
         if encoder is None:
             # dense or sparse as in training, which was of the same width
             X = sparse.csr_array(X) if self.sparse_features else dense(X)
-        unseen = {} if encoder is None else io.unseen_categories(encoder, X)
+        unseen = {} if encoder is None else unseen_categories(encoder, X)
         remarks = [
             f"column {column!r} has values that were not seen in training and are encoded as "
             f"zeros: {_quoted(values)}"
@@ -485,13 +486,12 @@ class Model:
         """What is not a table, and whether its columns have no names."""
         if isinstance(source, Dataset):
             return source, False
-        format = io.file_format(source) if isinstance(source, str | os.PathLike) else None
-        if format == "arff":
-            return io.read_arff(source, list(self.label_names), require_labels=False), False
-        if format == "libsvm":
-            d, q = len(self.feature_names), len(self.label_names)
-            return io.read_libsvm(source, n_features=d, n_labels=q), True
-        return (io.read_xmc(source), True) if format == "xmc" else (None, False)
+        is_path = isinstance(source, str | os.PathLike)
+        format = formats().get(io.file_format(source) or "") if is_path else None
+        if format is None or format.further is None:
+            return None, False
+        data = format.further(source, len(self.feature_names), list(self.label_names))
+        return data, not format.has_names
 
     def _features(self, data: Dataset, by_position: bool) -> Matrix:
         names, d = tuple(self.feature_names), len(self.feature_names)
@@ -535,7 +535,7 @@ def _unknown(
     encoder: ColumnTransformer | None, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
     """Rows without a known word, if there is nothing but text; and a remark about such rows."""
-    rows = None if encoder is None else io.without_known_words(encoder, X)
+    rows = None if encoder is None else without_known_words(encoder, X)
     if rows is None:
         return None, []
     columns = [name for name, kind in kinds.items() if kind == "text"]
