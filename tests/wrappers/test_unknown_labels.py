@@ -320,7 +320,7 @@ def test_mlwknn_weighs_the_nearest_neighbours_that_know(data):
     X[1] = X[0]
     learner = MLWkNN(3).fit(X, Y)
     distances, neighbors = learner.graph_
-    events, silent = learner._known_events(distances, neighbors)
+    events, silent = learner._labels.events(distances, neighbors)
     assert not silent.any()
     for i in range(len(X)):
         for label in range(3):
