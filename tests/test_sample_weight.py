@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_sparse_data,
 )
 
-from plurilabel import BinaryRelevance, LinearCut, MLkNN, SCut, TransformationClassifier
+from plurilabel import BinaryRelevance, LinearThreshold, MLkNN, SCut, TransformationClassifier
 from plurilabel._core.roster import learners
 from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner, partition_labels
@@ -142,8 +142,8 @@ def test_a_cut_with_weights():
     rng = np.random.default_rng(0)
     scores, Y = rng.random((30, 4)), (rng.random((30, 4)) < 0.4).astype(int)
     weights = rng.integers(0, 4, 30)
-    cut = LinearCut().fit(scores, Y, sample_weight=weights)
-    again = LinearCut().fit(scores.repeat(weights, axis=0), Y.repeat(weights, axis=0))
+    cut = LinearThreshold().fit(scores, Y, sample_weight=weights)
+    again = LinearThreshold().fit(scores.repeat(weights, axis=0), Y.repeat(weights, axis=0))
     assert_allclose(cut.coef_, again.coef_)
     assert_allclose(cut.intercept_, again.intercept_)
     with pytest.raises(ValueError, match="SCut does not take sample_weight"):

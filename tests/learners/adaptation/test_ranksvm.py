@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
-from plurilabel import LinearCut, RankSVM
+from plurilabel import LinearThreshold, RankSVM
 from plurilabel.datasets import load
 from plurilabel.evaluation import MULTILABEL_CHECKS, compare, load_paper
 from plurilabel.learners.adaptation import _ranksvm_solver
@@ -441,7 +441,7 @@ def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = problem(60, 3, 4, seed=6)
     learner = RankSVM(C=5.0).fit(X, Y.astype(int))
     f = learner.ranking_function(X)
-    cut = LinearCut().fit(np.round(f, 6), Y.astype(int))
+    cut = LinearThreshold().fit(np.round(f, 6), Y.astype(int))
     assert_allclose(learner.threshold_.coef_, cut.coef_)
     assert_array_equal(learner.predict(X), cut.predict(f))
     assert_allclose(np.ptp(f - learner.decision_function(X), axis=1), 0, atol=1e-12)
@@ -604,7 +604,7 @@ def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
     assert_allclose(learner.objective_, objective, rtol=1e-5)
     assert_allclose(learner.coef_, W[:5], atol=2e-3)
     assert_allclose(learner.intercept_.sum(), 0, atol=1e-9)
-    cut = LinearCut().fit(np.round(learner.ranking_function(X), 6), Y)
+    cut = LinearThreshold().fit(np.round(learner.ranking_function(X), 6), Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_)
 
 

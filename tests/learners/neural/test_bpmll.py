@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.model_selection import KFold
 
-from plurilabel import BPMLL, LinearCut
+from plurilabel import BPMLL, LinearThreshold
 from plurilabel.evaluation import compare, load_paper
 from plurilabel.learners.neural._training import initial_weights
 from plurilabel.metrics import ranking_loss
@@ -332,7 +332,7 @@ def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = data()
     learner = quick().fit(X, Y)
     f = learner.ranking_function(X)
-    cut = LinearCut().fit(f, Y)
+    cut = LinearThreshold().fit(f, Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_, rtol=1e-6)
     assert_array_equal(learner.predict(X), cut.predict(f))
     assert_allclose(np.ptp(f - learner.decision_function(X), axis=1), 0, atol=1e-12)

@@ -21,7 +21,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added
 from plurilabel._core.fitted import Declared, number, numbers, values
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.boosting._bins import Bins
 from plurilabel.learners.boosting._rules import Columns, Floats, Reached
 from plurilabel.metrics import get_measure
@@ -111,7 +111,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     # fit -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
             X, Y = X[rows], Y[rows]
             weights = None if weights is None else weights[rows]
@@ -159,7 +159,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
     def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
         n, seed = X.shape[0], self.random_state
         sizes = held_out_sizes(n, fraction)
-        if weights is None and not isinstance(Y, PartialLabels):
+        if weights is None and not isinstance(Y, UnknownLabels):
             return stratified_split(X, Y, sizes=sizes, random_state=seed)
         kept, held = stratified_split(
             np.arange(n), known_part(Y)[0], sizes=sizes, random_state=seed

@@ -31,7 +31,7 @@ from plurilabel._core.compat import HasMethods, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import class_parts, output_parts
 from plurilabel._core.scores import score_matrix
-from plurilabel._core.unknown import PartialLabels, cell_weights
+from plurilabel._core.unknown import UnknownLabels, cell_weights
 
 Params: TypeAlias = Mapping[str, Any]
 """Parameters of the base estimator's ``fit`` other than X and y."""
@@ -183,7 +183,7 @@ def fit_each(
     as much as one: with neighbours, where the search is the work, and with ridge regression,
     where the factorised matrix is.
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         known = map(Y.known_rows, range(Y.shape[1]))
         partial = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y.Y), known))
         return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
