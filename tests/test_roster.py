@@ -115,7 +115,7 @@ def test_every_estimator_is_at_the_top(name):
 
 def test_public_names_are_addresses():
     """What a package offers says that it is from there, not from a private file."""
-    for package in PACKAGES:
+    for package in set(PACKAGES) - {"cli"}:  # which has commands, and no names
         module = importlib.import_module(f"plurilabel.{package}")
         for name in module.__all__:
             if name not in vars(module) and find_spec("torch") is None:

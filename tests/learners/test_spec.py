@@ -10,8 +10,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel import BinaryRelevance, MLkNN, MLkNNCV, RAkEL, SCut, ThresholdClassifier, datasets
-from plurilabel.learners import find_class, learner_names, make_learner, make_learners
-from plurilabel.learners._spec import SKLEARN
+from plurilabel.learners import learner_names, make_learner, make_learners
+from plurilabel.learners._spec import SKLEARN, find_class
 
 DEFAULT_BASE = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
 

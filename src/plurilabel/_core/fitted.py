@@ -40,8 +40,8 @@ class Fitted(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...]]
-"""The type of ``_fitted``; a tuple declares the entries of a tuple."""
+Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...] | list[Size]]
+"""The type of ``_fitted``; a tuple declares the entries of a tuple, a list a shape of numbers."""
 
 
 def numbers(*shape: Size, finite: bool = True, optional: bool = False) -> Fitted:
@@ -204,6 +204,8 @@ def check_fitted(part: Any) -> None:
         return
     sizes = _Sizes(held)
     for name, what in declared.items():
+        if isinstance(what, list):
+            what = numbers(*what)
         if isinstance(what, Fitted):
             _check_attribute(part, name, (what,), (held.get(name),), sizes)
         else:

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plurilabel.learners._spec import (
-        find_class,
         learner_names,
         learner_text,
         make_learner,
         make_learners,
-        parts_of,
         set_seeds,
     )
     from plurilabel.learners.boosting import Condition, DecisionNode, WeakRule
@@ -37,7 +35,6 @@ __all__ = [
     "any_label",
     "asymmetric_loss",
     "bp_mll_loss",
-    "find_class",
     "label_weight",
     "learner_names",
     "learner_text",
@@ -45,13 +42,12 @@ __all__ = [
     "make_learners",
     "pairwise_exponential_loss",
     "partition_labels",
-    "parts_of",
     "set_seeds",
     "top_label",
 ]
 
 _HOMES = {
-    "_spec": "find_class learner_names learner_text make_learner make_learners parts_of set_seeds",
+    "_spec": "learner_names learner_text make_learner make_learners set_seeds",
     "boosting": "Condition DecisionNode WeakRule",
     "lazy": "Explanation Vote",
     "mixtures": "WordShares",
@@ -66,7 +62,9 @@ def __getattr__(name: str) -> Any:
     """Import a family on first use of one of its names."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    found = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    found.__module__ = __name__
+    return found
 
 
 def __dir__() -> list[str]:

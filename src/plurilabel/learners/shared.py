@@ -1,5 +1,6 @@
-"""What streams share with the learners."""
+"""Helpers of the learners that streams and comparisons use, too."""
 
+from plurilabel.learners._spec import parts_of
 from plurilabel.learners.lazy._neighbor_labels import posterior, ratio
 
-__all__ = ["posterior", "ratio"]
+__all__ = ["parts_of", "posterior", "ratio"]

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.records import digest_of
-from plurilabel.learners import parts_of
 from plurilabel.learners.lazy import LazyClassifier, MLkNNCV
+from plurilabel.learners.shared import parts_of
 from plurilabel.neighbors import ExactIndex
 
 Neighbors = tuple[NDArray[np.float64], NDArray[np.int64]]
