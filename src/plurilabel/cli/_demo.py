@@ -8,6 +8,11 @@ from typing import Any, cast
 
 import click
 
+from plurilabel.cli._compare import show, show_failures
+from plurilabel.cli._output import echo
+from plurilabel.cli._progress import ComparisonProgress
+from plurilabel.cli._serve import start
+
 NAME = "plurilabel"
 
 # a choice of each kind, by the name shown
@@ -49,13 +54,8 @@ def demo(out: Path, serves: bool, port: int) -> None:
     page opens in a browser.
     """
     from plurilabel import datasets, evaluation
-    from plurilabel.cli._compare_show import Progress, show, show_failures
-    from plurilabel.cli._output import echo
-    from plurilabel.evaluation import write_report
 
     if serves:
-        from plurilabel.cli._serve import start
-
         model, pool = _saved(out)
         start(str(model), pool=str(pool), port=port, opens=True)
         return
@@ -63,7 +63,7 @@ def demo(out: Path, serves: bool, port: int) -> None:
     description = datasets.describe(data)
     echo(description.summary(5))
     echo()
-    with Progress() as progress:
+    with ComparisonProgress() as progress:
         results = evaluation.compare(
             data,
             LEARNERS,
@@ -78,7 +78,7 @@ def demo(out: Path, serves: bool, port: int) -> None:
     show_failures(results)
     datasets.plot_description(description, out / "digits.png")
     model, pool = _saved(out)
-    for path in (*write_report(results, out).values(), out / "digits.png", model, pool):
+    for path in (*evaluation.write_report(results, out).values(), out / "digits.png", model, pool):
         echo(f"Wrote {path}")
     command = Path(sys.argv[0])
     program = str(command) if command.name == "plurilabel" and ".venv" in str(command) else NAME

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from plurilabel import datasets
 from plurilabel.cli._data import data_options, find
 from plurilabel.cli._output import check_output, echo, force_option, print_json
 
@@ -41,6 +40,8 @@ def describe(
     if plot:
         check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot", force=force)
     loaded = find(data, **reading)
+    from plurilabel import datasets
+
     description = datasets.describe(loaded)
     if as_json:
         print_json(description.to_dict(top))

@@ -6,20 +6,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from plurilabel import io, metrics
-from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import safe_indexing
-from plurilabel._core.records import write_atomic
 from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import check_output, echo, force_option, say
-from plurilabel.models import Model, load_model
+from plurilabel.cli._output import UsageError, check_file, check_output, echo, force_option, say
+
+if TYPE_CHECKING:
+    from plurilabel.models import Model, ModelRows
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -84,12 +80,15 @@ def predict(
       plurilabel predict films.skops new.csv --id title --scores -o predicted.parquet
       cat new.csv | plurilabel predict films.skops - --top 3
     """
-    kind = "jsonl" if as_json else "csv"
     if out is not None:
         if as_json:
             raise UsageError("--json is for the screen; for a file write -o NAME.jsonl")
         check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
-        kind = str(io.file_format(out))
+    check_file(model)
+    from plurilabel import io
+    from plurilabel.models import load_model
+
+    kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
     loaded = load_model(model)
     rows = read_rows(loaded, data, sep=sep, embeddings=embeddings)
     for remark in rows.remarks:
@@ -99,7 +98,19 @@ def predict(
     lists = kind in ("parquet", "jsonl")
     digits = digits or (None if lists else DIGITS)
     answers = Answers(loaded, scores=scores, top=top, lists=lists, digits=digits)
-    kept = _kept(rows.frame, rows.X.shape[0], names_in(keep) or [], data)
+    kept = _kept(rows, names_in(keep) or [], data)
+    _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
+    if out is not None:
+        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+
+
+def _write(
+    out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers, **options: Any
+) -> None:
+    """Write the columns to keep and the answers, a block of rows at a time."""
+    from plurilabel import io
+    from plurilabel._core.records import write_atomic
+
     kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
 
     def schema(arrow: Any) -> Any:
@@ -110,16 +121,10 @@ def predict(
 
     names = [*kept.columns, *answers.types]
     target = nullcontext(_screen()) if out is None else write_atomic(out)
-    safe = not formulas
-    with (
-        target as stream,
-        io.frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
-    ):
+    with target as stream, io.frame_writer(stream, kind, names, schema, **options) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
-    if out is not None:
-        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
 
 
 def _screen() -> Any:
@@ -139,12 +144,13 @@ class _Screen:
         sys.stdout.flush()
 
 
-def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:
-    """The columns to keep, as a frame with n rows."""
+def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
+    """The columns to keep, as a data frame."""
     import pandas as pd
 
+    frame = rows.frame
     if not names:
-        return pd.DataFrame(index=range(n))
+        return pd.DataFrame(index=range(rows.X.shape[0]))
     if frame is None:
         raise UsageError(f"--id is for tables, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
@@ -171,6 +177,10 @@ class Answers:
         lists: bool,
         digits: int | None = None,
     ) -> None:
+        import numpy as np
+
+        from plurilabel.metrics import score_method
+
         self.model, self.lists, self.digits = model, lists, digits
         self.names = np.array(model.label_names, dtype=object)
         self.top = None if top is None else min(top, len(self.names))
@@ -185,7 +195,7 @@ class Answers:
         elif scores:
             self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
         if scores or top is not None:
-            metrics.score_method(model.estimator)  # an error if there is none
+            score_method(model.estimator)  # an error if there is none
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""
@@ -199,7 +209,11 @@ class Answers:
 
     def blocks(self, X: Any, unknown: Any = None) -> Iterator[tuple[slice, Any]]:
         """Rows and a data frame of answers, a block at a time; none for rows that are unknown."""
+        import numpy as np
         import pandas as pd
+
+        from plurilabel._core.blocks import row_blocks
+        from plurilabel._core.compat import safe_indexing
 
         unknown = np.zeros(X.shape[0], dtype=bool) if unknown is None else unknown
         for rows in row_blocks(X.shape[0], len(self.names), _SCORES_AT_ONCE):
@@ -211,6 +225,8 @@ class Answers:
             yield rows, pd.DataFrame(columns)
 
     def _columns(self, X: Any) -> dict[str, list[Any]]:
+        import numpy as np
+
         S: Any = None
         if self.scores or self.top is not None:
             S = self.model.scores(X)
@@ -225,16 +241,15 @@ class Answers:
         columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
             columns |= {
-                f"score_{name}": self._rounded(S[:, j]).tolist()
-                for j, name in enumerate(self.names)
+                f"score_{name}": self._rounded(S[:, j]) for j, name in enumerate(self.names)
             }
         return columns
 
-    def _rounded(self, scores: Any) -> Any:
+    def _rounded(self, scores: Any) -> list[float]:
         """Scores with no more digits than are wanted."""
         if self.digits is None:
-            return scores
-        return np.array([float(f"{score:.{self.digits}g}") for score in scores.tolist()])
+            return scores.tolist()
+        return [float(f"{score:.{self.digits}g}") for score in scores.tolist()]
 
     def _cell(self, values: Any) -> Any:
         """Several tags or scores in one cell: a list, or text with separators."""

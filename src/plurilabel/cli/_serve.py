@@ -10,8 +10,7 @@ import click
 
 from plurilabel._core.words import counted
 from plurilabel.cli._data import is_standard
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import echo
+from plurilabel.cli._output import UsageError, check_file, echo
 
 LEARNS = {
     "exact": "learns corrections at once",
@@ -94,10 +93,11 @@ def start(
     opens: bool = False,
 ) -> None:
     """Serve a model file until the process is told to stop."""
-    from plurilabel.serve import Limits, Service, run
-
     if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
         raise UsageError("--token must be printable ASCII without spaces")
+    check_file(model)
+    from plurilabel.serve import Limits, Service, run
+
     service = Service.open(
         model,
         data=None if data is None else _source(data),

@@ -1,6 +1,14 @@
-"""What model files and the command line share with learning on Dask."""
+"""What models share with learning on Dask."""
 
-from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask, in_a_tree
+from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
+from plurilabel.distributed._fill_and_scale import filling_and_scaling, transform_blocks
 from plurilabel.distributed._split import label_counts
 
-__all__ = ["RowBlocks", "blocks_of", "import_dask", "in_a_tree", "label_counts"]
+__all__ = [
+    "RowBlocks",
+    "blocks_of",
+    "filling_and_scaling",
+    "import_dask",
+    "label_counts",
+    "transform_blocks",
+]

@@ -16,6 +16,7 @@ from plurilabel.io._table._encoder import (
     table_encoder,
     unseen_categories,
     without_known_words,
+    word_features,
 )
 from plurilabel.io._table._read import FurtherRows, read_further, read_table
 from plurilabel.io._table._stack import stack_tables
@@ -44,6 +45,7 @@ __all__ = [
     "table_encoder",
     "unseen_categories",
     "without_known_words",
+    "word_features",
     "write_arff",
     "write_label_xml",
     "write_libsvm",

@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from plurilabel.models.onnx._graph import Graph, Value
+from plurilabel.models.onnx._to_onnx import Graph, Value
 
 
 def transformed(graph: Graph, step: Any, x: Value) -> Value:
