@@ -45,7 +45,7 @@ reproduce: .venv/.test
 	$(BIN)/plurilabel reproduce --out docs
 
 bench: .venv-bench/.ready
-	.venv-bench/bin/python -m benchmarks
+	.venv-bench/bin/python -m benchmarks speed
 
 .venv/.run: pyproject.toml
 	$(PYTHON) -m venv .venv

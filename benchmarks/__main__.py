@@ -1,12 +1,42 @@
-"""Run every benchmark, or those named: ``python -m benchmarks lazy metrics``."""
+"""Run what a page shows: ``python -m benchmarks NAME ...``; without a name, the list."""
 
 import os
+import runpy
+import sys
+from pathlib import Path
 
-from benchmarks._threads import ONE_THREAD
+from benchmarks.harness.threads import ONE_THREAD
 
-os.environ.update(ONE_THREAD)  # before numpy is loaded
+PAGES = Path(__file__).parent / "pages"
 
-from benchmarks._program import main
+
+def first_line(path: Path) -> str:
+    """The first line of a program's docstring."""
+    return path.read_text("utf-8").partition("\n")[0].strip('"')
+
+
+def programs() -> dict[str, str]:
+    """Each command with what it measures."""
+    pages = {path.stem: first_line(path) for path in sorted(PAGES.glob("[a-z]*.py"))}
+    return {"speed": "Speed beside peers: the benchmarks page."} | pages
+
+
+def main() -> None:
+    """Start the program that is named, with the arguments that follow."""
+    names = programs()
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in names:
+        told = [f"  {name:28}{what}" for name, what in names.items()]
+        sys.exit("\n".join(["usage: python -m benchmarks NAME ...", "", *told]))
+    del sys.argv[1]
+    if name == "speed":
+        os.environ.update(ONE_THREAD)  # before numpy is loaded
+        from benchmarks.harness.program import main as measure_speed
+
+        measure_speed()
+    else:
+        runpy.run_module(f"benchmarks.pages.{name}", run_name="__main__", alter_sys=True)
+
 
 if __name__ == "__main__":
     main()

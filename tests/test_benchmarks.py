@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from benchmarks import _measure, _page, _plots, _program
-from benchmarks._contestants import TASKS
-from benchmarks._peers import HOME, Worker, store
-from benchmarks._roster import learners
-from benchmarks.bench_learners import spread
-from benchmarks.bench_profiles import owner_of, stopwatch
-from benchmarks.bench_search import recall
-from benchmarks.bench_split import evenness
+from benchmarks.harness import measure as _measure
+from benchmarks.harness import page as _page
+from benchmarks.harness import plots as _plots
+from benchmarks.harness import program as _program
+from benchmarks.harness.contestants import TASKS
+from benchmarks.harness.peers import HOME, Worker, store
+from benchmarks.harness.roster import learners
+from benchmarks.speed.learners import spread
+from benchmarks.speed.profiles import owner_of, stopwatch
+from benchmarks.speed.search import recall
+from benchmarks.speed.split import evenness
 from plurilabel._core.roster import learners as roster
 
 
@@ -89,7 +92,7 @@ def test_megabytes_of_arrays_and_sparse_arrays():
 
 @pytest.mark.parametrize("name", _program.GROUPS)
 def test_every_group_imports_without_the_peers(name):
-    module = importlib.import_module(f"benchmarks.bench_{name}")
+    module = importlib.import_module(f"benchmarks.speed.{name}")
     assert callable(module.run)
     assert module.__doc__
     assert name in _page.TITLES
@@ -121,11 +124,11 @@ def test_stopwatch_counts_outermost_calls_once():
         def inner(self):
             return sum(range(200_000))
 
-    import benchmarks._measure as module
+    import benchmarks.harness.measure as module
 
     module.Nested = Nested
     try:
-        calls = tuple(f"benchmarks._measure:Nested.{name}" for name in ("outer", "inner"))
+        calls = tuple(f"benchmarks.harness.measure:Nested.{name}" for name in ("outer", "inner"))
         with stopwatch(calls) as inside:
             whole = _measure.cpu_seconds(lambda: Nested().outer())
         assert 0.3 * whole < inside[0] <= whole
@@ -258,7 +261,9 @@ def test_the_summary_takes_the_quickest_peer_on_each_dataset():
 
 def test_all_but_the_summary_is_folded(tmp_path, monkeypatch):
     monkeypatch.setattr(_page, "plot", lambda name, *_: [f"![]({name}.svg)", ""])
-    results = json.loads((Path(__file__).parents[1] / "benchmarks" / "results.json").read_text())
+    results = json.loads(
+        (Path(__file__).parents[1] / "benchmarks" / "results" / "speed.json").read_text()
+    )
     _page.write_page(results, tmp_path)
     page = (tmp_path / "benchmarks.md").read_text()
     first, *details = page.split("::::{dropdown} ")
@@ -308,11 +313,11 @@ def test_program_stores_as_it_goes_and_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(_program, "versions_of_peers", dict)
     options = ["--quick", "--out", str(tmp_path), "--page", str(tmp_path)]
     _program.main([*options, "files"])
-    assert json.loads((tmp_path / "results.json").read_text())["groups"].keys() == {"files"}
+    assert json.loads((tmp_path / "speed.json").read_text())["groups"].keys() == {"files"}
     _program.main([*options, "--resume"])
     assert ran == [("files", True), *((g, True) for g in _program.GROUPS if g != "files")]
     assert (tmp_path / "benchmarks.md").exists()
-    text = (tmp_path / "results.json").read_text()
+    text = (tmp_path / "speed.json").read_text()
     assert text == _program.compact(json.loads(text))
     with pytest.raises(SystemExit, match="no group nothing"):
         _program.main(["nothing"])
@@ -320,7 +325,7 @@ def test_program_stores_as_it_goes_and_resumes(tmp_path, monkeypatch, capsys):
 
 
 def test_simulated_workers_have_as_much_to_do_as_real_ones():
-    from benchmarks.dask_simulation import CORE, graph_of_tasks, simulate
+    from benchmarks.pages.dask_simulation import CORE, graph_of_tasks, simulate
 
     one, four = (
         simulate(graph_of_tasks(400_000, 128, 10, n_workers, 10_000, CORE), n_workers, CORE)

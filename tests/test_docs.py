@@ -18,6 +18,7 @@ from plurilabel._core.roster import learners
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+FIGURES = ROOT / "benchmarks" / "results" / "learners.csv"
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
@@ -114,7 +115,7 @@ def test_external_links_are_known():
 def test_every_learner_has_a_page_and_figures():
     folder = DOCS / "learners"
     pages = {path.stem for path in folder.glob("*.md")} - {"index"}
-    with open(folder / "measured.csv", newline="") as stream:
+    with open(FIGURES, newline="") as stream:
         measured = list(csv.DictReader(stream))
     assert learners().keys() == pages >= {row["learner"] for row in measured}
     for name in pages:
@@ -128,10 +129,10 @@ def test_every_learner_has_a_page_and_figures():
     ("learner", "dataset"), [("MLkNN", "yeast"), ("CML", "emotions"), ("RAkEL", "emotions")]
 )
 def test_measured_figures_come_out(learner, dataset, data_folder, monkeypatch):
-    monkeypatch.syspath_prepend(str(DOCS))
-    import measure_learners
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.pages import learners as measure_learners
 
-    with open(DOCS / "learners" / "measured.csv", newline="") as stream:
+    with open(FIGURES, newline="") as stream:
         rows = {(row["learner"], row["dataset"]): row for row in csv.DictReader(stream)}
     found = measure_learners.measure([learner], dataset, n_jobs=None)
     for measure in measure_learners.MEASURES:

@@ -35,8 +35,7 @@ def test_the_gallery_takes_all_of_them():
 
 
 def test_measure_transformations(monkeypatch, data_folder):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import measure_transformations as script
+    from benchmarks.pages import transformations as script
 
     few = ("BinaryRelevance", "ClassifierChain, beam", "HOMER")
     monkeypatch.setattr(script, "LEARNERS", {title: script.LEARNERS[title] for title in few})

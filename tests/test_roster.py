@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plurilabel
 from plurilabel import MultiLabelClassifier, ThresholdClassifier
-from plurilabel._core.roster import ROSTER, estimators, learners
+from plurilabel._core.roster import FAMILIES, estimators, learners
 from plurilabel.evaluation import MULTILABEL_CHECKS
 from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner
@@ -72,7 +72,7 @@ def test_every_strategy_can_cut_every_learner(text):
 def test_every_public_learner_is_on_the_roster():
     found = {
         name
-        for package in ROSTER
+        for package in FAMILIES
         for name, value in vars(importlib.import_module(f"plurilabel.{package}")).items()
         if isinstance(value, type)
         and issubclass(value, MultiLabelClassifier)

@@ -1,7 +1,7 @@
 """Weights of instances: as good as repeating them, and 0 as good as leaving them out.
 
 Scikit-learn's two checks of that are run for every learner that takes ``sample_weight``, and one
-of ours with a label matrix. Learners that do not take it are listed, with the reason.
+of ours with a label matrix. The roster says which learners do not take it, and why.
 """
 
 import inspect
@@ -65,42 +65,12 @@ NOT_EQUIVALENT = {
     "EnsembleOfPrunedSets": "samples are drawn by row number",
 }
 
-TAKES_NONE = {
-    **dict.fromkeys(
-        (
-            "MLkNN",
-            "MLkNNCV",
-            "MLWkNN",
-            "DWMLkNN",
-            "DMLkNN",
-            "BRkNN",
-            "MrkNN",
-            "IBLRML",
-            "LabelEmbedding",
-        ),
-        "a repeated instance would take the places of k neighbours: no weight can do that",
-    ),
-    **dict.fromkeys(
-        ("WindowMLkNN", "MLSAMPkNN", "NeighborSubspaceEnsemble"),
-        "a window counts rows, and so do the neighbours in it",
-    ),
-    **dict.fromkeys(
-        ("StreamBinaryRelevance", "StreamClassifierChain", "StreamPrunedSets", "MLHoeffdingTree"),
-        "river's multi-label protocol has no weights",
-    ),
-    "AutoClassifier": "many of the learners that it tries do not take any",
-    "CalibratedClassifier": "by metadata routing only",
-    **dict.fromkeys(
-        ("ImputedLabels", "PositiveUnlabeled", "ResampledClassifier"),
-        "the wrapped classifier may not take them",
-    ),
-    "INSDIF": "medoids are drawn from the rows",
-    "BPMLL": "batches are drawn from the rows",
-    "MMAC": "supports are counts of instances",
-    **dict.fromkeys(
-        ("MIMLkNN", "MIMLSVM", "MIMLNN", "MIMLBoost"), "neighbours or medoids of bags"
-    ),
-}
+NAMED = {text.partition("(")[0] for text in TAKES} | SOLVED.keys() | NOT_EQUIVALENT.keys()
+TAKES += [  # the first form of those that are not named above
+    next(iter(entry.checked))
+    for name, entry in learners().items()
+    if not entry.unweighted and name not in NAMED and (not entry.needs or find_spec(entry.needs))
+]
 
 
 @pytest.mark.parametrize("text", TAKES)
@@ -140,12 +110,11 @@ def splits(fold):
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
 
 
-def test_every_learner_is_named():
-    names = {text.partition("(")[0] for text in TAKES}
-    assert names | SOLVED.keys() | NOT_EQUIVALENT.keys() | TAKES_NONE.keys() == learners().keys()
+def test_what_is_named_takes_weights():
+    assert not [name for name in NAMED if learners()[name].unweighted]
 
 
-@pytest.mark.parametrize("name", TAKES_NONE)
+@pytest.mark.parametrize("name", [n for n, entry in learners().items() if entry.unweighted])
 def test_others_refuse_weights(name):
     entry = learners()[name]
     if entry.needs and find_spec(entry.needs) is None:

@@ -1,94 +1,152 @@
-"""Summaries of the reference: every page ``api/<package>.md`` begins with a table of its names.
+"""The reference: a page ``api/<package>.md`` for every public package, made from its docstrings.
 
-The names are those that the page documents: what follows ``:members:``, or all public names of the
-package. Each comes with the first sentence of its docstring and a link.
+A page has the package's docstring, a table of its public names with their first sentences, and
+their documentation. Estimators are documented under their address, ``plurilabel.Name``; learners
+have pages of their own, and are only listed. ``api/index.md`` is the map of the library.
 """
 
 from __future__ import annotations
 
-import importlib
+import ast
 import inspect
 import re
+import sys
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-MODULE = re.compile(r"^\.\. (?:automodule|currentmodule):: (\S+)", flags=re.MULTILINE)
-MEMBERS = re.compile(r"^ +:members:(.*)$", flags=re.MULTILINE)
-EXCLUDED = re.compile(r"^ +:exclude-members:(.*)$", flags=re.MULTILINE)
-SINGLE = re.compile(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)", flags=re.MULTILINE)
-BLOCK = "```{eval-rst}"
+from plurilabel._core.roster import FAMILIES, estimators, learners
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+from house_map import SRC, floors, map_table
+
+TITLES = {"class": "Classes", "exc": "Errors", "func": "Functions", "data": "Constants"}
 
 
-def listed(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def documented(package: str) -> list[str]:
+    """The public names of a package; with the learners, those of families and base classes."""
+    module = import_module(f"plurilabel.{package}")
+    names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    if package == "learners":
+        homes = {*FAMILIES, "_core.base"} - {"bags", "streams", "wrappers"}
+        names += [name for name, home in estimators().items() if home in homes]
+    return sorted(names, key=str.lower)
 
 
-def documented(text: str) -> list[str]:
-    """The names that a page documents, in the order of the page."""
-    (module,) = MODULE.findall(text)
-    names: list[str] = []
-    for members in MEMBERS.findall(text):
-        names += listed(members) or importlib.import_module(module).__all__
-    left_out = {name for names in EXCLUDED.findall(text) for name in listed(names)}
-    found = [name for name in [*names, *SINGLE.findall(text)] if name not in left_out]
-    return list(dict.fromkeys(found))
-
-
-def first_sentence(thing: Any) -> str:
-    """The first sentence of a docstring, on one line."""
-    text = (inspect.getdoc(thing) or "").partition("\n\n")[0]
-    return re.split(r"(?<=[.?!])\s+(?=[A-Z:`])", " ".join(text.split()), maxsplit=1)[0]
-
-
-def kind(thing: Any) -> str:
-    """What a name stands for."""
+def role(thing: Any) -> str:
+    """The role of a reference to a thing."""
     if inspect.isclass(thing):
-        return "exception" if issubclass(thing, Exception) else "class"
-    return "function" if callable(thing) else "data"
+        return "exc" if issubclass(thing, Exception) else "class"
+    return "func" if inspect.isroutine(thing) else "data"
 
 
-ROLES = {"class": "class", "exception": "exc", "function": "func", "data": "data"}
-TITLES = {"class": "Classes", "exception": "Errors", "function": "Functions", "data": "Constants"}
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    start = " ".join(text.partition("\n\n")[0].split())
+    return re.split(r"(?<=[.?!])\s+(?=[A-Z:`])", start, maxsplit=1)[0]
 
 
-def data_sentence(text: str, name: str) -> str:
-    """The first sentence of what the page itself says about a constant."""
-    found = re.search(
-        rf"^\.\. py:data:: {name}\n(?: +:.*\n)*\n((?: +\S.*\n)+)", text, re.MULTILINE
-    )
-    sentence = " ".join(found[1].split()) if found else ""
-    return re.split(r"(?<=[.?!;])\s+(?=[A-Za-z])", sentence, maxsplit=1)[0].rstrip(";")
+def constant_doc(package: str, name: str) -> str:
+    """The string below the assignment of a constant, somewhere in its package."""
+    for path in sorted((SRC / package).rglob("*.py")):
+        body = ast.parse(path.read_text("utf-8")).body
+        for statement, text in pairwise(body):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            if getattr(targets[0], "id", None) == name and isinstance(text, ast.Expr):
+                return inspect.cleandoc(ast.literal_eval(text.value))
+    return ""
 
 
-def table(text: str) -> str:
-    """Tables of the classes, functions, errors and constants of a page."""
-    module = importlib.import_module(MODULE.findall(text)[0])
+def page(package: str) -> str:
+    """The page of a package."""
+    module = import_module(f"plurilabel.{package}")
     rows: dict[str, list[str]] = {title: [] for title in TITLES.values()}
-    for name in documented(text):
-        thing = getattr(module, name)
-        what = kind(thing)
-        told = data_sentence(text, name) if what == "data" else first_sentence(thing)
-        if not told:  # an alias of a type: it has no entry of its own
+    details: list[str] = []
+    for name in documented(package):
+        if name in learners():
+            entry = learners()[name].find()
+            told = first_sentence(inspect.getdoc(entry) or "")
+            rows["Classes"] += [f"   * - :doc:`{name} </learners/{name}>`", f"     - {told}"]
             continue
-        link = f":py:{ROLES[what]}:`~{module.__name__}.{name}`"
-        rows[TITLES[what]] += [f"   * - {link}", f"     - {told}"]
-    lines = [BLOCK]
+        home = "plurilabel" if name in estimators() else f"plurilabel.{package}"
+        thing = getattr(import_module(home), name)
+        kind = role(thing)
+        text = constant_doc(package, name) if kind == "data" else inspect.getdoc(thing) or ""
+        if not text:  # an alias of a type
+            continue
+        rows[TITLES[kind]] += [
+            f"   * - :py:{kind}:`~{home}.{name}`",
+            f"     - {first_sentence(text)}",
+        ]
+        details += [*entry_of(kind, home, name, text), ""]
+    lines = [f"# plurilabel.{package}", "", "```{eval-rst}", inspect.getdoc(module) or "", ""]
+    lines += [f".. module:: plurilabel.{package}", ""]
     for title, entries in rows.items():
         if entries:
             lines += [".. list-table::", "   :class: summary", "   :header-rows: 1", ""]
             lines += [f"   * - {title}", "     -", *entries, ""]
-    return "\n".join([*lines, "```"])
+    return "\n".join([*lines, *details, "```", ""])
 
 
-def summarise(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put the table before what it summarises."""
-    if docname.startswith("api/") and BLOCK in source[0]:
-        source[0] = source[0].replace(BLOCK, f"{table(source[0])}\n\n{BLOCK}", 1)
+def entry_of(kind: str, home: str, name: str, text: str) -> list[str]:
+    """The documentation of one name."""
+    if kind == "data":
+        body = [f"   {line}".rstrip() for line in text.splitlines()]
+        return [f".. py:data:: {name}", f"   :module: {home}", "", *body]
+    directive = {"class": "autoclass", "exc": "autoexception", "func": "autofunction"}[kind]
+    members = [] if kind == "func" else ["   :members:"]
+    return [f".. {directive}:: {home}.{name}", *members]
+
+
+def index() -> str:
+    """The map of the library, with the table of contents."""
+    pages = [name for floor in reversed(floors()) for name in floor if not name.startswith("_")]
+    return "\n".join(
+        [
+            "# Reference",
+            "",
+            "Every estimator is `plurilabel.Name`; functions live in the package of their",
+            "subject. Learners have [pages of their own](../learners/index.md), and so has the",
+            "[command line](../commands.md). A package uses those on its own floor and below.",
+            "",
+            map_table(link="[`{0}`]({0}.md)"),
+            "",
+            "```{toctree}",
+            ":hidden:",
+            "",
+            *[name for name in pages if name != "cli"],
+            "```",
+            "",
+        ]
+    )
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the pages where git ignores them; what has not changed is not touched."""
+    folder = Path(app.srcdir, "api")
+    folder.mkdir(exist_ok=True)
+    public = [name for floor in floors() for name in floor if not name.startswith("_")]
+    texts = {name: page(name) for name in public if name != "cli"} | {"index": index()}
+    for old in folder.glob("*.md"):
+        if old.stem not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def put_map(_app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put the map of the library in place of its marker."""
+    if docname == "contributing/house":
+        source[0] = source[0].replace("<!-- map -->", map_table())
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Look at pages as they are read."""
-    app.connect("source-read", summarise)
+    """Write them before anything is read."""
+    app.connect("builder-inited", write_pages)
+    app.connect("source-read", put_map)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

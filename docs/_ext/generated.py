@@ -15,9 +15,11 @@ ROOT = Path(__file__).parents[2]
 def write_pages(app: Sphinx) -> None:
     """Write the pages and their plots beside the other sources, where git ignores them."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks._page import write_page
+    from benchmarks.harness.page import write_page
 
-    write_page(json.loads((ROOT / "benchmarks" / "results.json").read_text()), Path(app.srcdir))
+    write_page(
+        json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text()), Path(app.srcdir)
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

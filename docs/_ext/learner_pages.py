@@ -3,40 +3,24 @@
 A page ``learners/<class>.md`` is its text, with the facts at its head as front matter: ``use``,
 ``fit``, ``predict``, ``scores`` and ``paper`` and, if its published results are run again,
 ``published`` and ``reproduction``. What is the same for all is added when the page is read, with
-the figures of ``learners/measured.csv``. ``learners/index.md`` gets the overview in place of its
-marker. Which learners there are, and to which family each belongs, says the roster.
+the figures of ``benchmarks/results/learners.csv``. ``learners/index.md`` gets the overview in
+place of its marker. Which learners there are, and to which family each belongs, says the roster.
 """
 
 from __future__ import annotations
 
 import csv
 import inspect
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 from sphinx.application import Sphinx
 
-import plurilabel
-from plurilabel._core.roster import PACKAGES, learners
+from plurilabel._core.roster import FAMILIES, learners
 from plurilabel.metrics import get_measure
 
-FAMILIES = {
-    "automatic": "Automatic",
-    "lazy": "Lazy learners",
-    "transformation": "Problem transformations",
-    "adaptation": "Adapted learners",
-    "boosting": "Boosting",
-    "neural": "Neural networks",
-    "mixtures": "Mixtures of words",
-    "rules": "Rules",
-    "extreme": "Very many labels",
-    "bags": "Bags of instances",
-    "streams": "Streams",
-    "uncertainty": "Calibration",
-    "missing": "Labels that are not known",
-    "resampling": "Resampling",
-}
 FACTS = {
     "use": "use it for",
     "scores": "scores",
@@ -50,6 +34,8 @@ PROTOCOL = (
     "training part, sparse ones as they are. In brackets the place among the {count} learners. "
     "Seconds are those of one thread."
 )
+
+FIGURES = Path(__file__).parents[2] / "benchmarks" / "results" / "learners.csv"
 
 Figures = dict[str, dict[str, dict[str, float]]]
 """By learner, dataset and measure."""
@@ -80,15 +66,9 @@ def place(name: str, data: str, measure: str, measured: Figures) -> int:
     return 1 + sum(sign * other[data][measure] < own for other in measured.values())
 
 
-def address(name: str) -> str:
-    """Where a learner is imported from."""
-    short = name in plurilabel.__all__
-    return f"plurilabel.{name}" if short else f"plurilabel.{learners()[name].package}.{name}"
-
-
 def head(name: str, facts: dict[str, str]) -> str:
     """Facts at a glance."""
-    rows = {"class": f"{{py:class}}`{address(name)}`"}
+    rows = {"class": f"{{py:class}}`plurilabel.{name}`"}
     rows |= {title: facts[key] for key, title in FACTS.items()}
     lines = [f"| {key} | {value} |" for key, value in rows.items()]
     return "\n".join(
@@ -107,7 +87,7 @@ def results(name: str, measured: Figures) -> str:
         lines.append(f"| {get_measure(m).title} {arrow} | " + " | ".join(cells) + " |")
     for key, title in SECONDS.items():
         lines.append(f"| {title} | " + " | ".join(f"{data[d][key]:.1f}" for d in data) + " |")
-    around = learners()[name].package == "transformation"
+    around = learners()[name].family == "transformation"
     base = "around logistic regression, " if around else ""
     return PROTOCOL.format(base=base, count=len(measured)) + "\n\n" + "\n".join(lines)
 
@@ -122,15 +102,16 @@ def reference(name: str) -> str:
         and getattr(inspect.unwrap(value), "__module__", "").startswith("plurilabel")
     ]
     members = f"   :members: {', '.join(methods)}"
-    return "\n".join(["```{eval-rst}", f".. autoclass:: {address(name)}", members, "```"])
+    return "\n".join(["```{eval-rst}", f".. autoclass:: plurilabel.{name}", members, "```"])
 
 
 def overview(folder: Path, measured: Figures) -> str:
     """All learners, family by family."""
     parts = []
-    for family in PACKAGES:
+    for family in FAMILIES:
         names = [name for name, learner in learners().items() if learner.package == family]
-        parts += [f"## {FAMILIES.get(family, family.capitalize())}", ""]
+        title = import_module(f"plurilabel.{family}").__doc__.partition(":")[0]
+        parts += [f"## {title}", ""]
         parts += ["```{toctree}", ":hidden:", *names, "```", ""]
         parts += ["| learner | use it for | average precision | subset accuracy |"]
         parts += ["| --- | --- | ---: | ---: |"]
@@ -157,8 +138,8 @@ def frame(app: Sphinx, docname: str, source: list[str]) -> None:
     name = docname.removeprefix("learners/")
     if name == docname:
         return
-    measured = read_figures(folder / "measured.csv")
-    app.env.note_dependency(folder / "measured.csv", docname=docname)
+    measured = read_figures(FIGURES)
+    app.env.note_dependency(FIGURES, docname=docname)
     if name == "index":
         for learner in learners():
             app.env.note_dependency(folder / f"{learner}.md", docname=docname)

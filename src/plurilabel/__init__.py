@@ -53,8 +53,8 @@ def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         package, there = _FUNCTIONS[name]
         return getattr(import_module(f"plurilabel.{package}"), there)
-    if name in estimators():
-        return find_estimator(name)
+    if name[:1].isupper() and (found := find_estimator(name)) is not None:
+        return found
     if name == "__all__":
         return sorted({*_PACKAGES, *estimators(), *_FUNCTIONS, "__version__"})
     raise AttributeError(f"module 'plurilabel' has no attribute {name!r}")

@@ -27,7 +27,7 @@ from plurilabel.models import Model, ModelFileError
 from plurilabel.models import mlflow as ours
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "other-tools.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "other-tools.md"
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Bags of instances with several labels: the container, distances, learners, transformers."""
 
 from plurilabel._core.data.bags import Bags
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import Learner, publish
 from plurilabel.bags._base import BagClassifier
 from plurilabel.bags._explain import BagExplanation, explain_bags
 from plurilabel.bags._hausdorff import hausdorff_distances
@@ -27,5 +27,25 @@ __all__ = [
     "k_medoids",
 ]
 
+_T_CRITERION = {
+    "check_cut": "by the T-criterion a bag without a positive score has its best label",
+}
+
+_BAGS = "neighbours or medoids of bags"
+
+ROSTER = {
+    "MIMLkNN": Learner({"MIMLkNN(n_neighbors=5, n_citers=5)": {}}, unweighted=_BAGS),
+    "MIMLSVM": Learner(
+        {
+            "MIMLSVM(random_state=0)": _T_CRITERION,
+            "MIMLSVM(distance='average', t_criterion=False, random_state=0)": {},
+        },
+        unweighted=_BAGS,
+    ),
+    "MIMLNN": Learner({"MIMLNN(random_state=0)": {}}, unweighted=_BAGS),
+    "MIMLBoost": Learner(
+        {"MIMLBoost(n_estimators=5, random_state=0)": {}}, unweighted=_BAGS, exact=True
+    ),
+}
 
 publish(globals())

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from plurilabel._core.roster import BASES, estimators
+from plurilabel._core.roster import estimators, find_estimator
 from plurilabel._core.roster import learners as roster
 from plurilabel._core.words import similar
 from plurilabel.learners.transformation import TransformationClassifier
@@ -80,10 +80,10 @@ def find_class(name: str) -> type:
 def _packages() -> dict[str, str]:
     """The package of each name; of two equal names, ours."""
     table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    usable = [f"plurilabel.{name}" for name in ("neighbors", "thresholds", "bags", "wrappers")]
-    ours = {name: f"plurilabel.{package}" for name, package in estimators().items()}
-    others = {name: home for name, home in ours.items() if home in usable and name not in BASES}
-    return table | others | {name: ours[name] for name in roster()}
+    homes = ("neighbors", "thresholds", "bags", "wrappers")
+    ours = [name for name, package in estimators().items() if package in homes]
+    made = [name for name in ours if not inspect.isabstract(find_estimator(name))]
+    return table | dict.fromkeys([*made, *roster()], "plurilabel")
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:

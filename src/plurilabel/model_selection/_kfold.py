@@ -61,7 +61,7 @@ class IterativeStratifiedKFold(KFold):
     The label distribution measure of the paper, LD x 10000 (lower is more even), for 5 folds,
     mean of 3 seeds, with that of the package iterative-stratification 0.1.9, which follows the
     paper, in parentheses: yeast 32.4 (323), medical 18.5 (20.6), bibtex 2.48 (2.96), delicious
-    1.95 (7.55), in about a tenth of its time. ``benchmarks/bench_split.py`` measures this.
+    1.95 (7.55), in about a tenth of its time. ``benchmarks/speed/split.py`` measures this.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Wrappers: thresholds, calibration, resampling, hierarchies, unknown labels, automatic choice."""
 
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import PROBABILITIES, Learner, publish
 from plurilabel.wrappers._calibrated import CalibratedClassifier
 from plurilabel.wrappers._hierarchical import HierarchicalClassifier
 from plurilabel.wrappers._imputed import ImputedLabels
@@ -32,5 +32,60 @@ __all__ = [
     "Resampler",
     "ThresholdClassifier",
 ]
+
+_WRAPPED = "the wrapped classifier may not take them"
+
+ROSTER = {
+    "CalibratedClassifier": Learner(
+        {
+            "CalibratedClassifier(MLkNN(n_neighbors=5), cv=3)": {
+                "check_row_order": "folds are filled in the order of the rows",
+            },
+            "CalibratedClassifier(BinaryRelevance(RidgeClassifier()), 'isotonic', cv=3)": {
+                PROBABILITIES: (
+                    "the check wants probabilities strictly between 0 and 1; the steps of "
+                    "isotonic regression may be 0 or 1"
+                ),
+            },
+        },
+        unweighted="by metadata routing only",
+    ),
+    "ImputedLabels": Learner(
+        {
+            "ImputedLabels(BinaryRelevance(LogisticRegression()))": {},
+            "ImputedLabels(BinaryRelevance(LinearSVC()))": {},
+        },
+        unweighted=_WRAPPED,
+    ),
+    "PositiveUnlabeled": Learner(
+        {
+            "PositiveUnlabeled(BinaryRelevance(LogisticRegression()), cv=3)": {
+                PROBABILITIES: (
+                    "the check wants probabilities strictly between 0 and 1; the quotient of "
+                    "two estimates is clipped at 1"
+                ),
+            },
+        },
+        unweighted=_WRAPPED,
+    ),
+    "ResampledClassifier": Learner(
+        {
+            "ResampledClassifier(MLkNN(n_neighbors=5), MLROS(random_state=0))": {},
+            "ResampledClassifier(BinaryRelevance(LogisticRegression()), REMEDIAL())": {
+                "check_constant_labels": (
+                    "REMEDIAL takes a label that all rows have away from the copies"
+                ),
+            },
+        },
+        unweighted=_WRAPPED,
+    ),
+    "AutoClassifier": Learner(
+        {
+            "AutoClassifier('hamming_loss', cv=2, "
+            "portfolio=(MLkNN(3), BinaryRelevance(RidgeClassifier())))": {},
+        },
+        unweighted="many of the learners that it tries do not take any",
+    ),
+}
 
 publish(globals())

@@ -88,7 +88,7 @@ def test_the_published_tables_are_there():
 
 def test_the_page_of_the_documentation_is_of_these_data():
     """``plurilabel reproduce --out docs`` was run since a published value was changed."""
-    page = (Path(__file__).parents[2] / "docs/reproduction.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/reproduction.md").read_text()
     for paper in PAPERS:
         assert f"(reproduction-{paper.key})=" in page
         for table in paper.tables:

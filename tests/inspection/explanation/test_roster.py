@@ -49,37 +49,17 @@ FORMS = [
 
 # what must be exact for the labels of these forms: the rest says in words what it adds up to
 EXACT = {
-    "BinaryRelevance(LogisticRegression(C=10))",
-    "BinaryRelevance(RidgeClassifier(), n_jobs=2)",
-    "ClassifierChain(LogisticRegression())",
-    "ClassifierChain(RidgeClassifier(), order='random', cv=3)",
-    "EnsembleOfChains(RidgeClassifier(), n_estimators=3, n_jobs=2)",
+    *(text for entry in learners().values() if entry.exact for text in entry.checked),
     "EnsembleOfChains(DecisionTreeClassifier(max_depth=3), n_estimators=2)",
-    "LabelPowerset(RidgeClassifier())",
     "LabelPowerset(DecisionTreeClassifier(max_depth=3))",
-    "PrunedSets(RidgeClassifier())",
-    "EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=3, voting='soft')",
-    "RAkEL(RidgeClassifier(), k=2, voting='soft')",
     "RAkEL(RandomForestClassifier(n_estimators=3), k=2, voting='soft')",
     "CalibratedLabelRanking(DecisionTreeClassifier(max_depth=3), voting='soft')",
-    "StackedRelevance(RidgeClassifier(), cv=3)",
-    "StackedRelevance(LogisticRegression(), cv=3, drop_negatives='band')",
     "StackedRelevance(LogisticRegression(), cv=3, passthrough=False)",
-    "OutputCodes(RidgeClassifier())",
-    "HOMER(LabelPowerset(RidgeClassifier()), n_children=2)",
     "HOMER(RandomForestClassifier(n_estimators=3), n_children=2)",
-    *(
-        text
-        for name in (
-            "MLDecisionTree", "MLRandomForest", "RankSVM", "INSDIF", "AdaBoostMH", "AdaBoostMR",
-            "ADTBoostMH", "LabelSetMixture", "PMM1", "PMM2", "MMAC", "MIMLBoost",
-        )
-        for text in learners()[name].checked
-    ),
     "RankSVM(kernel='rbf', tol=1e-4)",
     "RankSVM(kernel='poly', threshold=None, tol=1e-4)",
     "AdaBoostMR(n_estimators=5, weak='tree')",
-}  # fmt: skip
+}
 
 
 def fitted(text, X, Y):

@@ -12,11 +12,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from plurilabel import BRkNN, ExactIndex, LazyClassifier, MLkNN, MLkNNCV
 from plurilabel._core.blocks import dense
-from plurilabel._core.roster import ROSTER
 from plurilabel.learners import make_learner
+from plurilabel.learners.lazy import ROSTER
 from tests.learners.lazy.problems import made
 
-FORMS = [text for entry in ROSTER["learners.lazy"].values() for text in entry.checked]
+FORMS = [text for entry in ROSTER.values() for text in entry.checked]
 
 
 @pytest.mark.parametrize("text", FORMS)

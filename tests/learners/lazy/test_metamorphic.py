@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from plurilabel._core.blocks import dense
-from plurilabel._core.roster import ROSTER
 from plurilabel.learners import make_learner
+from plurilabel.learners.lazy import ROSTER
 
 LEARNERS = [
-    *(text for entry in ROSTER["learners.lazy"].values() for text in entry.checked),
+    *(text for entry in ROSTER.values() for text in entry.checked),
     "BRkNN(n_neighbors=4, variant='a')",
     "BRkNN(n_neighbors=4, variant='b')",
     "MLkNN(n_neighbors=5, metric='cosine')",

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_measured_figures_come_out(monkeypatch, data_folder):
-    monkeypatch.syspath_prepend(str(DOCS))
-    import measure_mixtures as script
+    from benchmarks.pages import mixtures as script
 
     few = ("naive Bayes per label", "PMM1", "LabelSetMixture, sets seen")
     monkeypatch.setattr(script, "LEARNERS", {title: script.LEARNERS[title] for title in few})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "neural.md"
+PAGE = Path(__file__).parents[3] / "docs" / "neural.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path):

@@ -125,7 +125,7 @@ def test_others_refuse_and_name_the_wrapper(name, data):
     for form in entry.checked:
         learner = plurilabel.learners.make_learner(form)
         if learner.accepts_missing_labels:
-            if entry.package != "neural":  # which takes long, and is tested above
+            if entry.family != "neural":  # which takes long, and is tested above
                 learner.fit(X, Y)
             continue
         with pytest.raises(ValueError, match=rf"got NaN in row .*ImputedLabels\({name}"):
@@ -529,7 +529,7 @@ def test_nothing_changes_if_all_labels_are_known(learner, data):
 
 @pytest.mark.usefixtures("data_folder")
 def test_yeast_with_hidden_labels():
-    """Half of what docs/measure_missing.py measures, and what it found."""
+    """Half of what python -m benchmarks unknown_labels measures, and what it found."""
     data = plurilabel.datasets.load("yeast")
     X, X_test, Y, Y_test = data.holdout()
     scaler = StandardScaler().fit(X)

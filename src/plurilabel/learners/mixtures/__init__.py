@@ -1,6 +1,6 @@
 """Generative models of text: the words of a document come from its labels."""
 
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.mixtures._base import WordMixture
 from plurilabel.learners.mixtures._label_set_mixture import LabelSetMixture
 from plurilabel.learners.mixtures._pmm1 import PMM1
@@ -9,5 +9,14 @@ from plurilabel.learners.mixtures._shares import WordShares
 
 __all__ = ["PMM1", "PMM2", "LabelSetMixture", "WordMixture", "WordShares"]
 
+
+ROSTER = {
+    "LabelSetMixture": Learner(
+        {"LabelSetMixture()": {}, "LabelSetMixture(search='exact', set_prior='labels')": {}},
+        exact=True,
+    ),
+    "PMM1": Learner({"PMM1()": {}, "PMM1(set_prior='sets', search='seen')": {}}, exact=True),
+    "PMM2": Learner({"PMM2()": {}}, exact=True),
+}
 
 publish(globals())

@@ -6,7 +6,7 @@ used.
 
 from typing import TYPE_CHECKING, Any
 
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.neural._bpmll._bpmll import BPMLL
 from plurilabel.learners.neural._keras import bp_mll_loss
 
@@ -25,6 +25,21 @@ __all__ = [
     "pairwise_exponential_loss",
 ]
 
+
+ROSTER = {
+    "BPMLL": Learner(
+        {
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05)": {},
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='squared')": {},
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='cross-entropy', "
+            "threshold=None)": {},
+            "BPMLL((8,), max_iter=12, learning_rate_init=0.05, loss='asymmetric', "
+            "activation='relu')": {},
+        },
+        needs="torch",
+        unweighted="batches are drawn from the rows",
+    ),
+}
 
 publish(globals())
 

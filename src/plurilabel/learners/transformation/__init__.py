@@ -1,6 +1,6 @@
 """Problem transformations: learners around a base estimator that knows one label at a time."""
 
-from plurilabel._core.roster import publish
+from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.transformation._base import TransformationClassifier
 from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._chain import ClassifierChain
@@ -31,5 +31,41 @@ __all__ = [
     "partition_labels",
 ]
 
+
+ROSTER = {
+    "BinaryRelevance": Learner(
+        {
+            "BinaryRelevance(LogisticRegression(C=10))": {},
+            "BinaryRelevance(RidgeClassifier(), n_jobs=2)": {},
+        },
+        exact=True,
+    ),
+    "ClassifierChain": Learner(
+        {
+            "ClassifierChain(LogisticRegression())": {},
+            "ClassifierChain(RidgeClassifier(), order='random', cv=3)": {},
+        },
+        exact=True,
+    ),
+    "EnsembleOfChains": Learner(
+        {"EnsembleOfChains(RidgeClassifier(), n_estimators=3, n_jobs=2)": {}}, exact=True
+    ),
+    "LabelPowerset": Learner({"LabelPowerset(RidgeClassifier())": {}}, exact=True),
+    "PrunedSets": Learner({"PrunedSets(RidgeClassifier())": {}}, exact=True),
+    "EnsembleOfPrunedSets": Learner(
+        {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=3, voting='soft')": {}}, exact=True
+    ),
+    "RAkEL": Learner({"RAkEL(RidgeClassifier(), k=2, voting='soft')": {}}, exact=True),
+    "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),
+    "StackedRelevance": Learner(
+        {
+            "StackedRelevance(RidgeClassifier(), cv=3)": {},
+            "StackedRelevance(LogisticRegression(), cv=3, drop_negatives='band')": {},
+        },
+        exact=True,
+    ),
+    "OutputCodes": Learner({"OutputCodes(RidgeClassifier())": {}}, exact=True),
+    "HOMER": Learner({"HOMER(LabelPowerset(RidgeClassifier()), n_children=2)": {}}, exact=True),
+}
 
 publish(globals())

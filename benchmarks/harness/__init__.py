@@ -1,0 +1,1 @@
+"""How benchmarks are run: peers in processes of their own, turns, memory, the page."""

@@ -1,0 +1,1 @@
+"""The programs behind the pages of figures: `python -m benchmarks NAME`, a page each."""

@@ -1,0 +1,337 @@
+"""Neighbours on Dask: against one process, with little memory, in other chunks, and the costs.
+
+    python -m benchmarks dask [graph] [chunks] [memory] [cost] [mlknn] [--n 200000] ...
+
+A program of its own: it starts a cluster of two worker processes with one thread each, and has no
+part in ``python -m benchmarks``.
+
+graph : the training graph on two workers beside :class:`ExactIndex` with two threads, taking
+    turns; seconds, processor seconds (of all processes), and their ratios. The aim is 1.25.
+chunks : whether five chunkings give the same bytes.
+memory : points on disk that are ``--times`` as large as the memory limits of all workers.
+cost : what ``DaskIndex.cost`` says, beside what is measured.
+mlknn : ML-kNN on Parquet files, with a list of labels in each row, out of core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import resource
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from distributed import Client, LocalCluster
+from plurilabel import DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN
+from plurilabel.distributed import evaluate
+from plurilabel.neighbors import _tiles as tasks
+from plurilabel.neighbors._exact import products
+
+K = 10
+
+
+@contextmanager
+def cluster(
+    memory: str | int = 0, folder: str | None = None, n_workers: int = 2
+) -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            memory_limit=memory,
+            dashboard_address=":0",
+            local_directory=folder,
+        ) as workers,
+        Client(workers) as client,
+    ):
+        client.run(_imported)
+        yield client
+
+
+def _imported() -> float:
+    import plurilabel.distributed  # noqa: F401 - not part of what is measured
+
+    return time.process_time()
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _received(dask_worker: Any) -> int:
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def measured(client: Client | None, work: Callable[[], Any]) -> tuple[float, float, Any]:
+    """Seconds, processor seconds of all processes, and the answer."""
+
+    def spent() -> float:
+        return time.process_time() + (sum(client.run(time.process_time).values()) if client else 0)
+
+    before, start = spent(), time.perf_counter()
+    answer = work()
+    return time.perf_counter() - start, spent() - before, answer
+
+
+def line(*cells: Any) -> None:
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+
+
+def points(n: int, d: int) -> Any:
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+def graph(n: int, d: int, turns: int) -> None:
+    X = points(n, d)
+    line("points", "ExactIndex, 2 threads", "2 workers", "ratio", "CPU s", "CPU s", "ratio")
+    with cluster() as client, tempfile.TemporaryDirectory() as folder:
+        chunks = on_disk(X, folder, -(-n // 4))
+        for _ in range(turns):
+            alone = measured(None, lambda: ExactIndex(n_jobs=2).fit(X).kneighbors(None, K))
+            both = measured(client, lambda: DaskIndex().fit(chunks).kneighbors(None, K))
+            for a, b in zip(alone[2], both[2]):
+                np.testing.assert_array_equal(a, b)
+            walls = f"{alone[0]:.1f}", f"{both[0]:.1f}", f"{both[0] / alone[0]:.2f}"
+            cpus = f"{alone[1]:.1f}", f"{both[1]:.1f}", f"{both[1] / alone[1]:.2f}"
+            line(f"{n:,} x {d}", *walls, *cpus)
+
+
+def on_disk(X: Any, folder: str, rows: int) -> Any:
+    """A file for each chunk of rows, and the array of them."""
+    cuts = [*range(0, len(X), rows), len(X)]
+    return from_files([(X[a:b], b - a) for a, b in pairwise(cuts)], X.shape[1], folder)
+
+
+def from_files(parts: Any, d: int, folder: str) -> Any:
+    arrays = []
+    for i, (part, size) in enumerate(parts):
+        path = os.path.join(folder, f"{i}.npy")
+        np.save(path, part)
+        arrays.append(da.from_delayed(dask.delayed(np.load)(path), (size, d), dtype=np.float64))
+    return da.concatenate(arrays)
+
+
+def chunkings(n: int, d: int) -> None:
+    X = points(n, d)
+    expected = ExactIndex().fit(X).kneighbors(None, K)
+    with cluster():
+        for chunks, rows in (
+            ((n, d), None), ((n // 3, d), n // 5), ((997, d), n // 7), ((n // 4, d // 3), n // 2),
+            ((tuple([0, 1, n // 2, n - n // 2 - 1, 0]), d), n // 11),
+        ):  # fmt: skip
+            found = DaskIndex(rows=rows).fit(da.from_array(X, chunks=chunks)).kneighbors(None, K)
+            same = all(a.tobytes() == b.tobytes() for a, b in zip(found, expected))
+            line(f"chunks {str(chunks)[:40]}", f"rows={rows}", "same" if same else "DIFFERENT")
+
+
+def memory(limit: int, times: float, d: int, rows: int, n_workers: int, k: int = 5) -> None:
+    """Points in a file, larger than all memory; the answer is that of one process with room."""
+    n = rows * math.ceil(times * n_workers * limit * 2**20 / (8 * d * rows))
+    cuts = list(range(0, n + 1, rows))  # those of the index, too: a block is in one piece
+    with (
+        # Dask keeps profiles of the last hour: 0.1 MB for each second
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        tempfile.TemporaryDirectory() as folder,
+        cluster(limit * 2**20, folder, n_workers) as client,
+    ):
+        path = os.path.join(folder, "points")
+        with open(path, "wb") as file:
+            for part in wide(cuts, d):
+                part.tofile(file)
+        chunks = [dask.delayed(read_rows)(path, a, b, d) for a, b in pairwise(cuts)]
+        X = da.concatenate(
+            [
+                da.from_delayed(chunk, (b - a, d), dtype=np.float64)
+                for chunk, (a, b) in zip(chunks, pairwise(cuts))
+            ]
+        )
+        index = DaskIndex(rows=rows).fit(X)
+        assert index._again(index.blocks_) is not None, "the points would be kept"
+        before, python = client.run(os.getpid), max(client.run(_peak_mb).values())
+        took, cpu, found = measured(client, lambda: index.kneighbors(None, k))
+        assert client.run(os.getpid) == before, "a worker was restarted"
+        peaks = client.run(_peak_mb).values()
+        size, said = 8 * n * d / 2**20, index.cost(k, n_workers=n_workers).memory / 2**20
+        line("points", "GB", "MB of workers", "times", "s", "CPU s", "peak MB", "start", "formula")
+        line(
+            f"{n:,} x {d:,}", f"{size / 1024:.2f}", f"{n_workers} x {limit}",
+            f"{size / limit / n_workers:.2f}",
+            f"{took:.0f}", f"{cpu:.0f}", ", ".join(f"{peak:.0f}" for peak in peaks),
+            f"{python:.0f}", f"{said:.0f}",
+        )  # fmt: skip
+        client.shutdown()  # one process with room for everything is next
+        whole = np.memmap(path, dtype=np.float64, shape=(n, d), mode="r")
+        took, cpu, expected = measured(
+            None, lambda: ExactIndex(n_jobs=2).fit(whole).kneighbors(None, k)
+        )
+        same = all(a.tobytes() == b.tobytes() for a, b in zip(found, expected))
+        line("ExactIndex", f"{took:.0f}", f"{cpu:.0f}", "same" if same else "DIFFERENT")
+
+
+def wide(cuts: list[int], d: int) -> Iterator[Any]:
+    """Blocks of points with 16 hidden features, and noise."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(16, d))
+    for a, b in pairwise(cuts):
+        yield rng.normal(size=(b - a, 16)) @ hidden + 0.1 * rng.normal(size=(b - a, d))
+
+
+def read_rows(path: str, start: int, stop: int, d: int) -> Any:
+    """Rows of a file. Mapped, they would count as memory of the worker for as long as it runs."""
+    return np.fromfile(path, count=(stop - start) * d, offset=8 * start * d).reshape(-1, d)
+
+
+def cost(sizes: list[tuple[int, int, int, int]]) -> None:
+    """With blocks that are kept, and that are read again: 1 is what the formula says."""
+    line("points", "rows", "k", "blocks", "products", "task MB", "least MB", "received", "most MB")
+    with cluster() as client, tempfile.TemporaryDirectory() as folder:
+        for n, d, rows, k in sizes:
+            X = points(n, d)
+            chunks = on_disk(X, folder, rows)
+            for again in (False, True):
+                index = DaskIndex(rows=rows, reload=again).fit(chunks)
+                said = index.cost(k, n_workers=2)
+                counted = counted_products(index, k) / said.products
+                task, traced = traced_task(X, rows, k)
+                before = sum(client.run(_received).values())
+                index.kneighbors(None, k)
+                received = sum(client.run(_received).values()) - before
+                least, most = (moved / 2**20 for moved in said.moved)
+                line(
+                    f"{n:,} x {d}", f"{rows:,}", k, "read again" if again else "kept",
+                    f"{counted:.2f}", f"{traced / task:.2f}", f"{least:.1f}",
+                    f"{received / 2**20:.1f}", f"{most:.1f}",
+                )  # fmt: skip
+
+
+def counted_products(index: DaskIndex, k: int) -> int:
+    """Products of pairs of points that the tasks really make."""
+    total, product = 0, products.product
+
+    def counting(left: Any, right: Any, out: Any = None) -> Any:
+        nonlocal total
+        total += left.shape[0] * right.shape[1]
+        return product(left, right, out)
+
+    products.product = counting
+    try:
+        with dask.config.set(scheduler="synchronous"):
+            index.kneighbors(None, k)
+    finally:
+        products.product = product
+    return total
+
+
+def traced_task(X: Any, rows: int, k: int) -> tuple[float, int]:
+    """Bytes of a task of two blocks, by formula and at most, with its blocks."""
+    blocks = [[(X[a : a + rows], a, a + rows)] for a in (0, rows)]
+    far = [tasks.limits(tasks.among_themselves(ExactIndex(n_jobs=1), one, k)) for one in blocks]
+    tracemalloc.start()
+    tasks.across(ExactIndex(n_jobs=1), (blocks[0], blocks[1]), (far[0], far[1]), k)
+    peak = tracemalloc.get_traced_memory()[1] + 2 * X[:rows].nbytes
+    tracemalloc.stop()
+    two = DaskIndex(rows=rows).fit(da.zeros((2 * rows, X.shape[1]), chunks=(rows, -1)))
+    return two.cost(k).memory - 6 * 16 * k * rows, peak  # without the lists that wait
+
+
+def mlknn(n: int, d: int, q: int, rows: int, limit: int) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(d)]
+    # labels are the cells that random directions cut, so that there is something to learn
+    directions = rng.normal(size=(d, q))
+    with tempfile.TemporaryDirectory() as folder, cluster(limit * 2**20, folder) as client:
+        for i, start in enumerate(range(0, n, rows)):
+            X = rng.normal(size=(min(rows, n - start), d))
+            frame = pd.DataFrame(X.astype(np.float32), columns=names)
+            frame["labels"] = list(np.argpartition(-(X @ directions), 3, axis=1)[:, :3])
+            frame.to_parquet(Path(folder, f"part{i:04}.parquet"))
+        sizes = [min(rows, n - start) for start in range(0, n, rows)]
+        paths = sorted(Path(folder).glob("part*.parquet"))
+        empty = sparse.csr_array((0, q), dtype=np.int8)
+        X, Y = (
+            da.concatenate(
+                [
+                    da.from_delayed(dask.delayed(read)(path, *args), (size, width), meta=meta)
+                    for path, size in zip(paths, sizes)
+                ]
+            )
+            for read, args, width, meta in (
+                (features, (names,), d, np.empty((0, d), dtype=np.float32)),
+                (indicator, (q,), q, empty),
+            )
+        )
+        learner = DaskLazyClassifier(MLkNN(K), reload=True)
+        fitted = measured(client, lambda: learner.fit(X, Y))
+        asked = slice(0, min(n, 2 * rows))
+        told = measured(
+            client, lambda: evaluate(Y[asked], labels=learner.predict(X[asked]), rows=rows)
+        )
+        line("points", "labels", "fit s", "CPU s", "predict s", "micro F1", "peak MB of workers")
+        peaks = ", ".join(f"{peak:.0f}" for peak in client.run(_peak_mb).values())
+        line(
+            f"{n:,} x {d}", q, f"{fitted[0]:.0f}", f"{fitted[1]:.0f}", f"{told[0]:.0f}",
+            f"{told[2]['micro_f1']:.3f}", peaks,
+        )  # fmt: skip
+
+
+def features(path: Path, names: list[str]) -> Any:
+    return pd.read_parquet(path, columns=names).to_numpy()
+
+
+def indicator(path: Path, q: int) -> Any:
+    """A CSR matrix of the lists of labels in a file."""
+    lists = pd.read_parquet(path, columns=["labels"])["labels"]
+    rows = np.repeat(np.arange(len(lists)), [len(some) for some in lists])
+    columns = np.concatenate(list(lists))
+    return sparse.csr_array(
+        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(len(lists), q)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", default=["graph", "chunks", "memory", "cost"])
+    parser.add_argument("--n", type=int, default=200_000)
+    parser.add_argument("--d", type=int, default=64)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=500, help="MB of each worker")
+    parser.add_argument("--times", type=float, default=4.0)
+    parser.add_argument("--features", type=int, default=100_000, help="of the points in `memory`")
+    parser.add_argument("--rows", type=int, default=27, help="of a block in `memory`")
+    parser.add_argument("--workers", type=int, default=2, help="in `memory`")
+    parser.add_argument("--mlknn-n", type=int, default=500_000)
+    asked = parser.parse_args()
+    threadpool_limits(1)  # as in Dask's workers
+    if "graph" in asked.what:
+        graph(asked.n, asked.d, asked.turns)
+    if "chunks" in asked.what:
+        chunkings(20_000, 60)
+    if "memory" in asked.what:
+        memory(asked.limit, asked.times, asked.features, asked.rows, asked.workers)
+    if "cost" in asked.what:
+        cost(
+            [
+                (20_000, 64, 5000, 10), (12_000, 32, 1000, 10), (16_000, 128, 4000, 20),
+                (1_000, 20_000, 50, 5),
+            ]
+        )  # fmt: skip
+    if "mlknn" in asked.what:
+        mlknn(asked.mlknn_n, 32, 1000, max(5000, asked.mlknn_n // 10), 1024)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The guide to a new learner, followed to the letter: four files, and every roster-wide test passes."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "docs" / "contributing" / "new-learner.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", GUIDE, flags=re.MULTILINE | re.DOTALL)
+CODE = next(text for kind, text in BLOCKS if kind == "python")
+ENTRY, TEST, PAGE = (text for kind, text in BLOCKS if kind == "text")
+ROSTER_WIDE = (
+    "tests/test_roster.py",
+    "tests/test_sample_weight.py",
+    "tests/test_tags.py",
+    "tests/test_metamorphic.py",
+    "tests/test_readme.py",
+    "tests/core/test_fitted.py",
+    "tests/inspection",
+    "tests/models",
+    "tests/wrappers",
+    "tests/learners/adaptation/test_nearest_means.py",
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_four_files_are_enough(tmp_path):
+    for name in ("src", "scripts", "docs/learners"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tests", tmp_path / "tests")
+    for name in ("README.md", "pyproject.toml", "conftest.py", "Makefile", "docs/_static"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "README.md").unlink()
+    shutil.copy(ROOT / "README.md", tmp_path)
+    for name in ("benchmarks",):
+        (tmp_path / name).symlink_to(ROOT / name)
+    family = tmp_path / "src" / "plurilabel" / "learners" / "adaptation"
+    (family / "_nearest_means.py").write_text(CODE, "utf-8")
+    roster = (family / "__init__.py").read_text("utf-8")
+    entered = roster.replace("\npublish(globals())", f"\n{ENTRY}\npublish(globals())")
+    entered = entered.replace("__all__ = [", '__all__ = ["NearestMeans", ')
+    (family / "__init__.py").write_text(entered, "utf-8")
+    tests = tmp_path / "tests" / "learners" / "adaptation"
+    (tests / "test_nearest_means.py").write_text(TEST, "utf-8")
+    (tmp_path / "docs" / "learners" / "NearestMeans.md").write_text(PAGE, "utf-8")
+    environment = {"PYTHONPATH": str(tmp_path / "src"), "PATH": ""}
+    subprocess.run(
+        [sys.executable, "scripts/house_map.py"], cwd=tmp_path, env=environment, check=True
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ROSTER_WIDE]
+        + ["-k", "NearestMeans or nearest_means or roster or named or docstrings"],
+        cwd=tmp_path, env=environment, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-3000:]
+    assert "NearestMeans" in (tmp_path / "README.md").read_text("utf-8")
