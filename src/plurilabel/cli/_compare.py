@@ -213,21 +213,28 @@ def show(results: Results, measures: list[str] | None = None, *, room: int | Non
     room = console().width if room is None else room
     names = measures or [name for name in SHOWN if name in results.measures]
     spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
-    tables = [_columns(results, i, names, spread) for i in range(len(results.datasets))]
+    tables = _tables(results, names, spread)
     if spread and max(map(_width, tables), default=0) > room:
-        spread = False
-        tables = [_columns(results, i, names, False) for i in range(len(results.datasets))]
+        spread, tables = False, _tables(results, names, False)
     for dataset, columns in zip(results.datasets, tables):
         while _width(columns) > room and len(columns) > 3:
             del columns[-2]  # the last measure; times come after it
-        head, *rows = zip(*columns)
-        split = results.plan["datasets"][dataset]["split"]
-        repeats = results.plan["protocol"]["repeats"]
-        times = "" if repeats == 1 else f", {repeats} times"
-        styled = [[_styled(cell) for cell in row] for row in rows]
-        print_table(head, styled, title=f"{dataset}: {split}{times}")
-        echo()
+        _print(results, dataset, columns)
     say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
+
+
+def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
+    split = results.plan["datasets"][dataset]["split"]
+    repeats = results.plan["protocol"]["repeats"]
+    times = "" if repeats == 1 else f", {repeats} times"
+    head, *rows = zip(*columns)
+    styled = [[_styled(cell) for cell in row] for row in rows]
+    print_table(head, styled, title=f"{dataset}: {split}{times}")
+    echo()
+
+
+def _tables(results: Results, measures: list[str], spread: bool) -> list[list[list[str]]]:
+    return [_columns(results, i, measures, spread) for i in range(len(results.datasets))]
 
 
 def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:

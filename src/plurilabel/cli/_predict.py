@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,11 +94,7 @@ def predict(
     rows = read_rows(loaded, data, sep=sep, embeddings=embeddings)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
-    if scores and top is None and len(loaded.label_names) > MOST_COLUMNS:
-        raise UsageError(f"--scores would add {len(loaded.label_names):,} columns; add --top K")
-    lists = kind in ("parquet", "jsonl")
-    digits = digits or (None if lists else DIGITS)
-    answers = Answers(loaded, scores=scores, top=top, lists=lists, digits=digits)
+    answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)
     kept = _kept(rows, names_in(keep) or [], data)
     _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
     if out is not None:
@@ -160,13 +157,7 @@ def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
 
 
 class Answers:
-    """The answers of a model as columns: tags, and scores if they are wanted.
-
-    Attributes
-    ----------
-    types : dict of str to function
-        By column: its type in Parquet, given pyarrow.
-    """
+    """The answers of a model as columns: tags, and scores if they are wanted."""
 
     def __init__(
         self,
@@ -174,28 +165,33 @@ class Answers:
         *,
         scores: bool,
         top: int | None,
-        lists: bool,
+        kind: str,
         digits: int | None = None,
     ) -> None:
         import numpy as np
 
         from plurilabel.metrics import score_method
 
-        self.model, self.lists, self.digits = model, lists, digits
+        if scores and top is None and len(model.label_names) > MOST_COLUMNS:
+            raise UsageError(f"--scores would add {len(model.label_names):,} columns; add --top K")
+        self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
+        self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)
         self.top = None if top is None else min(top, len(self.names))
         self.column = model.labels if isinstance(model.labels, str) else "labels"
-        self.sep = "" if lists else self._separator(model.tag_sep)
-        self.scores = scores
-        self.types: dict[str, Callable[[Any], Any]] = {
-            self.column: lambda arrow: arrow.list_(arrow.string())
-        }
-        if scores and top is not None:
-            self.types["scores"] = lambda arrow: arrow.list_(arrow.float64())
-        elif scores:
-            self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
+        self.sep = "" if self.lists else self._separator(model.tag_sep)
         if scores or top is not None:
             score_method(model.estimator)  # an error if there is none
+
+    @cached_property
+    def types(self) -> dict[str, Callable[[Any], Any]]:
+        """By column: its type in Parquet, given pyarrow."""
+        types = {self.column: lambda arrow: arrow.list_(arrow.string())}
+        if self.scores and self.top is not None:
+            types["scores"] = lambda arrow: arrow.list_(arrow.float64())
+        elif self.scores:
+            types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
+        return types
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""

@@ -127,7 +127,8 @@ def refused(stream: BinaryIO) -> str | None:
         entries = archive.infolist()
         if _holds_more(archive, size):
             return "nothing in it may be compressed"
-        if len({entry.filename for entry in entries}) < len(entries):
+        sizes = {entry.filename: entry.file_size for entry in entries}
+        if len(sizes) < len(entries):
             return "it has two members of the same name"
         shapes = {}
         for entry in entries:
@@ -135,10 +136,16 @@ def refused(stream: BinaryIO) -> str | None:
                 if _holds_packed(member, entry.file_size):
                     return "it holds sparse matrices that are compressed"
                 shapes[entry.filename] = _shape(member)
-        if "schema.json" not in archive.namelist():
+        if "schema.json" not in sizes:
             return None
         schema = json.loads(archive.read("schema.json"))
-        sizes = {entry.filename: entry.file_size for entry in entries}
+    return _refused_schema(schema, shapes, sizes, size)
+
+
+def _refused_schema(
+    schema: Any, shapes: dict[str, Any], sizes: dict[str, int], size: int
+) -> str | None:
+    """Why the objects that a file describes must not be built, None if they may."""
     if _has_scalar_array(schema, shapes):
         return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))

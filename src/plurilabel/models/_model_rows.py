@@ -60,33 +60,36 @@ def read_rows(
         source = _records(source)
     if not with_labels and (given := _as_given(model, source)) is not None:
         return given
-    encoder = model.encoder
     kinds = dict.fromkeys(model.feature_names, "numbers")
-    if encoder is not None:
-        kinds = io.column_kinds(encoder)
+    if model.encoder is not None:
+        kinds = io.column_kinds(model.encoder)
     data, by_position = _dataset(model, source)
     if data is None:
         table = _further(model, source, kinds, with_labels, embeddings=embeddings, **options)
-        X, Y, frame, test = table.X, table.Y, table.frame, None
-        names = tuple(table.label_names)
+        rows, names = ModelRows(table.X, table.Y, table.frame, []), tuple(table.label_names)
     elif embeddings is not None:
         raise ValueError("embeddings are for the rows of a table")
     else:
-        Y, names, frame, test = data.Y, tuple(data.label_names), None, data.test
-        X = _typed(data, kinds) if encoder is not None else _features(model, data, by_position)
-    unknown, remarks = None, []
-    if encoder is not None:
-        unknown, remarks = _unknown_words(encoder, X, kinds)
-        remarks = [*_unseen(encoder, X), *remarks]
-    else:
-        # dense or sparse as in training, which was of the same width
-        X = sparse.csr_array(X) if model.sparse_features else dense(X)
+        X = _features(model, data, by_position) if model.encoder is None else _typed(data, kinds)
+        rows, names = ModelRows(X, data.Y, None, [], data.test), tuple(data.label_names)
+    rows = _as_in_training(model, rows, kinds)
     if not with_labels:
-        return ModelRows(X, None, frame, remarks, test, unknown)
-    Y, strange = _labels(model, Y, names, by_position)
+        return rows._replace(Y=None)
+    Y, strange = _labels(model, rows.Y, names, by_position)
     if strange:
-        remarks.append(f"labels that the model does not know are left out: {_quoted(strange)}")
-    return ModelRows(X, Y, frame, remarks, test, unknown)
+        rows.remarks.append(
+            f"labels that the model does not know are left out: {_quoted(strange)}"
+        )
+    return rows._replace(Y=Y)
+
+
+def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> ModelRows:
+    """Features dense or sparse as in training; for a table, remarks about new values."""
+    if model.encoder is None:
+        X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
+        return rows._replace(X=X)
+    unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
+    return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
 
 
 def _records(rows: Sequence[Mapping[str, Any]]) -> Any:

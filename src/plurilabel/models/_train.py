@@ -631,23 +631,24 @@ def _dataset(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         return datasets.load(data)
     if isinstance(data, str | os.PathLike):
-        if io.file_format(data) in TABLES:
-            options["encode"] = False
-        return io.read(data, labels=labels, **options)
+        encode = {"encode": False} if io.file_format(data) in TABLES else {}
+        return io.read(data, labels=labels, **options, **encode)
     if hasattr(data, "columns") and _are_names(labels):
         return io.read_table(data, labels=labels, encode=False, **options)
     if not isinstance(data, Dataset):
-        if labels is None or _are_names(labels):
-            raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
-        data = Dataset(
-            data if hasattr(data, "shape") else np.asarray(data, dtype=np.float64),
-            labels if hasattr(labels, "shape") else np.asarray(labels),
-            feature_names=getattr(data, "columns", ()),
-            label_names=getattr(labels, "columns", ()),
-        )
-    if hasattr(data.Y, "iloc"):
-        data = replace(data, Y=data.Y.to_numpy())
-    return data
+        data = _from_arrays(data, labels)
+    return replace(data, Y=data.Y.to_numpy()) if hasattr(data.Y, "iloc") else data
+
+
+def _from_arrays(X: Any, Y: Any) -> Dataset:
+    if Y is None or _are_names(Y):
+        raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
+    return Dataset(
+        X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64),
+        Y if hasattr(Y, "shape") else np.asarray(Y),
+        feature_names=getattr(X, "columns", ()),
+        label_names=getattr(Y, "columns", ()),
+    )
 
 
 def _counts_rows(series: Any) -> bool:

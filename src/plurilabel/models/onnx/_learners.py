@@ -425,7 +425,7 @@ def linear_cuts(graph: Graph, strategy: Any, scores: Value) -> Value:
     return graph("Add", weighted, np.float64(strategy.intercept_))
 
 
-def _linear(graph: Graph, strategy: Any, scores: Value) -> Value:
+def _linear_threshold(graph: Graph, strategy: Any, scores: Value) -> Value:
     return graph("Greater", scores, linear_cuts(graph, strategy, scores))
 
 
@@ -458,7 +458,7 @@ STRATEGIES: dict[type, Callable[[Graph, Any, Value], Value]] = {
     thresholds.CardinalityCut: _one_cut,
     thresholds.ConstantCut: _one_cut,
     thresholds.GlobalCut: _one_cut,
-    thresholds.LinearCut: _linear,
+    thresholds.LinearCut: _linear_threshold,
     thresholds.MCut: _largest_gap,
     thresholds.RCut: _highest,
     thresholds.SCut: _cuts_of_labels,
