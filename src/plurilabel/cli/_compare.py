@@ -28,7 +28,7 @@ option = partial(click.option, show_default=True)
 flag = partial(click.option, is_flag=True)
 
 IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
-# what is shown where nothing else is asked for, with titles that fit 80 columns
+# measures shown by default, with titles that fit 80 columns
 SHOWN = {
     "hamming_loss": "Hamming",
     "subset_accuracy": "subset",
@@ -45,43 +45,33 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @click.command()
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
 @list_option(
-    "--learners",
-    metavar="LEARNERS",
+    "--learners", metavar="LEARNERS",
     help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
     'StandardScaler | MLkNN, RAkEL(k=3)"; a list of values is searched inside each training '
     'part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values are filled '
     "in, but features are scaled only where a learner says so.  "
     "[default: a handful of different kinds]",
-)
+)  # fmt: skip
 @option(
-    "--cv",
-    default="holdout",
-    metavar="holdout|FOLDS",
+    "--cv", default="holdout", metavar="holdout|FOLDS",
     help="The published split (else a stratified one), or a number of stratified folds.",
-)
+)  # fmt: skip
 @option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
 @list_option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
 @option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
 @option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; what is finished there is not run again.",
-)
+)  # fmt: skip
 @option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 for all cores.")
 @option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
+    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="For each learner and split.",
-)
+)  # fmt: skip
 @option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    default=0,
+    "--seed", "random_state", type=click.IntRange(0), default=0,
     help="Of folds and learners.",
-)
+)  # fmt: skip
 @flag("--retry", help="Run again what failed in an earlier run.")
 @flag("--fresh", help="Run everything again, and replace what is there.")
 @option("--report/--no-report", default=True, help="Write the report.")
@@ -271,7 +261,7 @@ def _styled(cell: str) -> Any:
 
 
 def show_failures(results: Results) -> None:
-    """What went wrong, a sentence for each learner, dataset and reason."""
+    """Print the errors, a sentence for each learner, dataset and reason."""
     counts: dict[tuple[str, str, str], int] = {}
     for cell in results.failures():
         what = (cell["learner"], cell["dataset"], cell["error"])
@@ -284,7 +274,7 @@ def show_failures(results: Results) -> None:
 
 
 def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:
-    """The figures for a script."""
+    """The figures as JSON takes them."""
 
     def table(values: Any) -> dict[str, dict[str, float]]:
         return {

@@ -11,7 +11,7 @@ import click
 from plurilabel.cli._compare import show, show_failures
 from plurilabel.cli._output import echo
 from plurilabel.cli._progress import ComparisonProgress
-from plurilabel.cli._serve import start
+from plurilabel.cli._serve import serve
 
 NAME = "plurilabel"
 
@@ -46,7 +46,8 @@ LEARNERS = {
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
     help="With --serve, the port to listen on; 0 for any that is free.",
 )  # fmt: skip
-def demo(out: Path, serves: bool, port: int) -> None:
+@click.pass_context
+def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
     """Compare the learners on the embedded data.
 
     This is what `make run` does: a table, and files in a folder. Among them is a model of two
@@ -57,7 +58,7 @@ def demo(out: Path, serves: bool, port: int) -> None:
 
     if serves:
         model, pool = _saved(out)
-        start(str(model), pool=str(pool), port=port, opens=True)
+        ctx.invoke(serve, model=str(model), pool=str(pool), port=port, opens=True)
         return
     data = datasets.load("digits")
     description = datasets.describe(data)

@@ -15,12 +15,9 @@ from plurilabel.cli._output import check_output, echo, force_option, print_json
 @click.argument("data", metavar="NAME|FILE")
 @data_options
 @click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
+    "--top", type=click.IntRange(0), default=10, show_default=True,
     help="Labels and label sets to show.",
-)
+)  # fmt: skip
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")

@@ -22,7 +22,7 @@ SEEN = (
 @click.option("--per-label", is_flag=True, help="Also the counts and measures of each label.")
 @click.option(
     "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
-)
+)  # fmt: skip
 @empty_labels_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")

@@ -97,12 +97,12 @@ class Friendly(click.Group):
 
 
 def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]) -> None:
-    """An error for an option with one value that is given twice: click would take the last."""
+    """Refuse an option with one value that is given twice: click would take the last."""
     own = click.Context(command, parent=ctx, resilient_parsing=True)
     try:
         _, _, order = command.make_parser(own).parse_args(list(args))
     except click.ClickException:
-        return  # what is wrong there is said when the command is run
+        return  # the command itself will report the error
     for parameter in order:
         single = isinstance(parameter, click.Option) and not (
             parameter.multiple or parameter.is_flag or parameter.count
@@ -113,7 +113,7 @@ def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Warnings as one line on stderr, each of them once."""
+    """Print warnings as one line on stderr, each once."""
     said: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class UsageError(click.ClickException):
-    """An option that cannot be meant like that: one sentence, exit status 2."""
+    """An invalid option: one sentence, exit status 2."""
 
     exit_code = 2
 
@@ -69,7 +69,7 @@ _ALONE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
 
 
 def in_words(error: Exception) -> str:
-    """What an error says, in one line."""
+    """The message of an error, in one line."""
     if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
         return no_file(Path(error.filename))
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -86,7 +86,7 @@ def check_file(path: str) -> None:
 
 
 def no_file(path: Path) -> str:
-    """What to say of a file that is not there."""
+    """The message for a file that does not exist."""
     there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     close = similar(path.name, sorted(there))
     hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
@@ -94,7 +94,7 @@ def no_file(path: Path) -> str:
 
 
 def in_options(text: str) -> str:
-    """A message of the library in the words of the command line."""
+    """A message of the library with options for its parameters."""
     text = _COLUMNS.sub(_columns_as_option, text)
     for parameter, option in _OPTIONS.items():
         text = re.sub(parameter, option, text)

@@ -46,7 +46,7 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 )  # fmt: skip
 @click.option(
     "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
-)
+)  # fmt: skip
 @force_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")

@@ -117,21 +117,16 @@ class ComparisonProgress:
     """Callback of a comparison: a bar on a terminal, now and then a line elsewhere."""
 
     def __init__(self) -> None:
-        self.console = console(err=True)
+        self.console, self.said = console(err=True), monotonic()
         self.bar: Any = None
-        self.said = monotonic()
 
     def __enter__(self) -> ComparisonProgress:
         if self.console.is_terminal:
             from rich import progress
 
-            self.bar = progress.Progress(
-                progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                progress.TextColumn("{task.description}"),
-                console=self.console,
-                transient=True,
-            )
+            columns = (progress.BarColumn(), progress.MofNCompleteColumn())
+            text = progress.TextColumn("{task.description}")
+            self.bar = progress.Progress(*columns, text, console=self.console, transient=True)
             self.task = self.bar.add_task("starting", total=None)
             self.bar.start()
         return self

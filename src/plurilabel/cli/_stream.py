@@ -52,30 +52,24 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @click.command()
 @click.argument("data", metavar="FILE|NAME|-")
 @option(
-    "--learners",
-    default=LEARNERS,
-    metavar="LEARNERS",
+    "--learners", default=LEARNERS, metavar="LEARNERS",
     help="Learners with commas between them; those of river with their module, such as "
     '"chain=river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())". '
     "name=LEARNER gives a name.",
-)
+)  # fmt: skip
 @click.option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
 @option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
 @option(
-    "--fading",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.995,
+    "--fading", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.995,
     help="Factor of fading measures.",
-)
+)  # fmt: skip
 @option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
 @option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
 @click.option("--rows", "max_rows", type=click.IntRange(1), help="Rows to read at most.")
 @option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("stream"),
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
     help="Folder for the results; a run that was stopped is continued there.",
-)
+)  # fmt: skip
 @option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two savings.")
 @flag("--fresh", help="Start again, and replace what is there.")
 @option("--report/--no-report", default=True, help="Write the report.")
@@ -83,7 +77,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @data_options
 @click.option(
     "--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input; else CSV."
-)
+)  # fmt: skip
 @click.option("--drift", metavar="KIND", help="Of a generated stream.  [default: sudden]")
 @option("--seed", type=click.IntRange(0), default=0, help="Of a generated stream.")
 @click.pass_context
@@ -213,7 +207,7 @@ def _words(reading: dict[str, Any]) -> list[Any] | None:
 
 
 def _notes(source: Any) -> list[str]:
-    """What a user should know about the columns that were read."""
+    """Remarks about the columns of the table."""
     names = getattr(source, "identifiers", [])
     if not names:
         return []

@@ -1,6 +1,6 @@
-"""What is looked at before a model file is built, since it may come from anywhere.
+"""Checks before a model file is built, since it may come from anywhere.
 
-The types that it names, the memory that it would take, and whether its parts are what they seem.
+They look at the types that it names, the memory that it would take, and whether its arrays fit.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _holds_packed(stream: Any, size: int) -> bool:
 
 
 def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
-    """Whether a file with trees has an array without dimensions, in whatever place.
+    """Whether a file with trees has an array without dimensions, anywhere.
 
     scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
     way, but are not arrays once they are loaded.

@@ -1,4 +1,4 @@
-"""A fitted estimator together with what it takes to read new data for it."""
+"""A fitted estimator together with all that is needed to read new data for it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _if_scores_by(method: str) -> Any:
 class Model:
     """A fitted estimator, the names of its labels, and how data are read for it.
 
-    It answers in words: :meth:`predict` gives the names of the labels, :meth:`predict_proba` a
-    data frame with the labels as columns. The command line uses the same object.
+    :meth:`predict` returns the names of the labels, :meth:`predict_proba` a data frame with the
+    labels as columns. The command line uses the same object.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Model:
         feature_names: Sequence[str] | None = None,
         reference: Any = None,
     ) -> list[Any]:
-        """What speaks for and against the labels of each row.
+        """Explain what speaks for and against the labels of each row.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Model:
         feature_names: Sequence[str] | None = None,
         reference: Any = None,
     ) -> list[Any]:
-        """What :meth:`explain` returns, of rows that :meth:`read` has read."""
+        """Explanations, as from :meth:`explain`, for rows that :meth:`read` has read."""
         named = renamed(self.estimator, self.label_names)
         found = explain(
             getattr(named, "best_estimator_", named),
@@ -306,7 +306,7 @@ class Model:
         return pd.DataFrame(S, index=index, columns=list(self.label_names))
 
     def _read(self, rows: Any) -> ModelRows:
-        """Rows to answer about; what is odd about them is a warning."""
+        """Rows to predict; remarks about them become warnings."""
         read = self.read(rows)
         for remark in read.remarks:
             warnings.warn(remark, stacklevel=4)
@@ -425,7 +425,7 @@ def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
 
 
 def inside(estimator: Any) -> Any:
-    """What a search or a wrapper has fitted; None if it is neither."""
+    """The fitted estimator inside a search or a wrapper; None if it is neither."""
     inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
     if not hasattr(inner, "fit"):
         return None
@@ -458,7 +458,7 @@ def around(estimator: Any, learner: Any) -> Any:
 
 
 def kept(estimator: Any, attribute: str) -> Iterator[Any]:
-    """What the layers hold under this name, from the outside in."""
+    """Values of this attribute in the layers, from the outside in."""
     return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
 
 

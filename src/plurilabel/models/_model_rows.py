@@ -275,7 +275,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def rows_digest(X: Any, Y: Any) -> str:
-    """Digest of rows and their labels, whatever the types of index in sparse ones."""
+    """Digest of rows and their labels, independent of the index types of sparse ones."""
     return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
 
 

@@ -1,4 +1,4 @@
-"""What is looked at after a model file is built: numbers that compiled code follows unchecked.
+"""Checks after a model file is built: numbers that compiled code follows unchecked.
 
 scikit-learn's trees, for instance, are arrays of nodes that name other nodes, features and rows by
 number. Where they were fitted these numbers are right; in a file that was made to do harm they
@@ -280,11 +280,8 @@ def _support_vectors_are_sound(part: Any) -> bool:
 
 def _vectors_fit(held: dict[str, Any], n_vectors: int, n_classes: int, d: int) -> bool:
     """Whether the support vectors and their coefficients have the sizes of each other."""
-    vectors, coef, sizes = (
-        held["support_vectors_"],
-        held.get("_dual_coef_"),
-        (n_classes - 1, n_vectors),
-    )
+    coef: Any = held.get("_dual_coef_")
+    vectors, sizes = held["support_vectors_"], (n_classes - 1, n_vectors)
     precomputed = held.get("kernel") == "precomputed"
     if held.get("_sparse"):  # the stored numbers are taken as they are: none may be left out
         if precomputed or not (sparse.issparse(coef) and sparse.issparse(vectors)):

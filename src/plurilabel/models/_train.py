@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
 from time import monotonic
@@ -173,13 +173,7 @@ def train(
 
         reading["scheduler"] = scheduler
     training = kind(
-        threshold=threshold,
-        holdout=holdout,
-        refit=refit,
-        quick=quick,
-        time_limit=time_limit,
-        random_state=random_state,
-        progress=progress,
+        threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
     model: Model = training.run(
         data, labels, learner, measure, text=text, words=words, reading=reading
@@ -187,6 +181,7 @@ def train(
     return model
 
 
+@dataclass(eq=False)
 class Training:
     """One run of :func:`train`.
 
@@ -201,30 +196,29 @@ class Training:
         What the model will remember about its training.
     """
 
+    threshold: str | None
+    holdout: float | None
+    refit: bool
+    quick: bool
+    time_limit: float | None
+    random_state: int
+    progress: Progress
+
     automatic: AutoClassifier | None = None
     columns: Any = None  # names of the label columns, for a table
+    how: str = "nothing held out, as asked"
+    test: Any = None
+    measures: Any = field(default_factory=dict)
+    guessing: Any = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+    nonempty: bool = False
+    prefix: str = ""  # of the learner's parameters in the estimator
+    started: float = field(default_factory=monotonic)
 
-    def __init__(
-        self,
-        *,
-        threshold: str | None,
-        holdout: float | None,
-        refit: bool,
-        quick: bool,
-        time_limit: float | None,
-        random_state: int,
-        progress: Progress | None,
-    ) -> None:
-        self.started = monotonic()
-        self.threshold, self.holdout, self.refit, self.quick = threshold, holdout, refit, quick
-        self.time_limit, self.random_state, self.progress = time_limit, random_state, progress
-        self.strategy = None if threshold == "none" else threshold
-        self.nonempty, self.prefix = False, ""
-        self.notes: dict[str, Any] = {}
-        self.measures: Any = {}
-        self.guessing: Any = {}
-        self.test: Any = None
-        self.how = "nothing held out, as asked"
+    @property
+    def strategy(self) -> str | None:
+        """The threshold strategy; None for the learner's own or the automatic choice."""
+        return None if self.threshold == "none" else self.threshold
 
     def run(
         self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
@@ -256,8 +250,7 @@ class Training:
         self, kind: Any, text: str, seconds: float | None = None, done: int = 0, total: int = 0
     ) -> None:
         """Send an event to the callback."""
-        if self.progress is not None:
-            self.progress(TrainingEvent(kind, text, seconds, done, total))
+        self.progress(TrainingEvent(kind, text, seconds, done, total))
 
     @contextmanager
     def step(self, text: str, *, seconds: float | None = None) -> Iterator[None]:
@@ -383,7 +376,7 @@ class Training:
         return share
 
     def encoder(self, numbers: Any) -> Any:
-        """What turns a table into numbers, not fitted; None for other data."""
+        """An encoder that turns the table into numbers, not fitted; None for other data."""
         if not self.is_table:
             return None
         return io.table_encoder(self.data.X, text=self.texts, numbers=numbers, words=self.words)

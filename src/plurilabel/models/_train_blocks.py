@@ -125,7 +125,7 @@ class BlockTraining(Training):
         self.estimator = make_pipeline(*before, gathered) if before else gathered
 
     def _fitted(self, X: Any, Y: Any, scale: bool, lazy: Any) -> tuple[list[Any], Any]:
-        """What comes before the learner, and the learner, fitted."""
+        """The steps before the learner, and the learner, fitted."""
         before = [] if self.is_sparse else filling_and_scaling(X, scale=scale)
         return before, DaskLazyClassifier(lazy).fit(transform_blocks(X, before), Y)
 

@@ -225,7 +225,7 @@ def imputer() -> SimpleImputer:
 
     Examples
     --------
-    >>> from plurilabel.io import imputer
+    >>> from plurilabel.io.shared import imputer
     >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
     array([[1., 0.],
            [3., 0.],

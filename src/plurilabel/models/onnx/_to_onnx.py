@@ -149,7 +149,7 @@ def to_onnx(model: Model | Any, path: str | os.PathLike[str] | None = None) -> A
 
 
 class Answer(NamedTuple):
-    """What a learner computes.
+    """The outputs of a learner.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ class Graph:
         return name
 
     def check_room(self, n_bytes: float) -> None:
-        """An error if the graph would become too large for a file."""
+        """Raise an error if the graph would become too large for a file."""
         if self.size + n_bytes > LARGEST:
             raise ValueError(
                 f"the model would take more than {file_size(LARGEST)}, the most that an ONNX "
