@@ -134,6 +134,10 @@ def test_errors_come_with_the_names_of_parameters(films):
         train(films, "tag")
     with pytest.raises(ValueError, match="quick= does not go with scheduler="):
         train("rows.csv", "tags", scheduler="threads", quick=True)
+    with pytest.raises(ValueError, match="a dataset has its own labels, got labels='tags'"):
+        train("digits", "tags")
+    with pytest.raises(ValueError, match="drop= is for files and for tables"):
+        train(np.eye(3), np.eye(3, dtype=int), drop=["x0"])
     with pytest.raises(ValueError, match="holds bags of instances"):
         train(datasets.Dataset(np.zeros((3, 2, 2)), np.eye(3, dtype=int)))
 

@@ -622,26 +622,34 @@ def _dataset(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
     """The data as a dataset; tables as typed columns."""
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
-        return datasets.load(data)
+        data = datasets.load(data)
     if isinstance(data, str | os.PathLike):
         encode = {"encode": False} if io.file_format(data) in TABLES else {}
         return io.read(data, labels=labels, **options, **encode)
     if hasattr(data, "columns") and _are_names(labels):
         return io.read_table(data, labels=labels, encode=False, **options)
-    if not isinstance(data, Dataset):
-        data = _from_arrays(data, labels)
-    return replace(data, Y=data.Y.to_numpy()) if hasattr(data.Y, "iloc") else data
+    if others := [name for name in options if name not in ("text", "words")]:
+        raise ValueError(f"{others[0]}= is for files and for tables with columns of labels")
+    return _in_memory(data, labels)
 
 
-def _from_arrays(X: Any, Y: Any) -> Dataset:
-    if Y is None or _are_names(Y):
+def _in_memory(X: Any, Y: Any) -> Dataset:
+    """Features and labels, or a dataset that has both, with labels as a matrix."""
+    if isinstance(X, Dataset):
+        if Y is not None:
+            raise ValueError(f"a dataset has its own labels, got labels={Y!r}")
+        data = X
+    elif Y is None or _are_names(Y):
         raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
-    return Dataset(
-        X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64),
-        Y if hasattr(Y, "shape") else np.asarray(Y),
-        feature_names=getattr(X, "columns", ()),
-        label_names=getattr(Y, "columns", ()),
-    )
+    else:
+        data = Dataset(
+            X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64),
+            Y if hasattr(Y, "shape") else np.asarray(Y),
+            feature_names=getattr(X, "columns", ()),
+            label_names=getattr(Y, "columns", ()),
+        )
+    labels: Any = data.Y
+    return replace(data, Y=labels.to_numpy()) if hasattr(labels, "iloc") else data
 
 
 def _counts_rows(series: Any) -> bool:
