@@ -37,9 +37,9 @@ from threadpoolctl import threadpool_limits
 
 from distributed import Client, LocalCluster
 from plurilabel import DaskIndex, DaskLazyClassifier, ExactIndex, MLkNN
+from plurilabel.distributed import _tiles as tasks
 from plurilabel.distributed import evaluate
-from plurilabel.neighbors import _tiles as tasks
-from plurilabel.neighbors._exact import products
+from plurilabel.neighbors import _products as products
 
 K = 10
 

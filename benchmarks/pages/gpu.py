@@ -24,8 +24,8 @@ import torch
 from scipy import sparse
 
 from plurilabel import ExactIndex, MLkNN, MLkNNCV
-from plurilabel.learners.lazy import _counts
-from plurilabel.neighbors._device.search import Search
+from plurilabel.learners.lazy import _gpu
+from plurilabel.neighbors._gpu.search import Search
 
 K = 10
 
@@ -141,9 +141,9 @@ def answers(learner: MLkNN, X: np.ndarray, size: str, form: str) -> None:
     for name in ("predict_top", "predict", "predict_proba"):
         ask = getattr(learner, name)
         there, found = seconds(lambda ask=ask: ask(X), turns=1)
-        _counts.SENT_FOR_ONE, usual = 0, _counts.SENT_FOR_ONE
+        _gpu.SENT_FOR_ONE, usual = 0, _gpu.SENT_FOR_ONE
         here, expected = seconds(lambda ask=ask: ask(X), turns=1)
-        _counts.SENT_FOR_ONE = usual
+        _gpu.SENT_FOR_ONE = usual
         same = abs(found - expected).max() == 0
         line(size, kind, f"MLkNN.{name}", f"{there:.3f}", f"{here:.3f} on the CPU", _said(same))
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel import DaskIndex, ExactIndex
-from plurilabel.neighbors._exact import blocks, products
-from plurilabel.neighbors._exact.blocks import Across
-from plurilabel.neighbors._exact.certify import threads
-from plurilabel.neighbors._exact.distance import WIDE, Formula
+from plurilabel.neighbors import _blocks as blocks
+from plurilabel.neighbors import _products as products
+from plurilabel.neighbors._blocks import Across
+from plurilabel.neighbors._distance import WIDE, Formula
+from plurilabel.neighbors._engines import threads
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")

@@ -105,7 +105,7 @@ def test_csv_cells_are_read_as_in_whole_files(tmp_path):
         ('a,sun\n1,"0\n', "a quoted cell has no end"),
         ("", "an empty file"),
         ("a,a,sun\n1,2,0\n", "got 'a' twice"),
-        ("a,sun\n\xe9,0\n", "UTF8"),
+        ("a,sun\n\xe9,0\n", "line 2: expected text in UTF-8, got the byte 0xe9"),
     ):
         path.write_bytes(text.encode("latin-1"))
         with pytest.raises(FileFormatError, match=message):
@@ -115,7 +115,7 @@ def test_csv_cells_are_read_as_in_whole_files(tmp_path):
 @pytest.mark.parametrize("rows", [1, 3, 7, 20, 100])
 @pytest.mark.parametrize("end", ["\n", "", "\n\n \n"])
 def test_xmc(tmp_path, rows, end, monkeypatch):
-    monkeypatch.setattr("plurilabel.io._sparse_text._xmc.BLOCK_BYTES", 37)
+    monkeypatch.setattr("plurilabel.io._sparse_text.BLOCK_BYTES", 37)
     X = sparse.random_array((20, 30), density=0.1, random_state=0, format="csr")
     Y = (rng.random((20, 6)) < 0.3).astype(int)
     Y[-1, 0] = 1  # a line that is not blank

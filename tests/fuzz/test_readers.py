@@ -16,7 +16,7 @@ from plurilabel import io
 from plurilabel._core.records import write_json
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import Results
-from plurilabel.evaluation._compare._cells import read_cell
+from plurilabel.evaluation._compare._plan import read_cell
 from tests.fuzz.mutate import mutated
 
 pytest.importorskip("pyarrow", reason="tables need pyarrow")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from plurilabel._core.records import write_atomic
-from plurilabel.io import FileFormatError, opened
+from plurilabel.io import FileFormatError
+from plurilabel.io.shared import opened
 
 
 def read_bytes(path):
@@ -85,7 +86,7 @@ def test_permissions_are_right_in_every_thread(tmp_path):
 def test_temporary_files_of_killed_processes_are_swept(tmp_path):
     program = (
         "import os, signal, sys\n"
-        "from plurilabel.io import write_atomic\n"
+        "from plurilabel._core.records import write_atomic\n"
         "with write_atomic(sys.argv[1]) as stream:\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

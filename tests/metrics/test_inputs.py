@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from plurilabel import metrics
+from plurilabel._core.scores import score_matrix
 from plurilabel.datasets import Hierarchy
 from plurilabel.metrics import evaluate, per_label
 from tests.metrics.cases import random_problem
@@ -48,7 +49,7 @@ MASKED = np.ma.array(Y2, mask=[[1, 0], [0, 1]])
         (lambda: evaluate(Y2, F2, top=2.5), "k must be an integer of at least 1, got 2.5"),
         (lambda: metrics.precision_at_k(Y2, F2, 1.5), "k must be an integer .* got 1.5"),
         (lambda: metrics.ndcg_at_k(Y2, F2, [1, 2]), r"k must be an integer .* got \[1, 2\]"),
-        (lambda: metrics.score_matrix(F2, n_labels=1.5), "n_labels must be an .* got 1.5"),
+        (lambda: score_matrix(F2, n_labels=1.5), "n_labels must be an .* got 1.5"),
         (lambda: metrics.f_beta(Y2, Y2, beta="2"), "beta must be a positive number, got '2'"),
         (lambda: metrics.f1(MASKED, Y2), "Y_true must not have masked values, got 2"),
         (lambda: metrics.f1(Y2, MASKED), "Y_pred must not have masked values, got 2"),

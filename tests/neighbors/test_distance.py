@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from plurilabel.neighbors._exact.distance import WIDE, Formula, row_sums
+from plurilabel.neighbors._distance import WIDE, Formula, row_sums
 from tests.neighbors import twin
 
 

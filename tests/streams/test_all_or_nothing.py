@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from plurilabel import WindowMLkNN
-from tests.streams.test_base import NAMES, build, rows
+from tests.streams.test_stream_classifier import NAMES, build, rows
 
 OWN = [name for name in NAMES if not name.startswith("Stream")]
 """Learners that undo their own work; the others have classifiers of river inside."""

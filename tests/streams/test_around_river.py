@@ -9,7 +9,7 @@ from plurilabel import (
     StreamClassifierChain,
     StreamPrunedSets,
 )
-from plurilabel.streams._pruned_sets import SetCounts
+from plurilabel.streams._learners._pruned_sets import SetCounts
 
 pytestmark = pytest.mark.usefixtures("river")
 
@@ -129,7 +129,7 @@ def test_members_see_different_features_and_rows(river):
 def test_a_renewed_member_keeps_its_last_rows(river):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(300, 20)), (rng.random((300, 2)) < 0.5).astype(int)
-    core = NeighborSubspaceEnsemble(3, random_state=0, max_window=200).fit(X, Y).core_
+    core = NeighborSubspaceEnsemble(3, random_state=0, window_size=200).fit(X, Y).core_
     before, mask = core.alive.copy(), core.masks[1].copy()
     core._renew(1)
     assert (core.masks[1] != mask).any() and core.alive[1].sum() <= core.sizes[-1]

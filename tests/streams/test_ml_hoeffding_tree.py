@@ -8,9 +8,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from plurilabel import MLHoeffdingTree, WindowMLkNN
-from plurilabel.streams._hoeffding import SplitCounts, hoeffding_bound, thresholds
-from plurilabel.streams._leaves import SKETCH, Leaf
-from plurilabel.streams._ml_hoeffding_tree import Split
+from plurilabel.streams._learners._leaves import (
+    SKETCH,
+    Leaf,
+    SplitCounts,
+    hoeffding_bound,
+    thresholds,
+)
+from plurilabel.streams._learners._ml_hoeffding_tree import Split
 
 pytestmark = pytest.mark.usefixtures("river")
 

@@ -104,7 +104,7 @@ def test_equals_its_twin(penalty, metric):
     Y = (X > [1.0, 1.3, 2.0]).astype(int)
     Y[rng.random(Y.shape) < 0.1] = 0
     Y[70:] = 1 - Y[70:]
-    learner = MLSAMPkNN((1, 3), max_window=40, min_window=10, penalty=penalty, metric=metric)
+    learner = MLSAMPkNN((1, 3), window_size=40, min_window=10, penalty=penalty, metric=metric)
     twin = Twin([1, 3], [40, 20, 10], penalty, 0.99, metric == "cosine")
     forgotten = False
     for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist())):
@@ -135,10 +135,13 @@ def test_prediction_does_not_depend_on_what_comes_later():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"min_window": 60, "max_window": 50}, "min_window must be at most max_window=50, got 60"),
+        (
+            {"min_window": 60, "window_size": 50},
+            "min_window must be at most window_size=50, got 60",
+        ),
         ({"n_neighbors": (0, 3)}, "n_neighbors must be positive integers"),
         ({"n_neighbors": ()}, "n_neighbors must be positive integers"),
-        ({"n_neighbors": 2000}, "n_neighbors must be at most max_window=1000, got 2000"),
+        ({"n_neighbors": 2000}, "n_neighbors must be at most window_size=1000, got 2000"),
     ],
 )
 def test_bad_parameters(parameters, message):

@@ -6,6 +6,7 @@ and what its ``check_param_validation`` expects, come with it.
 
 import platform
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,11 +32,22 @@ __all__ = [
     "class_numbers",
     "constraints_of",
     "fitted_gamma",
+    "import_extra",
     "rows_of_params",
     "safe_indexing",
     "validate_parameter_constraints",
     "versions",
 ]
+
+
+def import_extra(module: str, user: str, extra: str) -> Any:
+    """Import an optional dependency; the error names what needs it and the extra to install."""
+    package = module.partition(".")[0]
+    try:
+        import_module(package)
+        return import_module(module)
+    except ImportError:
+        raise ImportError(f"{user} needs {package}: pip install 'plurilabel[{extra}]'") from None
 
 
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 from scipy import sparse
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.unknown import PartialLabels
 
@@ -112,6 +113,45 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     with write_atomic(path) as stream:
         stream.write(text.encode())
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file; None if there is no file, or only part of one."""
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
+        return None
+
+
+def read_plan(
+    folder: AnyPath, what: str, number: int, expected: Mapping[str, type]
+) -> dict[str, Any] | None:
+    """Plan of the comparison or of the run on a stream in a folder; None if there is none.
+
+    Parameters
+    ----------
+    folder : path
+    what : {"comparison", "stream"}
+    number : int
+        Number of the format that can be read.
+    expected : mapping of str to type
+        The type of each entry that the plan must have.
+    """
+    plan = read_json(Path(folder, "plan.json"))
+    if plan is None:
+        return None
+    is_plan = isinstance(plan, dict) and "format" in plan
+    if not is_plan or plan.get("what", "comparison") != what:
+        raise ValueError(f"plan.json in {folder} is not that of a {what}; use another folder")
+    if plan["format"] != number:
+        raise ValueError(
+            f"{folder} holds a {what} in format {plan['format']}, but this version of plurilabel "
+            f"reads format {number}; use another folder"
+        )
+    for name, kind in expected.items():
+        if type(plan.get(name)) is not kind:
+            raise ValueError(f"plan.json in {folder} is broken: {name} is not a {kind.__name__}")
+    return plan
 
 
 def plain(value: Any) -> Any:
@@ -210,10 +250,7 @@ def locked(folder: Path, what: str = "comparison") -> Iterator[None]:
     >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder)):
     ...     pass
     """
-    try:
-        import filelock
-    except ImportError:
-        raise ImportError("out needs filelock: pip install 'plurilabel[compare]'") from None
+    filelock = import_extra("filelock", "out", "compare")
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ".lock").is_symlink():  # which would be opened for writing
         raise OSError(f"{folder / '.lock'} is a link to another file; remove it")

@@ -99,6 +99,8 @@ def estimators() -> dict[str, str]:
     """The package of every public estimator, by the name of its class."""
     from sklearn.base import BaseEstimator
 
+    for entry in learners().values():
+        entry.find()  # some packages load their learners when one is first used
     return {
         name: package
         for package in PACKAGES

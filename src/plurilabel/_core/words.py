@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf)", re.IGNORECASE)
@@ -204,3 +204,32 @@ def file_size(n_bytes: float) -> str:
             return f"{n_bytes:.{digits}f} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.1f} GB"
+
+
+def unique_name(name: str, taken: Container[str], form: str = "{} ({})") -> str:
+    """The name itself or, if it is taken, the first free one with a number.
+
+    Examples
+    --------
+    >>> unique_name("MLkNN", ["BRkNN"]), unique_name("data", {"data", "data-2"}, "{}-{}")
+    ('MLkNN', 'data-3')
+    """
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = form.format(name, number), number + 1
+    return unique
+
+
+def distinct_names(short: Sequence[str], long: Sequence[str]) -> list[str]:
+    """Names that differ: the long one where short ones are equal, numbered if that is not enough.
+
+    Examples
+    --------
+    >>> distinct_names(["MLkNN", "MLkNN", "BRkNN"], ["MLkNN(5)", "MLkNN(7)", "BRkNN(5)"])
+    ['MLkNN(5)', 'MLkNN(7)', 'BRkNN']
+    """
+    names: list[str] = []
+    for name, text in zip(short, long):
+        is_long = short.count(name) > 1 and len(text) <= 60
+        names.append(unique_name(text if is_long else name, names))
+    return names

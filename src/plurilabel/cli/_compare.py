@@ -139,7 +139,8 @@ def _plan(
 ) -> dict[str, Any]:
     """Learners, folds and measures, or an error that names the option."""
     from plurilabel.learners import make_learners
-    from plurilabel.metrics import check_measures, get_scorer
+    from plurilabel.metrics import get_scorer
+    from plurilabel.metrics.shared import check_measures
 
     with about_option("--cv"):
         folds = _folds(cv)

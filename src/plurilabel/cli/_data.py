@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
-TABLES = ("csv", "tsv", "parquet", "jsonl", "json")
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
@@ -144,10 +143,10 @@ def reader_options(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
         return {}
-    from plurilabel import io
+    from plurilabel.io.shared import is_table
 
     columns = label_option(labels)
-    if io.file_format(data) in TABLES:
+    if is_table(data):
         columns = table_labels(data, labels)
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")

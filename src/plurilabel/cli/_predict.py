@@ -105,8 +105,8 @@ def _write(
     out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers, **options: Any
 ) -> None:
     """Write the columns to keep and the answers, a block of rows at a time."""
-    from plurilabel import io
     from plurilabel._core.records import write_atomic
+    from plurilabel.io.shared import frame_writer
 
     kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
 
@@ -118,7 +118,7 @@ def _write(
 
     names = [*kept.columns, *answers.types]
     target = nullcontext(_screen()) if out is None else write_atomic(out)
-    with target as stream, io.frame_writer(stream, kind, names, schema, **options) as write:
+    with target as stream, frame_writer(stream, kind, names, schema, **options) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
@@ -170,7 +170,7 @@ class Answers:
     ) -> None:
         import numpy as np
 
-        from plurilabel.metrics import score_method
+        from plurilabel._core.scores import score_method
 
         if scores and top is None and len(model.label_names) > MOST_COLUMNS:
             raise UsageError(f"--scores would add {len(model.label_names):,} columns; add --top K")

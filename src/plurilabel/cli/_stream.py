@@ -109,7 +109,7 @@ def stream(
     passed = {name: options.pop(name) for name in TO_RUN}
     source = _source(data, passed["max_rows"], **options)
     from plurilabel.evaluation import write_stream_report
-    from plurilabel.metrics import check_measures
+    from plurilabel.metrics.shared import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
     with about_option("--measures"):

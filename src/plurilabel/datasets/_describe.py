@@ -38,7 +38,7 @@ class Description:
     instances : int
         n.
     features : int or None
-        None if X is not known.
+        None if X is not given.
     label_names : sequence of str
     labels : int
         q.
@@ -69,7 +69,7 @@ class Description:
     label_scumble : ndarray of shape (q,)
         The same mean over the instances with label l; NaN for a label that is never present.
     unknown : int
-        Labels that are not known. They are not counted as present anywhere.
+        Number of unknown labels, which count as absent.
     cooccurrence : csr_array of shape (q, q)
         Instances that have both labels; the diagonal holds c_l. Computed when first used.
 
@@ -343,7 +343,7 @@ def describe(
     Y : Dataset, or 0/1 matrix of shape (n, q), dense, sparse or a data frame
         The dataset, or its labels.
     X : array-like, sparse matrix or data frame of shape (n, d), optional
-        The features, of which only the number is reported; not with a Dataset, which has its own.
+        The features, to report their number; not with a Dataset, which has its own.
     label_names : sequence of str, optional
         Names of the labels; otherwise those of the Dataset or data frame, or
         ``label0, label1, ...``.
@@ -410,22 +410,23 @@ def describe(
             f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}: a file can "
             "announce more than memory has room for"
         )
-    features = None
-    if X is not None:
-        shape = X.shape if hasattr(X, "shape") else np.shape(X)
-        if len(shape) < 2 or shape[0] != n:
-            raise ValueError(f"X must have {n} rows, as Y has, got shape {tuple(shape)}")
-        features = int(shape[-1])
     label_sets, set_counts = distinct_label_sets(sparse.csr_array(labels))
     return Description(
         name=name,
         instances=n,
-        features=features,
+        features=None if X is None else _n_features(X, n),
         label_names=names_or_default(names if label_names is None else label_names, q),
         label_sets=label_sets,
         set_counts=set_counts,
         unknown=0 if unknown is None else int(unknown.sum()),
     )
+
+
+def _n_features(X: Any, n: int) -> int:
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) < 2 or shape[0] != n:
+        raise ValueError(f"X must have {n} rows, as Y has, got shape {tuple(shape)}")
+    return int(shape[-1])
 
 
 def distinct_label_sets(Y: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.int64]]:

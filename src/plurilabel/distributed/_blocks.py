@@ -18,7 +18,7 @@ from plurilabel._core.blocks import stack_rows
 MOST_ROWS = 65_536
 MOST_NUMBERS = 1 << 23
 FEWEST_ROWS = 4096
-"""Of a block, unless told otherwise: fewer rows are more tasks than they are worth."""
+"""Default limits of a block: fewer rows are more tasks than they are worth."""
 AT_ONCE = 8
 """Results that one task merges."""
 
@@ -34,7 +34,7 @@ def import_dask(who: str) -> Any:
 
 
 def is_collection(X: Any) -> bool:
-    """Whether X is a collection of Dask; Dask is not imported for that."""
+    """Whether X is a Dask collection; does not import Dask."""
     return hasattr(X, "__dask_graph__")
 
 
@@ -87,8 +87,8 @@ class RowBlocks:
 class Recipe:
     """How a block is made: the part of Dask's graph that reads it, run where it is needed.
 
-    A task that depends on a block has Dask keep it until the last such task. With a recipe in
-    place of the block, it is there while the task works on it, and then read again.
+    Dask keeps a block in memory until the last task that needs it finishes. With a recipe in place
+    of the block, each task reads it again and drops it.
     """
 
     def __init__(self, graph: dict[Any, Any], key: Any):
@@ -99,7 +99,7 @@ class Recipe:
 
 
 LARGEST_RECIPE = 1 << 16
-"""Bytes; a graph that is larger than that has data in it."""
+"""Bytes; a larger graph has data in it."""
 
 
 def recipes_of(parts: list[Any]) -> list[Recipe] | None:
@@ -130,7 +130,7 @@ def _is_small(recipe: Recipe) -> bool:
     import cloudpickle  # type: ignore[import-untyped]
 
     graph = recipe.graph
-    # results that are on a cluster have no task that makes them
+    # results on a cluster have no task that makes them
     if any(set(getattr(node, "dependencies", ())) - set(graph) for node in graph.values()):
         return False
     left = LARGEST_RECIPE
@@ -149,13 +149,13 @@ def _is_small(recipe: Recipe) -> bool:
                 raise _HasDataError
             return size
 
-    def apart(buffer: Any) -> bool:  # arrays are not copied to be measured
+    def apart(buffer: Any) -> bool:  # arrays are measured without a copy
         Nowhere().write(buffer.raw())
         return False
 
     try:
         Measuring(Nowhere(), protocol=5, buffer_callback=apart).dump(graph)
-    except Exception:  # pickling may raise anything: what cannot be sent is kept
+    except Exception:  # pickling may raise anything: a block that cannot be sent is kept
         return False
     return True
 
@@ -165,7 +165,7 @@ class _HasDataError(Exception):
 
 
 def workers() -> tuple[int, float]:
-    """How many threads the workers have together, and bytes of memory of the smallest worker."""
+    """Number of threads of all workers, and bytes of memory of the smallest worker."""
     dask = import_dask("a cluster")
     client = getattr(dask.base.get_scheduler(), "__self__", None)
     known = [] if client is None else list(client.scheduler_info()["workers"].values())
@@ -194,7 +194,7 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     rows : int, optional
         Most rows of a block; None for some megabytes.
     name : str
-        Of X, in messages.
+        Name of X in messages.
 
     Examples
     --------
@@ -203,54 +203,60 @@ def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     >>> blocks.sizes, blocks.starts, blocks.shape
     ([3, 3, 4], [0, 3, 6], (10, 2))
     """
+    if is_collection(X):
+        return _blocks_of_collection(X, rows, name)
+    matrix = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    cuts = _cuts(_matrix_shape(matrix, name), rows)
+    delayed = import_dask("a block of rows").delayed
+    parts = [delayed(matrix[a:b]) for a, b in pairwise(cuts)]
+    return RowBlocks(parts, np.diff(cuts).tolist(), matrix.shape[1])
+
+
+def _blocks_of_collection(X: Any, rows: int | None, name: str) -> RowBlocks:
     dask = import_dask("a block of rows")
-    if not is_collection(X):
-        matrix = X if sparse.issparse(X) else np.asarray(X)
-        if matrix.ndim != 2:
-            raise ValueError(f"{name} must be a matrix (n, d), got {matrix.ndim} dimension(s)")
-        matrix = sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
-        n, d = matrix.shape
-        if n == 0:
-            raise ValueError(f"{name} has no rows")
-        cuts = _cuts(n, d, rows)
-        parts = [dask.delayed(matrix[a:b]) for a, b in pairwise(cuts)]
-        return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
     array = X.to_dask_array() if is_frame(X) else X
     if not isinstance(array, dask.array.Array):
         raise TypeError(f"{name} must be a Dask array or data frame, got {type(X).__name__}")
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix (n, d), got {array.ndim} dimension(s)")
-    if np.isnan(np.sum(array.shape)):
+    if array.ndim == 2 and np.isnan(np.sum(array.shape)):
         warnings.warn(
             f"the rows of {name} are counted first, since the sizes of its chunks are not known: "
             "it is read once for that. compute_chunk_sizes() does the same, and "
             "to_dask_array(lengths=True) for a data frame",
-            stacklevel=3,
+            stacklevel=4,
         )
         array = array.compute_chunk_sizes()
+    cuts = _cuts(_matrix_shape(array, name), rows)
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    n, d = (int(size) for size in array.shape)
-    if n == 0:
-        raise ValueError(f"{name} has no rows")
-    # optimized, its tasks would be others under the same names as in collections beside it
+    # Optimized tasks would differ under the same names from those of other collections.
     chunks = array.to_delayed(optimize_graph=False).ravel().tolist()
     ends = np.cumsum([0, *array.chunks[0]])
-    cuts = _cuts(n, d, rows)
-    parts = []
-    for a, b in pairwise(cuts):
-        first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
-        pieces = [
-            (chunks[i], max(0, int(a - ends[i])), int(min(b, ends[i + 1]) - ends[i]))
-            for i in range(first, last)
-            if ends[i + 1] > ends[i]
-        ]
-        parts.append(dask.delayed(_rows)(pieces))
-    return RowBlocks(parts, [int(b - a) for a, b in pairwise(cuts)], d)
+    parts = [dask.delayed(_rows)(_pieces(chunks, ends, a, b)) for a, b in pairwise(cuts)]
+    return RowBlocks(parts, np.diff(cuts).tolist(), int(array.shape[1]))
 
 
-def _cuts(n: int, d: int, rows: int | None) -> Any:
+def _pieces(chunks: list[Any], ends: Any, a: int, b: int) -> list[tuple[Any, int, int]]:
+    """The chunks that hold rows a to b, and which rows of each."""
+    first, last = np.searchsorted(ends, a, side="right") - 1, np.searchsorted(ends, b)
+    return [
+        (chunks[i], max(0, int(a - ends[i])), int(min(b, ends[i + 1]) - ends[i]))
+        for i in range(first, last)
+        if ends[i + 1] > ends[i]
+    ]
+
+
+def _matrix_shape(matrix: Any, name: str) -> tuple[int, int]:
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (n, d), got {matrix.ndim} dimension(s)")
+    n, d = (int(size) for size in matrix.shape)
+    if n == 0:
+        raise ValueError(f"{name} has no rows")
+    return n, d
+
+
+def _cuts(shape: tuple[int, int], rows: int | None) -> Any:
     """Where blocks begin, and the end: as few as allowed, all about as large."""
+    n, d = shape
     if rows is None:
         rows = max(FEWEST_ROWS, min(MOST_ROWS, MOST_NUMBERS // max(d, 1), -(-n // 4)))
     n_blocks = max(1, -(-n // rows))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plurilabel._core.words import first_repeated
 from plurilabel.io import FileFormatError
-from plurilabel.io.shared import csv_separator, table_module
+from plurilabel.io.shared import sniff, table_module
 
 READ_AT_ONCE = 1 << 23
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -59,52 +57,31 @@ class CsvBlock(NamedTuple):
 
 def csv_blocks(path: str, rows: int) -> list[CsvBlock]:
     """The rows of a CSV file, a number of them at a time. Line breaks in quotes end no row."""
-    with open(path, "rb") as stream:
-        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
-            problem = "only UTF-8 text that is not gzipped can be read in blocks"
-            raise FileFormatError(path, None, problem)
-    sep = csv_separator(path)
-    header: tuple[int, int, int] | None = None  # of the names: begin, end, line of the next row
-    ends: list[tuple[int, int]] = []  # of every so many rows, and the line after them
-    n = 0
-    for begin, end, line in _records(path):
-        if header is None:
-            if end - begin < 12 and _text(path, begin, end).startswith("sep="):
-                continue  # as Excel writes it
-            header = begin, end, line
-            ends.append((end, line))
-            continue
-        n += 1
+    source = sniff(path)
+    ends: list[tuple[int, int]] = []  # of the header and of every so many rows: byte, next line
+    n, last = 0, (0, 0)
+    for n, last in enumerate(islice(_ends(path), int(source.has_sep_line), None)):
         if n % rows == 0:
-            ends.append((end, line))
-        last = end, line
-    if header is None:
+            ends.append(last)
+    if not ends:
         raise FileFormatError(path, None, "expected a first line with names, got an empty file")
-    columns = tuple(next(csv.reader([_text(path, *header[:2])], delimiter=sep)))
-    if (twice := first_repeated(columns)) is not None:
-        raise FileFormatError(path, 1, f"expected each column once, got {twice!r} twice")
-    if n and ends[-1] != last:
+    if ends[-1] != last:
         ends.append(last)
+    columns = tuple(source.header())
     return [
-        CsvBlock(path, a, b, line, min(rows, n - i * rows), columns, sep)
+        CsvBlock(path, a, b, line, min(rows, n - i * rows), columns, source.sep)
         for i, ((a, line), (b, _)) in enumerate(pairwise(ends))
     ]
 
 
-def _text(path: str, begin: int, end: int) -> str:
-    with open(path, "rb") as stream:
-        stream.seek(begin)
-        try:
-            return stream.read(end - begin).decode("utf-8-sig").strip("\r\n")
-        except UnicodeDecodeError:
-            raise FileFormatError(path, None, "expected text in UTF-8") from None
-
-
-def _records(path: str) -> Iterator[tuple[int, int, int]]:
-    """Begin and end of each record that is not blank, and the line after it."""
+def _ends(path: str) -> Iterator[tuple[int, int]]:
+    """The end of each record that is not blank, and the line after it."""
     begin, line, quotes, at, before = 0, 1, 0, 0, 0
     with open(path, "rb") as stream:
         while text := stream.read(READ_AT_ONCE):
+            if at == 0 and text[:2] in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b"):
+                problem = "only UTF-8 text that is not gzipped can be read in blocks"
+                raise FileFormatError(path, None, problem)
             code = np.frombuffer(text, dtype=np.uint8)
             inside = (quotes + np.cumsum(code == _QUOTE)) & 1
             breaks = np.flatnonzero(code == _NEWLINE)
@@ -114,11 +91,11 @@ def _records(path: str) -> Iterator[tuple[int, int, int]]:
                 i = end - 2 - at
                 blank = end - begin == 2 and (code[i] if i >= 0 else before) == _RETURN
                 if end - begin > 1 and not blank:
-                    yield begin, end, line + lines + 1
+                    yield end, line + lines + 1
                 begin = end
             line, quotes, at = line + len(breaks), int(inside[-1]), at + len(text)
             before = int(code[-1])
     if quotes:
         raise FileFormatError(path, None, "a quoted cell has no end")
     if begin < at:  # the last line need not have an end
-        yield begin, at, line + 1
+        yield at, line + 1

@@ -82,17 +82,7 @@ def evaluate(
     if auc:
         wanted.append(dask.delayed(_auc)(Y.parts, others["scores"]))
     total, *areas = dask.compute(*wanted)
-    result: Evaluation = total.evaluation()
-    if not areas:
-        return result
-    # at the place where metrics.evaluate has them
-    names = [*result]
-    before = names[: names.index("average_precision") + 1]
-    ordered = {name: result[name] for name in before} | areas[0]
-    ordered |= {name: result[name] for name in names[len(before) :]}
-    with_auc = Evaluation(ordered, note=result.note)
-    with_auc.n_unknown = result.n_unknown
-    return with_auc
+    return total.evaluation(*areas)
 
 
 def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:

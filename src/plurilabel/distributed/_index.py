@@ -2,9 +2,9 @@
 
 The points stay in blocks of rows, and blocks in groups. Each pair of groups is one task that finds
 the neighbours of both in each other, from products that are computed once. The tasks come in
-waves: what a wave found is merged, and tells a later one how far to look.
-Canonical distances depend on nothing but the two points, so that neither the blocks nor the number
-of workers changes an answer: it is that of :class:`ExactIndex`, bit for bit.
+waves: the merged results of a wave limit how far a later one searches. Canonical distances depend
+only on the two points, so the result is that of :class:`ExactIndex`, bit for bit, whatever the
+blocks and the number of workers.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from plurilabel.neighbors.shared import WIDE, how_many, products
 
 CERTIFIED = {"euclidean", "cosine", "manhattan", "chebyshev", "minkowski"}
 KEPT = 0.25
-"""Share of a worker's memory from which points are read again instead of being kept."""
+"""Share of a worker's memory above which points are read again instead of kept."""
 MOST_IN_A_GROUP = 16
 TILES_EACH = 16
-"""Tasks for each worker, at least, so that none of them waits long for the last."""
+"""Tasks for each worker, at least, so that no worker waits long for the last."""
 TILES_IN_A_WAVE = 2
-"""For each worker: what they find limits how far the wave after the next is searched."""
+"""Tasks for each worker in a wave; they limit how far the wave after the next searches."""
 LAG = 2
 
 
 class SearchCost(NamedTuple):
-    """What a training graph takes, by formula: see :meth:`DaskIndex.cost`."""
+    """Cost of a training graph, by formula: see :meth:`DaskIndex.cost`."""
 
     tasks: int
     products: float
@@ -66,7 +66,7 @@ class SearchCost(NamedTuple):
 
 
 class DaskIndex(AllOrNothing, BaseEstimator):
-    """Nearest neighbours on Dask: the answer of :class:`ExactIndex` on all points, bit for bit.
+    """Nearest neighbours on Dask: the result of :class:`ExactIndex` on all points, bit for bit.
 
     Works on threads or processes of one machine, and on a cluster if there is a client of
     ``dask.distributed``. Needs the extra ``dask``.
@@ -78,14 +78,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     p : float, default=2
         Power for "minkowski", at least 1.
     rows : int, optional
-        Points in a block; None for at most 65,536 or 8 million numbers. The answer does not
-        depend on it. A task holds two blocks and about as much again.
+        Points in a block; None for at most 65,536 or 8 million numbers. The result does not depend
+        on it. A task holds two blocks and about as much again.
     reload : bool, optional
-        Whether tasks read blocks again whenever they need them, so that no more than two of them
-        are in the memory of a worker for each of its threads, instead of keeping all blocks on
-        the cluster. That is for points that come from files; where they are computed by a slow
-        function, write them to files first. None: if the points can be read again, and would
-        take more than a quarter of the memory of a worker in float64.
+        Whether tasks read blocks again whenever they need them, with at most two of them in the
+        memory of a worker for each of its threads, instead of keeping all blocks on the cluster.
+        That is for points from files; write points that a slow function computes to files first.
+        None: if the points can be read again, and would take more than a quarter of the memory of
+        a worker in float64.
     n_jobs : int, default=1
         Threads of a task.
     device : str, default="auto"
@@ -146,9 +146,9 @@ class DaskIndex(AllOrNothing, BaseEstimator):
 
         Parameters
         ----------
-        X : Dask array or data frame of shape (n, d), or whatever :class:`ExactIndex` takes
-            Chunks are dense, or CSR. If it is not known how many rows they have, they are
-            counted, with a warning: for that X is read once.
+        X : Dask array or data frame of shape (n, d), or any X that :class:`ExactIndex` takes
+            Chunks are dense or CSR. If their numbers of rows are unknown, X is read once to count
+            them, with a warning.
         y : ignored
 
         Returns
@@ -177,11 +177,11 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         X : Dask collection, array or sparse matrix of shape (m, d), optional
             Points to search for. None for the training points, each without itself.
         n_neighbors : int, optional
-            How many; None for 5.
+            Number of neighbours; None for 5.
         return_distance : bool, default=True
         compute : bool, default=True
-            Whether to compute the answer. If not, Dask arrays are returned, with a chunk for each
-            block: they can be written to disk, or used further on the cluster.
+            Whether to compute the result. If False, Dask arrays are returned, with a chunk for
+            each block: they can be written to disk, or used further on the cluster.
 
         Returns
         -------
@@ -220,7 +220,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
     def cost(
         self, n_neighbors: int = 5, *, n_workers: int = 1, reload: bool | None = None
     ) -> SearchCost:
-        """What the training graph of dense points in float64 takes, without computing it.
+        """Estimate the cost of the training graph of dense points in float64.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         n_workers : int, default=1
             With one thread each.
         reload : bool, optional
-            Whether blocks are read again, as in the class; None for what the index has, or True.
+            Whether blocks are read again; None for the parameter of the index, or True.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         return ExactIndex(self.metric, p=self.p, n_jobs=self.n_jobs, device=self.device)
 
     def _among_themselves(self, k: int) -> tuple[list[Any], list[int]]:
-        """Lists of all points, without themselves: delayed, and how many each of them is for."""
+        """Neighbours of all points, without themselves: delayed lists, and the points of each."""
         delayed = import_dask("DaskIndex").delayed
         index, groups, sizes = self._index(), *self._groups()
         alone, limits, merge = (delayed(f) for f in (among_themselves, _tiles.limits, merged))
@@ -349,7 +349,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         ]
 
     def _groups(self) -> tuple[list[Any], list[int]]:
-        """Groups of blocks as tasks take them, and how many points each has."""
+        """Groups of blocks as tasks take them, and the number of points of each."""
         dask, sizes = import_dask("DaskIndex"), self.blocks_.sizes
         recipes = self._again(self.blocks_)
         if recipes is None:  # tasks depend on blocks, which Dask keeps: two are enough
@@ -362,7 +362,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         return groups, [sum(sizes[a:b]) for a, b in pairwise(cuts)]
 
     def _again(self, blocks: RowBlocks) -> list[Recipe] | None:
-        """How to read blocks again, if they are not to be kept."""
+        """How to read blocks again; None if they are kept."""
         n, d = blocks.shape
         if self.reload is False or (self.reload is None and 8 * n * d < KEPT * workers()[1]):
             return None

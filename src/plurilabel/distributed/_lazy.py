@@ -1,7 +1,8 @@
-"""Lazy learners whose training instances stay in blocks, on the machines that hold them."""
+"""Lazy learners on Dask: the training instances stay in blocks on the workers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -31,25 +32,25 @@ from plurilabel.neighbors import ExactIndex
 
 _BY_LABELS = (MLkNN, DWMLkNN, MLWkNN, BRkNN, DMLkNN)
 _BY_COUNTS = (MLkNN, MLWkNN, BRkNN)
-"""What these learn is a sum of whole numbers over the instances, in any order."""
+"""These learn from sums of integers over the instances, in any order."""
 CELLS = 1 << 27
-"""Dense labels of neighbours that a task has at a time."""
+"""Dense labels of neighbours in a task at a time."""
 
 
 class DaskLazyClassifier(AllOrNothing, BaseEstimator):
-    """A lazy learner on Dask: the answers of one machine, bit for bit.
+    """A lazy learner on Dask, with the results of one machine, bit for bit.
 
-    The instances stay where they are, in blocks; :class:`~plurilabel.DaskIndex` finds
-    their neighbours. If labels are a Dask array, :class:`~plurilabel.MLkNN`,
-    :class:`~plurilabel.MLWkNN` and :class:`~plurilabel.BRkNN` without a variant leave them and the
-    graph of the training set on the workers, too, which count them block by block: this process
-    has only the tables (q, k + 1). For other learners, and where labels are not known, graph and
-    labels come to this process, where the learner learns from them.
+    The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbours. If
+    labels are a Dask array, :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLWkNN` and
+    :class:`~plurilabel.BRkNN` without a variant also leave them and the training graph on the
+    workers, which count them block by block: this process has only the tables (q, k + 1). Other
+    learners, and all learners if some labels are unknown, learn from graph and labels in this
+    process.
 
     Parameters
     ----------
     estimator : lazy learner
-        One that asks for nothing but the labels of the neighbours: :class:`~plurilabel.MLkNN`,
+        One that needs only the labels of the neighbours: :class:`~plurilabel.MLkNN`,
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
@@ -154,7 +155,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict label sets: a Dask array for Dask collections, else as the learner itself."""
+        """Predict label sets: a Dask array for Dask collections, else as the learner does."""
         return self._answers("predict", X)
 
     def predict_proba(self, X: Any) -> Any:
@@ -164,7 +165,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     def predict_top(self, X: Any, k: int = 5) -> Any:
         """The k best labels of each instance, with their scores, as the learner's own method.
 
-        For Dask collections the chunks of the answer are CSR matrices.
+        For Dask collections the chunks of the result are CSR matrices.
         """
         return self._answers("predict_top", X, k)
 
@@ -202,7 +203,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     @classmethod
     def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
-        """The learner of :meth:`without_instances`, with its instances again.
+        """Give the learner of :meth:`without_instances` its instances back.
 
         Parameters
         ----------
@@ -232,45 +233,51 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     def _answers(self, method: str, X: Any, *args: Any) -> Any:
         check_is_fitted(self)
+        self._check_names(X)
         dask = import_dask(type(self).__name__)
-        names, own = column_names(X), getattr(self, "feature_names_in_", None)
-        if names is not None and own is not None and names != own.tolist():
-            raise ValueError(
-                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
-                f"got {names[:5]}..."
-            )
         asked = blocks_of(X, self.rows)
-        if asked.width != self.n_features_in_:
-            raise ValueError(
-                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
-                f"{self.n_features_in_}"
-            )
-        k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
-        neighbors = self.index_._queries(asked, k)
-        light = copy(self.estimator_)  # what is sent with each task: no graph, no instances
-        light.index, light.index_ = None, None
-        light.X_ = light.X_[:0]
-        light.graph_ = None
-        shared, labels = dask.delayed(light), None
-        if self.labels_ is not None:
-            labels = _as_tasks_take_them(self.index_, self.labels_)
-        parts = [dask.delayed(_answer)(shared, found, method, args, labels) for found in neighbors]
+        parts = self._tasks(method, asked, args)
         if not is_collection(X):
-            answers = dask.compute(*parts)
-            stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
-            return stack(answers)
+            return _stacked(dask.compute(*parts))
         q, kind = self.estimator_.n_labels_, np.int64 if method == "predict" else np.float64
-        csr = method == "predict_top" or (method == "predict" and light.sparse_output_)
-        meta = sparse.csr_array((0, q), dtype=kind) if csr else np.empty((0, q), dtype=kind)
+        csr = self.estimator_.sparse_output_ and method == "predict"
+        empty = sparse.csr_array if csr or method == "predict_top" else np.empty
+        meta = empty((0, q), dtype=kind)
         arrays = [
             dask.array.from_delayed(part, (size, q), meta=meta)
             for part, size in zip(parts, asked.sizes)
         ]
         return dask.array.concatenate(arrays)
 
+    def _check_names(self, X: Any) -> None:
+        names, own = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and own is not None and names != own.tolist():
+            raise ValueError(
+                f"X must have the columns of fit, in their order: {own[:5].tolist()}..., "
+                f"got {names[:5]}..."
+            )
+
+    def _tasks(self, method: str, asked: RowBlocks, args: Any) -> list[Any]:
+        """The predictions for each block, delayed."""
+        if asked.width != self.n_features_in_:
+            raise ValueError(
+                f"X has {asked.width} features, but {type(self).__name__} was fitted on "
+                f"{self.n_features_in_}"
+            )
+        delayed = import_dask(type(self).__name__).delayed
+        k = self.estimator_.n_searched_ or self.estimator_.n_neighbors_
+        light = copy(self.estimator_)  # sent with each task: no graph, no instances
+        light.index, light.index_, light.graph_ = None, None, None
+        light.X_ = light.X_[:0]
+        shared, labels = delayed(light), None
+        if self.labels_ is not None:
+            labels = _as_tasks_take_them(self.index_, self.labels_)
+        found = self.index_._queries(asked, k)
+        return [delayed(_answer)(shared, near, method, args, labels) for near in found]
+
 
 class _Held(BaseEstimator):
-    """An index whose answers are there already, or come from Dask; instances are numbers."""
+    """An index with neighbours found before, or on Dask; instances are numbers."""
 
     def __init__(self, search: Any = None):
         self.search = search
@@ -280,7 +287,7 @@ class _Held(BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        return self  # what it holds is not copied
+        return self  # the neighbours are not copied
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Any:
         if isinstance(self.search, DaskIndex):
@@ -289,7 +296,7 @@ class _Held(BaseEstimator):
 
 
 def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None) -> Any:
-    """What the learner says of instances with these neighbours."""
+    """The learner's predictions for instances with these neighbours."""
     if labels is None:
         return _asked(learner, found, method, args)
     answers = []
@@ -297,8 +304,7 @@ def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None
         distances, neighbors = (array[rows] for array in found)
         Y, (local,) = _labels_of(learner, [neighbors], labels)
         answers.append(_asked(_with(learner, Y), (distances, local), method, args))
-    stack = sparse.vstack if sparse.issparse(answers[0]) else np.concatenate
-    return stack(answers)
+    return _stacked(answers)
 
 
 def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
@@ -320,7 +326,7 @@ def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:
 
 
 def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier | None:
-    """The learner with all that it knows but counts; None if some labels are not known."""
+    """The learner without its counts; None if some labels are unknown."""
     dask = import_dask("DaskLazyClassifier")
     if learner.n_neighbors >= n:
         raise ValueError(
@@ -378,7 +384,7 @@ def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
         distances, neighbors = (array[rows] for array in found)
         own = start + np.arange(rows.start, rows.start + len(neighbors))
         Y, (local, own) = _labels_of(learner, [neighbors, own], labels)
-        total = total + _with(learner, Y)._count(distances, local, Y[own])
+        total = total + _with(learner, Y)._labels.tally(distances, local, own)
     return total
 
 
@@ -429,6 +435,9 @@ def _gathered(y: Any) -> Any:
     dask = import_dask("labels")
     if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
         return y.compute()  # data frames keep their names
-    parts = dask.compute(*y.to_delayed().ravel().tolist())
+    return _stacked(dask.compute(*y.to_delayed().ravel().tolist()))
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
     stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
     return stack(parts)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from scipy import sparse
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import first_repeated, listed
 from plurilabel.distributed._blocks import MOST_ROWS, import_dask
-from plurilabel.distributed._csv import csv_blocks
+from plurilabel.distributed._csv import CsvBlock, csv_blocks
 from plurilabel.io import FileFormatError, file_format
 from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
 
@@ -63,7 +63,7 @@ def read(
     drop : sequence of str
         For tables: columns to leave out, such as identifiers.
     tag_sep : str, optional
-        What separates the tags of a text; see :func:`plurilabel.io.read_table`.
+        Tag separator; see :func:`plurilabel.io.read_table`.
     label_names : sequence of str, optional
         The tags, in the order wanted. By default all that occur, sorted: the column of tags is
         read once for that.
@@ -95,22 +95,21 @@ def read(
     """
     import_dask("read")
     files = _files(paths)
-    kinds = {_kind(path) for path in files}
-    if len(kinds) > 1:
-        raise ValueError(f"paths must be files of one kind, got {listed(sorted(kinds))}")
-    (kind,) = kinds
+    kind, *others = sorted({_kind(path) for path in files})
+    if others:
+        raise ValueError(f"paths must be files of one kind, got {listed([kind, *others])}")
     if not isinstance(rows, Integral) or rows < 1:
         raise ValueError(f"rows must be an integer of at least 1, got {rows!r}")
-    if kind in ("xmc", "zarr"):
-        if labels is not None or features is not None or drop:
-            raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
-        if len(files) > 1:
-            raise ValueError(f"paths must be one {FORMATS[kind]}, got {len(files)}")
-        return (_read_xmc if kind == "xmc" else _read_zarr)(files[0], rows)
-    if labels is None:
-        raise ValueError("labels must name the label columns, or the column of tags")
-    table = (_parquet if kind == "parquet" else _csv)(files, rows)
-    return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
+    if kind in ("parquet", "csv"):
+        if labels is None:
+            raise ValueError("labels must name the label columns, or the column of tags")
+        table = (_parquet if kind == "parquet" else _csv)(files, rows)
+        return _read_table(files[0], table, labels, features, drop, tag_sep, label_names)
+    if labels or features or drop:
+        raise ValueError(f"labels, features and drop are for tables, not for {FORMATS[kind]}")
+    if len(files) > 1:
+        raise ValueError(f"paths must be one {FORMATS[kind]}, got {len(files)}")
+    return (_read_xmc if kind == "xmc" else _read_zarr)(files[0], rows)
 
 
 def _files(paths: Paths) -> list[str]:
@@ -144,7 +143,7 @@ def _read_xmc(path: str, rows: int) -> Dataset:
     blocks = xmc_blocks(path, rows)
     if not blocks:
         raise FileFormatError(path, None, "expected at least one row, got none")
-    pairs = [dask.delayed(_read_block, nout=2)(block) for block in blocks]
+    pairs = [dask.delayed(type(block).read, nout=2)(block) for block in blocks]
     X, Y = zip(*pairs)
     sizes = [block.n_rows for block in blocks]
     d, q = blocks[0].n_features, blocks[0].n_labels
@@ -153,10 +152,6 @@ def _read_xmc(path: str, rows: int) -> Dataset:
         _array(Y, sizes, sparse.csr_array((0, q), dtype=np.int64)),
         name=Path(path).stem,
     )
-
-
-def _read_block(block: Any) -> Any:
-    return block.read()
 
 
 def _read_zarr(path: str, _: int) -> Dataset:
@@ -180,51 +175,27 @@ def _read_zarr(path: str, _: int) -> Dataset:
 # tables ---------------------------------------------------------------------------------------
 
 
-class _Table:
-    """A table in blocks.
+class _Table(NamedTuple):
+    """A table in blocks."""
 
-    Attributes
-    ----------
-    kinds : dict of str to bool
-        For each column whether it holds numbers.
-    sizes : list of int
-        Rows of each block.
-    blocks : function
-        From names of columns to the blocks with them: delayed data frames.
-    """
-
-    def __init__(
-        self, kinds: dict[str, bool], sizes: list[int], blocks: Callable[[list[str]], list[Any]]
-    ) -> None:
-        self.kinds, self.sizes, self.blocks = kinds, sizes, blocks
+    is_number: dict[str, bool]  # by column
+    sizes: list[int]  # rows of each block
+    blocks: Callable[[list[str]], list[Any]]  # delayed data frames of these columns
 
 
 def _parquet(files: list[str], rows: int) -> _Table:
-    dask, parquet = import_dask("read"), table_module("pyarrow.parquet")
-    arrow = table_module("pyarrow")
-    kinds: dict[str, bool] = {}
+    load = import_dask("read").delayed(_load_groups)
+    first: dict[str, bool] = {}
     pieces: list[tuple[str, list[int]]] = []
     sizes: list[int] = []
     for path in files:
-        try:
-            with parquet.ParquetFile(path) as file:
-                schema, about = file.schema_arrow, file.metadata
-        except (OSError, arrow.ArrowException) as error:
-            raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
-        types = arrow.types
-        own = {
-            field.name: types.is_integer(field.type)
-            or types.is_floating(field.type)
-            or types.is_boolean(field.type)
-            for field in schema
-        }
-        kinds = kinds or own
-        if own != kinds:
-            other = sorted(set(own.items()) ^ set(kinds.items()))[0][0]
+        own, group_sizes = _parquet_footer(path)
+        first = first or own
+        if own != first:
+            other = sorted(set(own.items()) ^ set(first.items()))[0][0]
             raise ValueError(f"{path} must have the columns of {files[0]}; {other!r} is different")
         groups: list[int] = []
-        for group in range(about.num_row_groups):
-            size = about.row_group(group).num_rows
+        for group, size in enumerate(group_sizes):
             if groups and sizes[-1] + size <= rows:
                 groups.append(group)
                 sizes[-1] += size
@@ -232,12 +203,20 @@ def _parquet(files: list[str], rows: int) -> _Table:
                 groups = [group]
                 pieces.append((path, groups))
                 sizes.append(size)
+    return _Table(first, sizes, lambda names: [load(*piece, names) for piece in pieces])
 
-    def blocks(names: list[str]) -> list[Any]:
-        load = dask.delayed(_load_groups)
-        return [load(path, groups, names) for path, groups in pieces]
 
-    return _Table(kinds, sizes, blocks)
+def _parquet_footer(path: str) -> tuple[dict[str, bool], list[int]]:
+    """Columns, each with whether it holds numbers, and the sizes of the row groups."""
+    arrow, parquet = table_module("pyarrow"), table_module("pyarrow.parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, about = file.schema_arrow, file.metadata
+    except (OSError, arrow.ArrowException) as error:
+        raise FileFormatError(path, None, f"is not a Parquet file: {error}") from None
+    tests = arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean
+    columns = {field.name: any(test(field.type) for test in tests) for field in schema}
+    return columns, [about.row_group(i).num_rows for i in range(about.num_row_groups)]
 
 
 def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
@@ -247,7 +226,7 @@ def _load_groups(path: str, groups: list[int], names: list[str]) -> Any:
 
 
 def _csv(files: list[str], rows: int) -> _Table:
-    dask = import_dask("read")
+    load = import_dask("read").delayed(CsvBlock.read)
     found = [block for path in files for block in csv_blocks(path, rows)]
     for block in found:
         if other := sorted(set(block.columns) ^ set(found[0].columns)):
@@ -255,21 +234,12 @@ def _csv(files: list[str], rows: int) -> _Table:
                 f"{block.path} must have the columns of {found[0].path}; {other[0]!r} is in one "
                 "of them only"
             )
-    kinds = {}
+    is_number = {}
     if found:
-        names = list(found[0].columns)
-        first = found[0].read(names).iloc[:LOOKED_AT]
-        kinds = {name: not np.isnan(_as_numbers(first[name])).any() for name in names}
-
-    def blocks(names: list[str]) -> list[Any]:
-        load = dask.delayed(_load_csv)
-        return [load(block, names) for block in found]
-
-    return _Table(kinds, [block.n_rows for block in found], blocks)
-
-
-def _load_csv(block: Any, names: list[str]) -> Any:
-    return block.read(names)
+        first = found[0].read(list(found[0].columns)).iloc[:LOOKED_AT]
+        is_number = {name: not np.isnan(_as_numbers(first[name])).any() for name in first}
+    sizes = [block.n_rows for block in found]
+    return _Table(is_number, sizes, lambda names: [load(block, names) for block in found])
 
 
 def _as_numbers(texts: Any) -> NDArray[np.float64]:
@@ -290,59 +260,77 @@ def _read_table(
     tag_sep: str | None,
     label_names: Sequence[str] | None,
 ) -> Dataset:
-    dask = import_dask("read")
     if not table.sizes:
         raise FileFormatError(path, None, "expected at least one row, got none")
-    tags = labels if isinstance(labels, str) else None
     own = [labels] if isinstance(labels, str) else list(labels)
     if features is None:
-        features = [name for name in table.kinds if name not in own and name not in drop]
-    for name in (*own, *features, *drop):
-        if name not in table.kinds:
-            raise ValueError(
-                f"there is no column {name!r}; there are {listed(list(table.kinds), 10)}"
-            )
-    if not features:
-        raise ValueError("features must name at least one column, got none")
-    if (twice := first_repeated([*own, *features])) is not None:
-        raise ValueError(f"labels and features must name each column once, got {twice!r} twice")
-    words = [name for name in features if not table.kinds[name]]
-    if words:
-        raise ValueError(
-            f"features must be columns of numbers, but {listed(list(map(repr, words)), 5)} "
-            f"{'is not one' if len(words) == 1 else 'are not'}; drop leaves columns out"
-        )
-    numbers = dask.delayed(_numbers)
+        features = [name for name in table.is_number if name not in own and name not in drop]
+    _check_columns(table, own, list(features), drop)
     starts = np.cumsum([0, *table.sizes[:-1]]).tolist()
+    numbers, zero_one = map(import_dask("read").delayed, (_numbers, _zero_one))
     blocks = table.blocks(list(features))
     X = [numbers(block, list(features), start) for block, start in zip(blocks, starts)]
-    if tags is None:
-        zero_one = dask.delayed(_zero_one)
-        Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
-        meta: Any = np.empty((0, len(own)), dtype=np.int8)
-        names: Sequence[str] = own
+    meta: Any = np.empty((0, len(own)), dtype=np.int8)
+    if isinstance(labels, str):
+        Y, own, tag_sep = _tag_blocks(table, starts, labels, tag_sep, label_names)
+        meta = sparse.csr_array((0, len(own)), dtype=np.int8)
     else:
-        cells = table.blocks([tags])
-        if label_names is None or tag_sep is None:
-            told = dask.delayed(_tags)
-            found = dask.compute(*(told(b, tags, tag_sep, s) for b, s in zip(cells, starts)))
-            tag_sep = _one_separator(tags, {sep for _, sep in found if sep is not None})
-            if label_names is None:
-                label_names = sorted(set().union(*(own for own, _ in found)))
-            if not label_names:
-                raise ValueError(f"column {tags!r} must hold tags, got only empty cells")
-        names = list(label_names)
-        to_rows = dask.delayed(_tag_rows)
-        Y = [to_rows(b, tags, tag_sep, names, start) for b, start in zip(cells, starts)]
-        meta = sparse.csr_array((0, len(names)), dtype=np.int8)
+        Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
     return Dataset(
         _array(X, table.sizes, np.empty((0, len(features)))),
         _array(Y, table.sizes, meta),
         tuple(features),
-        tuple(names),
+        tuple(own),
         name=Path(path).stem,
         tag_sep=tag_sep,
     )
+
+
+def _check_columns(
+    table: _Table, labels: list[str], features: list[str], drop: Sequence[str]
+) -> None:
+    for name in (*labels, *features, *drop):
+        if name not in table.is_number:
+            known = listed(list(table.is_number), 10)
+            raise ValueError(f"there is no column {name!r}; there are {known}")
+    if not features:
+        raise ValueError("features must name at least one column, got none")
+    if (twice := first_repeated([*labels, *features])) is not None:
+        raise ValueError(f"labels and features must name each column once, got {twice!r} twice")
+    if words := [repr(name) for name in features if not table.is_number[name]]:
+        raise ValueError(
+            f"features must be columns of numbers, but {listed(words, 5)} "
+            f"{'is not one' if len(words) == 1 else 'are not'}; drop leaves columns out"
+        )
+
+
+def _tag_blocks(
+    table: _Table,
+    starts: list[int],
+    column: str,
+    tag_sep: str | None,
+    label_names: Sequence[str] | None,
+) -> tuple[list[Any], list[str], str | None]:
+    """Delayed blocks of Y, the labels, and what separates the tags; found in one pass if open."""
+    dask = import_dask("read")
+    cells = table.blocks([column])
+    if label_names is None or tag_sep is None:
+        tell = dask.delayed(_tags)
+        found = dask.compute(*(tell(b, column, tag_sep, s) for b, s in zip(cells, starts)))
+        separators = sorted({sep for _, sep in found if sep is not None})
+        if len(separators) > 1:
+            raise ValueError(
+                f"column {column!r} must have one separator between tags, got "
+                f"{' and '.join(map(repr, separators))}; say which with tag_sep="
+            )
+        tag_sep = separators[0] if separators else None
+        if label_names is None:
+            label_names = sorted({tag for tags, _ in found for tag in tags})
+        if not label_names:
+            raise ValueError(f"column {column!r} must hold tags, got only empty cells")
+    names, to_rows = list(label_names), dask.delayed(_tag_rows)
+    Y = [to_rows(b, column, tag_sep, names, start) for b, start in zip(cells, starts)]
+    return Y, names, tag_sep
 
 
 def _array(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
@@ -383,22 +371,12 @@ def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
     return values.astype(np.int8)
 
 
-def _tags(frame: Any, name: str, tag_sep: str | None, start: int) -> tuple[set[str], str | None]:
+def _tags(frame: Any, name: str, tag_sep: str | None, start: int) -> tuple[Any, str | None]:
     """The tags of a block, and what separates them."""
     try:
-        _, names, sep = _tag_matrix(frame, name, tag_sep, None, start)
+        return _tag_matrix(frame, name, tag_sep, None, start)[1:]
     except _OnlyEmpty:
-        return set(), None
-    return set(names), sep
-
-
-def _one_separator(column: str, found: set[str]) -> str | None:
-    if len(found) > 1:
-        raise ValueError(
-            f"column {column!r} must have one separator between tags, got "
-            f"{' and '.join(map(repr, sorted(found)))}; say which with tag_sep="
-        )
-    return found.pop() if found else None
+        return [], None
 
 
 def _tag_rows(

@@ -1,4 +1,4 @@
-"""Parts of collections in which every label is as frequent as in the whole."""
+"""Stratified splits of Dask collections."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def stratified_split(
 ) -> list[Any]:
     """Split Dask collections into parts with every label distributed as evenly as possible.
 
-    As :func:`plurilabel.model_selection.stratified_split`, but the labels are read block by block,
-    twice: once to count them, once to deal the rows of a block to the parts, after those of the
-    blocks before it. A byte for each row is kept. X is not read.
+    As :func:`plurilabel.model_selection.stratified_split`, but the labels are read twice, block by
+    block: once to count them, once to deal the rows of each block to the parts. One byte per row
+    is kept. X is not read.
 
     Parameters
     ----------

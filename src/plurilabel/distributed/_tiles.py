@@ -1,8 +1,8 @@
 """The tasks of :class:`~plurilabel.DaskIndex`: groups of blocks that meet each other.
 
 A task takes two groups of blocks, and has at most two blocks in memory: each block of the first
-group meets those of the second one after the other. What is found on the way lowers the distance
-up to which the next ones are searched.
+group meets those of the second one after the other. Neighbours found on the way lower the distance
+up to which the next blocks are searched.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def among_themselves(index: ExactIndex, group: Group, k: int) -> Neighbors:
 def across(
     index: ExactIndex, groups: tuple[Group, Group], far: tuple[Floats, Floats], k: int
 ) -> tuple[Neighbors, Neighbors]:
-    """Neighbours of the points of two groups in the other one, as far as the limits ``far``.
+    """Neighbours of the points of two groups in the other one, up to the limits ``far``.
 
     Where there are fewer, the last distances are inf.
     """
@@ -99,7 +99,7 @@ class _Lists:
         return slice(block[1] - self.start, block[2] - self.start)
 
     def take(self, block: Block, found: Neighbors) -> None:
-        """Bring in what was found for the points of a block."""
+        """Merge the neighbours found for the points of a block."""
         if not found[0].shape[1]:
             return
         part = self.part(block)
@@ -126,44 +126,57 @@ def _meet(
     ``checked`` says that the others were checked before.
     """
     mine, theirs = lists
-    k, formula = mine.k, Formula.of(index.metric, index.p)
-    assert formula is not None
-    points = _read(index, block)
-    n, is_sparse = points.shape[0], sparse.issparse(points)
-    search: ExactIndex | None = None
+    points, part = _read(index, block), mine.part(block)
     if within:
-        search = _new(index).fit(points)
+        search, n = _new(index).fit(points), points.shape[0]
         if n > 1:
-            distances, indices = search.kneighbors(None, min(k, n - 1))
+            distances, indices = search.kneighbors(None, min(mine.k, n - 1))
             mine.take(block, (distances, indices + block[1]))
-        search = None  # it takes more memory than the points
-    both: Across | None = None
-    if others and not index._takes_gpu(formula, points) and are_multiplied(formula, points):
-        both = Across(formula, formula.prepare(points), mine.far[mine.part(block)])
+        del search  # it takes more memory than the points
+    if not others:
+        return
+    host = _Host(index, block, points, mine.far[part], mine.k)
     del points
     for other in others:
+        far = mine.far[part], theirs.far[theirs.part(other)]
+        of_mine, of_theirs = host.meet(other, far, run, checked=checked)
+        mine.take(block, of_mine)
+        theirs.take(other, of_theirs)
+
+
+class _Host:
+    """A block that others meet: each is searched for the neighbours of the other."""
+
+    def __init__(self, index: ExactIndex, block: Block, points: Points, far: Floats, k: int):
+        formula = Formula.of(index.metric, index.p)
+        assert formula is not None
+        self.index, self.block, self.formula, self.k = index, block, formula, k
+        self.n, self.is_sparse = points.shape[0], sparse.issparse(points)
+        self.search: ExactIndex | None = None
+        self.across: Across | None = None
+        if not index._takes_gpu(formula, points) and are_multiplied(formula, points):
+            self.across = Across(formula, formula.prepare(points), far)
+
+    def meet(
+        self, other: Block, far: tuple[Floats, Floats], run: Run, *, checked: bool
+    ) -> tuple[Neighbors, Neighbors]:
+        """Neighbours of both blocks in the other one, up to the limits ``far``."""
+        index, k, start = self.index, self.k, self.block[1]
         B = _read(index, other, again=checked)
-        if sparse.issparse(B) != is_sparse:
+        if sparse.issparse(B) != self.is_sparse:
             raise ValueError(
-                f"the chunks of X must be all dense or all sparse, got both: rows {block[1]} to "
-                f"{block[2] - 1} and {other[1]} to {other[2] - 1}"
+                f"the chunks of X must be all dense or all sparse, got both: rows {start} to "
+                f"{self.block[2] - 1} and {other[1]} to {other[2] - 1}"
             )
-        if both and k <= min(n, B.shape[0]):
-            far = mine.far[mine.part(block)], theirs.far[theirs.part(other)]
+        if self.across and k <= min(self.n, B.shape[0]):
             bounded = all(np.isfinite(limits).all() for limits in far)
-            B = B if checked and not formula.cosine else formula.prepare(B)
-            of_a, of_b = both.of_each(B, k, run, far if bounded else None)
-            found = (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + block[1])
-        else:  # whole numbers, few features, GPUs: engines that search for one block at a time
-            search = search or fitted(index, block)
-            of_other = _new(index).fit(B)
-            found = (
-                _search(of_other, search.points_, other[1], k),
-                _search(search, B, block[1], k),
-            )
-        del B  # before the next is read
-        mine.take(block, found[0])
-        theirs.take(other, found[1])
+            B = B if checked and not self.formula.cosine else self.formula.prepare(B)
+            of_a, of_b = self.across.of_each(B, k, run, far if bounded else None)
+            return (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + start)
+        # whole numbers, few features, GPUs: engines that search for one block at a time
+        search = self.search = self.search or fitted(index, self.block)
+        of_other = _new(index).fit(B)
+        return _search(of_other, search.points_, other[1], k), _search(search, B, start, k)
 
 
 def _new(index: ExactIndex) -> ExactIndex:

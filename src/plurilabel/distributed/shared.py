@@ -1,4 +1,4 @@
-"""What models share with learning on Dask."""
+"""Parts of learning on Dask that models use."""
 
 from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
 from plurilabel.distributed._fill_and_scale import filling_and_scaling, transform_blocks

@@ -8,17 +8,18 @@ from plurilabel.evaluation._papers._page import draw_figures, write_page
 from plurilabel.evaluation._papers._paper import Paper, load_paper, paper_names
 from plurilabel.evaluation._papers._reproduce import UnknownPart, reproduce
 from plurilabel.evaluation._papers._reproduction import Reproduction
-from plurilabel.evaluation._report._issues import write_issues_report
-from plurilabel.evaluation._report._stream import write_stream_report
+from plurilabel.evaluation._report._issues_report import write_issues_report
+from plurilabel.evaluation._report._report import write_report
+from plurilabel.evaluation._report._stream_report import write_stream_report
 from plurilabel.evaluation._report._tables import MeasureTable, measure_tables
-from plurilabel.evaluation._report._write import write_report
-from plurilabel.evaluation._stats._critical_difference import (
+from plurilabel.evaluation._stats._friedman import Friedman, average_ranks, friedman, rank_rows
+from plurilabel.evaluation._stats._nemenyi import (
     CriticalDifferenceDiagram,
+    Nemenyi,
     critical_difference_diagram,
+    nemenyi,
     plot_critical_difference,
 )
-from plurilabel.evaluation._stats._friedman import Friedman, average_ranks, friedman, rank_rows
-from plurilabel.evaluation._stats._nemenyi import Nemenyi, nemenyi
 from plurilabel.evaluation._stats._pairs import (
     Comparisons,
     ResampledT,

@@ -1,4 +1,4 @@
-"""Checks that scikit-learn's own suite lacks: what a learner must do with several labels.
+"""Checks of multi-label learners that scikit-learn's own suite lacks.
 
 Run them beside :func:`sklearn.utils.estimator_checks.check_estimator`, on learners of this
 library or on your own.
@@ -155,7 +155,7 @@ def check_one_label(estimator: BaseEstimator) -> None:
 
 
 def check_row_order(estimator: BaseEstimator) -> None:
-    """Scores of a row depend neither on the rows asked with it nor on the order of training."""
+    """Scores of a row depend neither on the rows predicted with it nor on the training order."""
     X, Y = _data(estimator)
     order = np.random.default_rng(7).permutation(len(X))
     fitted = _fitted(estimator, X, Y)
@@ -185,7 +185,7 @@ def check_n_jobs(estimator: BaseEstimator) -> None:
 
 
 def check_clone_and_pickle(estimator: BaseEstimator) -> None:
-    """A clone learns the same; a pickled learner answers the same, names included."""
+    """A clone learns the same; a pickled learner predicts the same and keeps its names."""
     X, Y = _data(estimator)
     fitted = _fitted(estimator, X, Y)
     again = _fitted(fitted, X, Y)
@@ -228,7 +228,7 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
 
 
 def check_missing_labels(estimator: BaseEstimator) -> None:
-    """NaN and None mean the same: not known. Learners that need all labels name the wrapper."""
+    """NaN and None mean unknown. Errors of learners that need all labels name the wrapper."""
     X, Y = _data(estimator)
     hidden = np.random.default_rng(1).random(Y.shape) < 0.2
     nan, none = np.where(hidden, np.nan, Y), Y.astype(object)
@@ -276,7 +276,7 @@ def check_failed_fit(estimator: BaseEstimator) -> None:
     except Exception as error:
         assert isinstance(error, NotFittedError), f"predict after a failed fit raises {error!r}"
     else:
-        raise AssertionError("predict answers after a failed first fit")
+        raise AssertionError("predict works after a failed first fit")
     assert fitted.n_features_in_ == X.shape[1], "a failed fit has changed n_features_in_"
     assert list(fitted.label_names_) == names, "a failed fit has changed label_names_"
     assert_array_equal(label_scores(fitted, X), scores)

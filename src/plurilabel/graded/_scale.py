@@ -29,7 +29,7 @@ class Grades(NamedTuple):
     single : bool
         Whether they were 1-D: the grades of one label.
     declared : bool
-        Whether the scale was given or is that of ordered categories, not found in the data.
+        Whether the scale was given, by ``grades`` or ordered categories, not found in the data.
     """
 
     ranks: NDArray[np.intp]
@@ -40,7 +40,7 @@ class Grades(NamedTuple):
 
 
 def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> Grades:
-    """Check grades and find their places on the scale.
+    """Validate grades and find their ranks on the scale.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
     grades : sequence, default=None
         The scale, the lowest grade first. None: the categories of ``y``, or the integers in it.
     name : str
-        Of ``y`` in error messages.
+        Name of ``y`` in error messages.
     """
     if sparse.issparse(y):
         raise ValueError(f"{name} must be dense: grades have no zero that could be left out")
@@ -196,10 +196,10 @@ def at_least(ranks: NDArray[np.intp], m: int) -> NDArray[np.int8]:
 def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
     """The nearest cumulative probabilities that never rise with the grade.
 
-    P(grade at least g) cannot grow with g, but models that were trained for each g on their own
-    may say so. The answer is the antitonic regression of each row: the one nearest in squared
-    distance. Since the truth, ones and then zeros, does not rise either, the squared error of
-    the probabilities never gets worse by this.
+    P(grade at least g) cannot grow with g, but the estimates of models trained separately for each
+    g may. The antitonic regression of each row is the nearest in squared distance that does not.
+    Since the truth, ones and then zeros, does not rise either, the squared error of the
+    probabilities never increases.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Opening and writing files: gzip is unpacked, writes are atomic, errors name file and line."""
+"""Opening files: gzip is unpacked, errors name file and line, the name tells the format."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from pkgutil import walk_packages
+from typing import Any, BinaryIO, NamedTuple, cast
 
+from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.records import AnyPath
 from plurilabel._core.words import NUMBER
 
@@ -26,13 +30,13 @@ NUMBER_OR_NAN = re.compile(rf"{NUMBER.pattern}|[+-]?(?:nan|infinity)", re.IGNORE
 
 
 class FileFormatError(ValueError):
-    """A file that is not what it should be: the message says where, and what was expected.
+    """A file is not in the expected format; the message gives the place and what was expected.
 
     Parameters
     ----------
     path : str or path
     line : int or None
-        The number of the line, from 1; None if the problem is not on one line.
+        Line number, from 1; None if the problem is not on one line.
     problem : str
         What was expected there, and what was found.
 
@@ -55,32 +59,11 @@ class FileFormatError(ValueError):
 
 @contextmanager
 def opened(path: AnyPath) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, unpacked if it is gzipped.
+    """Open a file for reading bytes, unpacked if it is gzipped, whatever its name.
 
-    A gzip file is recognized by its first bytes, whatever its name. Since a small file can unpack
-    to any size, more than 16 GiB, or beyond the first 100 MB more than 200 times the size of the
-    file, is an error; the environment variable ``PLURILABEL_MOST_UNPACKED`` sets another limit in
-    bytes.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    FileFormatError
-        While reading, if a gzip file is cut off or damaged, or unpacks to more than is allowed.
-
-    Examples
-    --------
-    >>> import gzip, pathlib, tempfile
-    >>> from plurilabel.io import opened
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "notes.txt")
-    ...     _ = path.write_bytes(gzip.compress(b"some text"))
-    ...     with opened(path) as stream:
-    ...         stream.read()
-    b'some text'
+    Since a small file can unpack to any size, more than 16 GiB, or beyond the first 100 MB more
+    than 200 times the size of the file, is an error; the environment variable
+    ``PLURILABEL_MOST_UNPACKED`` sets another limit in bytes.
     """
     with open(path, "rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
@@ -90,16 +73,15 @@ def opened(path: AnyPath) -> Iterator[BinaryIO]:
             return
         try:
             with gzip.GzipFile(fileobj=stream) as unpacked:
-                limited = _Limited(
-                    unpacked, path, most_unpacked(os.fstat(stream.fileno()).st_size)
-                )
+                limit = most_unpacked(os.fstat(stream.fileno()).st_size)
+                limited = _Limited(unpacked, path, limit)
                 yield cast(BinaryIO, io.BufferedReader(limited, _BUFFER))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FileFormatError(path, None, f"the gzip file is broken: {error}") from None
 
 
 def most_unpacked(packed: int) -> int:
-    """How many bytes a file of this size may take in memory."""
+    """Number of bytes that a file of this size may take in memory."""
     if given := os.environ.get(MOST_UNPACKED):
         return int(given)
     return min(_LARGEST, max(_SMALL, _RATIO * packed))
@@ -126,14 +108,24 @@ class _Limited(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         content = self._stream.read(len(buffer))
         if self._stream.tell() > self._limit:
-            raise FileFormatError(
-                self._path,
-                None,
-                f"it unpacks to more than {self._limit:,} bytes; if it can be trusted, set "
-                f"{MOST_UNPACKED} to the bytes that it may take",
-            )
+            problem = f"it unpacks to more than {self._limit:,} bytes; if it can be trusted, set "
+            problem += f"{MOST_UNPACKED} to the bytes that it may take"
+            raise FileFormatError(self._path, None, problem)
         buffer[: len(content)] = content
         return len(content)
+
+
+def not_utf8(path: AnyPath) -> FileFormatError:
+    """The error for the first line that is not UTF-8; decoders of whole files do not know it."""
+    with opened(path) as stream:
+        for line, content in enumerate(stream, 1):
+            try:
+                content.decode()
+            except UnicodeDecodeError as error:
+                byte = content[error.start]
+                problem = f"expected text in UTF-8, got the byte 0x{byte:02x}; save it as UTF-8"
+                return FileFormatError(path, line, problem)
+    return FileFormatError(path, None, "expected text in UTF-8")
 
 
 def plain_name(path: AnyPath) -> str:
@@ -148,25 +140,45 @@ def plain_name(path: AnyPath) -> str:
     return (file.with_suffix("") if file.suffix == ".gz" else file).stem
 
 
-SUFFIXES = {
-    ".arff": "arff",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".txt": "xmc",
-    ".xmc": "xmc",
-}
+# formats ----------------------------------------------------------------------------------------
+
+
+class Format(NamedTuple):
+    """A file format. A module of this package declares its formats in a tuple ``FORMATS``.
+
+    A format has ``read``, from a path and options to a :class:`Dataset`, or, if it is a table,
+    ``frame``, from a path, the separator, the decimal mark and the columns to leave as text to a
+    :class:`~plurilabel.io._table._frame.Frame`.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[..., Dataset] | None = None
+    has_labels: bool = False  # has its own place for labels, so that none are to be named
+    # from a path, the number of features and the label names of a model to rows for it
+    further: Callable[[AnyPath, int, list[str]], Dataset] | None = None
+    has_names: bool = True  # names its features and labels; otherwise their order counts
+    frame: Callable[..., Any] | None = None
+    writer: Callable[..., AbstractContextManager[Callable[[Any], object]]] | None = None
+
+
+@cache
+def formats() -> dict[str, Format]:
+    """All formats by name, from the modules of this package."""
+    package = import_module(__name__.rpartition(".")[0])
+    modules = walk_packages(package.__path__, f"{package.__name__}.")
+    found = (getattr(import_module(module.name), "FORMATS", ()) for module in modules)
+    return {format.name: format for some in found for format in some}
+
+
+def is_table(path: AnyPath) -> bool:
+    """Whether a file is a table, by its name."""
+    found = file_format(path)
+    return found is not None and formats()[found].frame is not None
 
 
 def file_format(path: AnyPath) -> str | None:
-    """Format of a file by its name; None if the name does not say.
+    """Format of a file by its name; None if the suffix is unknown.
 
     Returns
     -------
@@ -178,5 +190,6 @@ def file_format(path: AnyPath) -> str | None:
     >>> file_format("films.csv.gz"), file_format("films.xls")
     ('csv', None)
     """
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    return SUFFIXES.get(next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), ""))
+    suffixes = (suffix.lower() for suffix in reversed(Path(path).suffixes))
+    last = next((suffix for suffix in suffixes if suffix != ".gz"), "")
+    return next((name for name, form in formats().items() if last in form.suffixes), None)

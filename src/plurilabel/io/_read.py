@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from plurilabel._core.data.dataset import Dataset
-from plurilabel.io._arff._read import read_arff
-from plurilabel.io._files import SUFFIXES, AnyPath, file_format
-from plurilabel.io._sparse_text._libsvm import read_libsvm
-from plurilabel.io._sparse_text._xmc import read_xmc
-from plurilabel.io._table._read import read_table
+from plurilabel.io._files import AnyPath, file_format, formats
+from plurilabel.io._table._table import read_table
 
 
 def read(
@@ -25,7 +22,7 @@ def read(
         ``.arff``, ``.csv``, ``.tsv``, ``.parquet``, ``.jsonl``, ``.json``, ``.svm``, ``.libsvm``,
         ``.txt`` or ``.xmc`` (extreme classification); each also with ``.gz``.
     labels : optional
-        Which columns are labels, as :func:`read_arff` and :func:`read_table` take it. The other
+        Which columns are labels, as in :func:`read_arff` and :func:`read_table`. The other
         formats have their own place for labels.
     **options
         Passed on to the reader.
@@ -48,21 +45,19 @@ def read(
     ...     io.read(path, labels="tags")
     Dataset 'films': 1 instance, 2 features, 2 labels
     """
-    name, format = Path(path).name, file_format(path)
-    if format is None:
-        raise ValueError(f"{name} must end in one of {', '.join(SUFFIXES)} (and .gz)")
-    if format == "arff":
-        return read_arff(path, labels, **options)
-    if format in ("libsvm", "xmc"):
-        if labels is not None:
-            raise ValueError(
-                f"labels is for ARFF files and tables; {name} has its own place for them"
-            )
-        return (read_libsvm if format == "libsvm" else read_xmc)(path, **options)
+    name, found = Path(path).name, file_format(path)
+    if found is None:
+        suffixes = sorted(suffix for form in formats().values() for suffix in form.suffixes)
+        raise ValueError(f"{name} must end in one of {', '.join(suffixes)} (and .gz)")
+    format = formats()[found]
+    if format.has_labels and labels is not None:
+        raise ValueError(f"labels is for ARFF files and tables; {name} has its own place for them")
+    if format.read is not None:
+        return format.read(path, **({} if format.has_labels else {"labels": labels}), **options)
     if labels is None:
         raise ValueError(
             f"labels must name the label columns of {name}, or its one column of tags"
         )
     if isinstance(labels, int):
         raise ValueError(f"labels must name columns of {name}, got the number {labels}")
-    return read_table(path, labels=labels, **{"format": format, **options})
+    return read_table(path, labels=labels, **{"format": found, **options})

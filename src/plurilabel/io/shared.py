@@ -1,18 +1,34 @@
 """What other packages share with the readers of files."""
 
-from plurilabel.io._sparse_text._xmc import xmc_blocks
-from plurilabel.io._table._encoder import imputer, uncentred
-from plurilabel.io._table._frame import CellError, csv_separator, table_module
-from plurilabel.io._table._kinds import MISSING
+from plurilabel.io._files import formats, is_table, opened
+from plurilabel.io._sparse_text import xmc_blocks
+from plurilabel.io._table._csv import header_separator, sniff
+from plurilabel.io._table._encoder import (
+    imputer,
+    uncentred,
+    unseen_categories,
+    without_known_words,
+)
+from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
+from plurilabel.io._table._notation import MISSING, CellReader
+from plurilabel.io._table._table import frame_writer
 
 __all__ = [
     "MISSING",
     "CellError",
-    "csv_separator",
+    "CellReader",
+    "formats",
+    "frame_writer",
+    "header_separator",
     "imputer",
+    "is_table",
+    "opened",
+    "sniff",
     "table_module",
     "tag_column",
     "uncentred",
+    "unseen_categories",
+    "without_known_words",
     "xmc_blocks",
 ]

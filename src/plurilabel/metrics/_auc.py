@@ -22,8 +22,11 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known
-from plurilabel.metrics._ranking import padded_rows, sort_against, stored_relevance
+from plurilabel.metrics._inputs import ScoreMatrix, check_scored, split_known, stored_relevance
+from plurilabel.metrics._ranking import padded_rows, sort_against
+from plurilabel.metrics._registry import Average, measure
+
+__all__ = ["macro_auc", "micro_auc"]
 
 # Entries of the shorter list handled at a time: they and their share of the other fit in cache.
 _SLICE = 8192
@@ -35,23 +38,20 @@ _LOWEST_BIT = np.int64(1)
 _ALL_BUT_SIGN = np.int64(2**63 - 1)
 
 
+@measure("scores", None, average="macro")
 def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Mean over labels of the area under the ROC curve; 1 is best, 0.5 is chance.
 
     The AUC of a label is the share of pairs of an instance with the label and one without in which
     the first scores higher; a tie counts one half. A label without positives or without negatives
     has no AUC and is left out; apart from that, equal to scikit-learn's
-    ``roc_auc_score(average="macro")``, which then returns NaN.
+    ``roc_auc_score(average="macro")``, which then returns NaN. NaN if no label has both positives
+    and negatives.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no label has both positives and negatives.
 
     Examples
     --------
@@ -59,25 +59,22 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> macro_auc([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.3, 0.1], [0.5, 0.2]])
     0.625
     """
-    return mean_auc(label_auc(*check_scored(Y_true, scores)))
+    return auc_of("macro", *check_scored(Y_true, scores))
 
 
+@measure("scores", None, average="micro")
 def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Area under the ROC curve of all entries of the matrix together; 1 is best, 0.5 is chance.
 
     The share of pairs of a true and a false entry, anywhere in the matrix, in which the first
     scores higher; a tie counts one half. Equal to scikit-learn's
-    ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers.
+    ``roc_auc_score(average="micro")``, and counted exactly, in whole numbers. NaN if the labels
+    are all 0 or all 1.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if the labels are all 0 or all 1.
 
     Examples
     --------
@@ -85,7 +82,12 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> micro_auc([[1, 0], [0, 1]], [[0.9, 0.1], [0.3, 0.3]])
     0.875
     """
-    return pooled_auc(*check_scored(Y_true, scores))
+    return auc_of("micro", *check_scored(Y_true, scores))
+
+
+def auc_of(average: Average, Y: LabelMatrix, S: ScoreMatrix) -> float:
+    """Mean of the labels' AUCs ("macro"), or the AUC of all entries together ("micro")."""
+    return mean_auc(label_auc(Y, S)) if average == "macro" else pooled_auc(Y, S)
 
 
 def label_auc(Y: LabelMatrix, S: ScoreMatrix) -> NDArray[np.float64]:
@@ -94,7 +96,7 @@ def label_auc(Y: LabelMatrix, S: ScoreMatrix) -> NDArray[np.float64]:
     Y, _, known = split_known(Y)
     positives = Y.sum(axis=0, dtype=np.int64)
     half_wins = (_sparse_half_wins if sparse.issparse(S) else _dense_half_wins)(Y, S, positives)
-    if known is not None:  # what is not known scores below all: those wins do not count
+    if known is not None:  # unknown labels score below all others: wins over them do not count
         half_wins -= 2 * positives * (n - known)
         n = known
     pairs = positives * (n - positives)
@@ -120,14 +122,14 @@ def pooled_auc(Y: LabelMatrix, S: ScoreMatrix) -> float:
         hits = int(np.count_nonzero(relevant))
         misses = S.nnz - hits
         half_wins = _half_wins_in_parts(S.data, relevant, hits, misses)
-        # Whatever is stored beats whatever is not; what is not stored is tied.
+        # Stored scores are above all others, which are tied.
         half_wins += (2 * hits + positives - hits) * (negatives - misses)
     else:
         half_wins = _half_wins_in_parts(S, Y, positives, negatives)
     if known is not None:
-        not_known = S.shape[0] * S.shape[1] - int(known.sum())
-        half_wins -= 2 * positives * not_known
-        pairs -= positives * not_known
+        n_unknown = S.shape[0] * S.shape[1] - int(known.sum())
+        half_wins -= 2 * positives * n_unknown
+        pairs -= positives * n_unknown
     return half_wins / (2 * pairs) if pairs else float("nan")
 
 
@@ -197,7 +199,7 @@ def _dense_half_wins(
 
 
 def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> tuple[NDArray[Any], ...]:
-    """What sparse scores store, label by label: ends, and row, score and relevance of each entry.
+    """The stored scores label by label: ends, and row, score and relevance of each entry.
 
     The entries of label j go from ``ends[j]`` to ``ends[j + 1]``.
     """

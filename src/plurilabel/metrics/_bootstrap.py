@@ -6,8 +6,7 @@ sum, so that many samples at a time are one matrix product, and nothing is sorte
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.metrics._auc import stored_by_label
-from plurilabel.metrics._by_label import LABEL_BASED
-from plurilabel.metrics._counts import confusion
-from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks
+from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
+from plurilabel.metrics._label_sets import confusion
+from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
 
@@ -29,6 +28,7 @@ FloatArray = NDArray[np.float64]
 
 
 def intervals_of(
+    measures: Sequence[Measure],
     terms: Mapping[str, Terms],
     Y: LabelMatrix,
     Z: LabelMatrix | None,
@@ -37,27 +37,36 @@ def intervals_of(
     confidence: float,
     random_state: Any,
 ) -> dict[str, tuple[float, float]]:
-    """Interval of each measure with terms, of the label-based ones, and of the AUCs."""
+    """Interval of each measure; ``terms`` has those of means over instances."""
     n = Y.shape[0]
     rng = check_random_state(random_state)
-    columns, pooled = ([], None) if S is None else _columns_of(Y, S)
-    samples: defaultdict[str, list[FloatArray]] = defaultdict(list)
+    columns = None if S is None else _columns_of(Y, S)
+    sampled = []
     for block in row_blocks(n_samples, n, _WEIGHTS):
         W = np.empty((block.stop - block.start, n))
         for w in W:
             w[:] = np.bincount(rng.randint(0, n, n), minlength=n)
-        for name, (total, weight) in terms.items():
-            samples[name].append(_ratio_or_nan(_product(W, total), _product(W, weight)))
-        if Z is not None:
-            for name, values in _label_based(W, Y, Z).items():
-                samples[name].append(values)
-        if pooled is not None:
-            auc = np.stack([column.auc(W) for column in columns], axis=1)
-            defined = ~np.isnan(auc)
-            macro = _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))
-            samples["macro_auc"].append(macro)
-            samples["micro_auc"].append(pooled.auc(W))
-    return {name: _interval(np.concatenate(v), confidence) for name, v in samples.items()}
+        sampled.append(list(_values(measures, terms, W, Y, Z, columns)))
+    return {
+        measure.name: _interval(np.concatenate(values), confidence)
+        for measure, values in zip(measures, zip(*sampled))
+    }
+
+
+def _values(
+    measures: Sequence[Measure], terms: Mapping[str, Terms], W: FloatArray, Y: Any, Z: Any,
+    columns: Any,
+) -> Iterator[FloatArray]:  # fmt: skip
+    """Each measure, for each sample."""
+    counts: Any = None if Z is None else _weighted_confusion(W, Y, Z)
+    for measure in measures:
+        if measure.name in terms:
+            total, weight = terms[measure.name]
+            yield _ratio_or_nan(_product(W, total), _product(W, weight))
+        elif measure.kind == "labels":
+            yield _label_based(measure, *counts)
+        else:
+            yield _auc(measure, W, *columns)
 
 
 def _interval(values: FloatArray, confidence: float) -> tuple[float, float]:
@@ -79,23 +88,25 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
-def _label_based(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> dict[str, FloatArray]:
-    """Macro and micro means of each measure, for each sample."""
+def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
+    """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
-    if isinstance(Y, PartialLabels):  # what is predicted of labels that are not known is left out
+    if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
         known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
         Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
-    counts = confusion(true, pred, both, known)  # four of (b, q)
-    result = {f"macro_{name}": _macro(m(*counts), known) for name, m in LABEL_BASED.items()}
-    sums = [count.sum(axis=1) for count in counts]
-    return result | {f"micro_{name}": m(*sums) for name, m in LABEL_BASED.items()}
+    return confusion(true, pred, both, known), known
 
 
-def _macro(values: FloatArray, known: Any) -> FloatArray:
-    """Mean over the labels, of each sample; those known of no instance in it are left out."""
+def _label_based(measure: Measure, counts: tuple[FloatArray, ...], known: Any) -> FloatArray:
+    """A macro or micro measure, for each sample."""
+    assert measure.terms is not None
+    if measure.average == "micro":
+        return measure.terms(*(count.sum(axis=1) for count in counts))
+    values = measure.terms(*counts)
     if np.ndim(known) == 0:
         return values.mean(axis=1)
+    # without the labels that no instance of the sample knows
     return _ratio_or_nan(np.where(known > 0, values, 0.0).sum(axis=1), (known > 0).sum(axis=1))
 
 
@@ -111,13 +122,22 @@ def _weighted_counts(W: FloatArray, Y: LabelMatrix, Z: LabelMatrix) -> list[Floa
     return counts
 
 
+def _auc(measure: Measure, W: FloatArray, columns: Any, pooled: Any) -> FloatArray:
+    """AUC of all entries, or the mean over labels that have one, for each sample."""
+    if measure.average == "micro":
+        return pooled.auc(W)
+    auc = np.stack([column.auc(W) for column in columns], axis=1)
+    defined = ~np.isnan(auc)
+    return _ratio_or_nan(np.where(defined, auc, 0).sum(axis=1), defined.sum(axis=1))
+
+
 class _Column:
-    """Entries whose AUC is wanted, each with its instance.
+    """Entries of which the AUC is computed, each with its instance.
 
     The negatives are in ascending order of their scores; ``lower`` and ``upper`` are, for each
     positive, the numbers of negatives below it and not above it. ``unscored`` are the instances of
-    the positives without a score, below all others. ``n_labels`` is how many labels of an instance
-    are meant, scored or not; None: only those that are scored.
+    the positives without a score, below all others. ``n_labels`` is the number of labels of an
+    instance, scored or not; None if all entries are scored.
     """
 
     def __init__(
@@ -126,7 +146,7 @@ class _Column:
         score: NDArray[Any],
         relevant: NDArray[np.bool_],
         unscored: NDArray[Any],
-        n_labels: int | None = 1,
+        n_labels: int | None,
     ) -> None:
         low, high = score[~relevant], score[relevant]
         order = np.argsort(low, kind="stable")
@@ -156,31 +176,25 @@ class _Column:
 
 
 def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The column of each label, and all entries of the matrix as one column."""
-    n, q = Y.shape
-    if isinstance(Y, PartialLabels):
-        return _known_columns(Y, S)
+    """The column of each label, and all entries of the matrix as one column.
+
+    Unknown labels have no entries; with sparse scores there are none.
+    """
+    n_labels: tuple[int | None, int | None]
     if sparse.issparse(S):
-        ends, *entries = stored_by_label(Y, S)
+        ends, row, score, relevant = stored_by_label(Y, S)
+        scored = sparse.csc_array((relevant.astype(np.int8), row, ends), shape=Y.shape)
+        unscored = sparse.csc_array(Y) - scored
+        unscored.eliminate_zeros()
+        n_labels = 1, Y.shape[1]
     else:
-        ends = np.arange(q + 1) * n
-        entries = [np.tile(np.arange(n), q), S.T.ravel(), dense(Y).T.ravel() == 1]
-    row, score, relevant = entries
-    scored = sparse.csc_array((relevant.astype(np.int8), row, ends), shape=Y.shape)
-    unscored = sparse.csc_array(Y) - scored
-    unscored.eliminate_zeros()
-    parts = [np.split(entry, ends[1:-1]) for entry in entries]
+        known = ~dense(Y.unknown) if isinstance(Y, PartialLabels) else np.ones(Y.shape, dtype=bool)
+        label, row = np.nonzero(known.T)
+        score, relevant = S[row, label], dense(split_known(Y)[0])[row, label] == 1
+        ends = np.searchsorted(label, np.arange(Y.shape[1] + 1))
+        unscored = sparse.csc_array(Y.shape)
+        n_labels = None, None
+    parts = [np.split(entry, ends[1:-1]) for entry in (row, score, relevant)]
     parts.append(np.split(unscored.indices, unscored.indptr[1:-1]))
-    columns = [_Column(*column) for column in zip(*parts)]
-    return columns, _Column(row, score, relevant, unscored.indices, q)
-
-
-def _known_columns(Y: PartialLabels, S: ScoreMatrix) -> tuple[list[_Column], _Column]:
-    """The same of the entries that are known; the scores are dense."""
-    label, row = np.nonzero(~dense(Y.unknown).T)
-    score, relevant = S[row, label], dense(Y.Y)[row, label] == 1
-    none = np.empty(0, dtype=np.intp)
-    ends = np.searchsorted(label, np.arange(1, Y.shape[1]))
-    parts = [np.split(entry, ends) for entry in (row, score, relevant)]
-    columns = [_Column(r, s, y, none, None) for r, s, y in zip(*parts)]
-    return columns, _Column(row, score, relevant, none, None)
+    columns = [_Column(r, s, y, u, n_labels[0]) for r, s, y, u in zip(*parts)]
+    return columns, _Column(row, score, relevant, unscored.indices, n_labels[1])

@@ -1,4 +1,4 @@
-"""How far probabilities are from frequencies."""
+"""Calibration error: the distance of probabilities from frequencies."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def expected_calibration_error(
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-        Labels that are not known (NaN, None, NA) are left out.
+        Unknown labels (NaN, None, NA) are left out.
     probabilities : matrix of shape (n, q), dense or sparse
-        Between 0 and 1; what a sparse matrix does not store is 0.
+        Between 0 and 1; entries that a sparse matrix does not store are 0.
     n_bins : int, default=10
         Bins are closed on the right, ((k - 1) / n_bins, k / n_bins]; the first has the 0 too.
     average : {"micro", "macro"} or None, default="micro"
@@ -42,7 +42,7 @@ def expected_calibration_error(
     Returns
     -------
     float, or ndarray of shape (q,) if ``average`` is None
-        0 is best; NaN for a label that no instance knows.
+        0 is best; NaN for a label that is unknown for all instances.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def expected_calibration_error(
     Y, P = check_scored(Y_true, probabilities)
     (n, q), given = Y.shape, P
     known = np.full(q, n)  # instances that know each label
-    if isinstance(Y, PartialLabels):  # of the others neither probability nor label counts
+    if isinstance(Y, PartialLabels):  # neither probability nor label of the others counts
         given = np.where(dense(Y.unknown), 0.0, check_scores(probabilities))
         Y, _, known = split_known(Y)
     excess = np.zeros((q, n_bins))  # sum of probability minus presence

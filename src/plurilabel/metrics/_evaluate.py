@@ -1,24 +1,22 @@
-"""All measures in one call, over all labels or label by label; and the tables that come back."""
+"""All measures in one call, over all labels, label by label or block by block, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
 from plurilabel._core.html import html_table
 from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import PartialLabels
 from plurilabel._core.words import aligned, counted
-from plurilabel.metrics._at_k import make_top, worth_of
-from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
+from plurilabel.metrics._auc import auc_of, label_auc
 from plurilabel.metrics._bootstrap import intervals_of
-from plurilabel.metrics._by_label import LABEL_BASED, macro, micro
-from plurilabel.metrics._counts import COUNT_MEASURES, SetCounts, count_sets
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
     Terms,
@@ -26,14 +24,35 @@ from plurilabel.metrics._inputs import (
     check_scored,
     check_top,
     mean_of_defined,
+    refuse_labels,
     split_known,
 )
-from plurilabel.metrics._ranking import rank
+from plurilabel.metrics._label_sets import COUNT_MEASURES, SetCounts, count_sets, value_of_counts
+from plurilabel.metrics._ranking import Ranking, rank, worth_of
+from plurilabel.metrics._registry import Kind, Measure, get_measure, usual_measures
 
 _SHOWN = 30  # labels of a printed table
 
 
-class Evaluation(dict[str, float]):
+class _Table:
+    """Prints as a table, with a note below it."""
+
+    note = ""
+
+    def _table(self) -> list[list[str]]:
+        """Heads and rows, as text."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lines = [line.rstrip() for line in aligned(self._table())]
+        return "\n".join([*lines, self.note] if self.note else lines)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._table()
+        return html_table(head, rows, note=self.note)
+
+
+class Evaluation(_Table, dict[str, float]):
     """Measures by name: a dict that prints as a table.
 
     Attributes
@@ -43,13 +62,12 @@ class Evaluation(dict[str, float]):
     confidence : float or None
         Share of the bootstrap samples inside each interval.
     note : str
-        How many instances have no labels, and what becomes of them, and how many labels are not
-        known; empty if there are none.
+        How many instances have no labels and where they count, and how many labels are unknown;
+        empty if there are none.
     n_unknown : int
-        How many true labels are not known, and left out of every measure.
+        Number of unknown true labels, which are left out of every measure.
     """
 
-    note = ""  # also of those pickled before there was one
     n_unknown = 0
 
     def __init__(
@@ -58,11 +76,12 @@ class Evaluation(dict[str, float]):
         intervals: Mapping[str, tuple[float, float]] | None = None,
         confidence: float | None = None,
         note: str = "",
+        n_unknown: int = 0,
     ) -> None:
         super().__init__(values)
         self.intervals = dict(intervals or {})
         self.confidence = confidence
-        self.note = note
+        self.note, self.n_unknown = note, n_unknown
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row per measure: value and, with intervals, low and high."""
@@ -82,14 +101,6 @@ class Evaluation(dict[str, float]):
                 low, high = self.intervals[row[0]]
                 row.append(f"[{low:.4f}, {high:.4f}]")
         return [header, *rows]
-
-    def __repr__(self) -> str:
-        table = _lines(self._table())
-        return f"{table}\n{self.note}" if self.note else table
-
-    def _repr_html_(self) -> str:
-        head, *rows = self._table()
-        return html_table(head, rows, note=self.note)
 
 
 def evaluate(
@@ -112,19 +123,19 @@ def evaluate(
     accuracy and the macro and micro measures only; a line below the printed table says how many
     there are.
 
-    True labels that are not known (NaN, None, NA, or
-    :class:`~plurilabel.datasets.PartialLabels`) are left out of every measure, and counted in
-    ``n_unknown``: each instance is judged by its known labels, and each label by the instances
-    that know it. Instances and labels of which nothing is known are left out of the means.
+    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are left
+    out of every measure and counted in ``n_unknown``: each instance is judged by its known labels,
+    and each label by the instances for which it is known. Instances and labels without any known
+    value are left out of the means.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; with NaN if not known
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame; NaN for unknown labels
     scores : matrix of shape (n, q), dense or sparse, optional
-        What ``predict_proba`` or ``decision_function`` returns. Sparse scores are not made dense:
+        The output of ``predict_proba`` or ``decision_function``. Sparse scores are not made dense:
         an entry that is not stored ranks below all stored ones.
     labels : 0/1 matrix of shape (n, q), dense, sparse or a data frame, optional
-        What ``predict`` returns.
+        The output of ``predict``.
     top : sequence of int, default=(1, 3, 5)
         The values of k for the measures at k. Those larger than q are left out.
     propensities : array-like of shape (q,), optional
@@ -149,25 +160,10 @@ def evaluate(
     >>> from plurilabel.metrics import evaluate
     >>> Y_true = np.array([[1, 0, 1], [0, 1, 0], [1, 0, 0]])
     >>> scores = np.array([[0.9, 0.5, 0.6], [0.4, 0.3, 0.2], [0.8, 0.1, 0.3]])
-    >>> result = evaluate(Y_true, scores, labels=scores > 0.5, top=(1,))
-    >>> result["hamming_loss"]
+    >>> evaluate(Y_true, scores, labels=scores > 0.5)["hamming_loss"]
     0.11...
-    >>> result
+    >>> evaluate(Y_true, scores, top=(1,))
     measure               value
-    hamming_loss         0.1111
-    subset_accuracy      0.6667
-    accuracy             0.6667
-    precision            0.6667
-    recall               0.6667
-    f1                   0.6667
-    macro_accuracy       0.8889
-    macro_precision      0.6667
-    macro_recall         0.6667
-    macro_f1             0.6667
-    micro_accuracy       0.8889
-    micro_precision      1.0000
-    micro_recall         0.7500
-    micro_f1             0.8571
     one_error            0.3333
     coverage             0.6667
     coverage_normalized  0.2222
@@ -180,51 +176,80 @@ def evaluate(
     recall@1             0.5000
     ndcg@1               0.6667
     """
-    if scores is None and labels is None:
-        raise ValueError("evaluate needs scores, labels or both, got neither")
     if bootstrap is not None:
         check_count(bootstrap, "bootstrap")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, got {confidence!r}")
-    check_top(top)
-    found: list[Iterator[tuple[str, Terms | float]]] = []
-    Y, Z, S = None, None, None
+    given = _checked("evaluate", Y_true, scores, labels, top, propensities)
+    Y, Z, S, *_, measures = given
+    result = {measure.name: given.value(measure) for measure in measures}
+    intervals = None
+    if bootstrap is not None:
+        terms = {one.name: given.terms(one) for one in measures if one.average == "instances"}
+        intervals = intervals_of(measures, terms, Y, Z, S, bootstrap, confidence, random_state)
+    n_unknown = _count_unknown(Y)
+    note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
+    return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
+
+
+class _Given(NamedTuple):
+    """Checked true labels, label sets and scores, and what their measures are computed from."""
+
+    Y: LabelMatrix
+    Z: LabelMatrix | None
+    S: ScoreMatrix | None
+    counts: SetCounts | None
+    ranking: Ranking | None
+    measures: list[Measure]
+
+    def terms(self, measure: Measure) -> Terms:
+        """The terms of a mean over instances."""
+        assert measure.terms is not None
+        return measure.terms(self.counts if measure.kind == "labels" else self.ranking)
+
+    def value(self, measure: Measure) -> float:
+        if measure.average == "instances":
+            return mean_of_defined(*self.terms(measure))
+        if measure.kind == "scores":
+            return auc_of(measure.average, self.Y, self.S)
+        assert self.counts is not None
+        return value_of_counts(measure, self.counts)
+
+
+def _checked(
+    caller: str, Y_true: Any, scores: Any, labels: Any, top: Sequence[int], propensities: Any
+) -> _Given:
+    if scores is None and labels is None:
+        raise ValueError(f"{caller} needs scores, labels or both, got neither")
+    ks = check_top(top)
+    Y = Z = S = counts = ranking = None
+    kinds: list[Kind] = []
     if labels is not None:
+        kinds.append("labels")
         Y, Z = check_predicted(Y_true, labels, name="labels")
-        found.append(_on_sets(Y, Z))
+        counts = count_sets(Y, Z)
     if scores is not None:
+        kinds.append("scores")
         Y, S = check_scored(Y_true, scores)
-        found.append(on_rankings(Y, S, top, propensities))
-    n_unknown = Y.n_unknown if isinstance(Y, PartialLabels) else 0
-    result: dict[str, float] = {}
-    terms: dict[str, Terms] = {}
-    for name, value in chain(*found):
-        if isinstance(value, float):
-            result[name] = value
-            continue
-        result[name] = mean_of_defined(*value)
-        if bootstrap is not None:
-            terms[name] = value
-    assert Y is not None
-    note = note_of(Y.shape[0], without_labels(Y), n_unknown)
-    if bootstrap is None:
-        evaluation = Evaluation(result, note=note)
-    else:
-        ends = intervals_of(terms, Y, Z, S, bootstrap, confidence, random_state)
-        evaluation = Evaluation(result, {name: ends[name] for name in result}, confidence, note)
-    evaluation.n_unknown = n_unknown
-    return evaluation
+        ks = [k for k in ks if k <= S.shape[1]]
+        ranking = rank(Y, S, max([1, *ks]), worth_of(propensities, S.shape[1]))
+    measures = usual_measures(ks, kinds=kinds, propensities=propensities is not None)
+    return _Given(Y, Z, S, counts, ranking, measures)
 
 
-def without_labels(Y: LabelMatrix) -> int:
-    """How many instances have no labels, although some are known of them."""
+def _count_unknown(Y: LabelMatrix) -> int:
+    return Y.n_unknown if isinstance(Y, PartialLabels) else 0
+
+
+def _count_without_labels(Y: LabelMatrix) -> int:
+    """Number of instances that have known labels, none of them present."""
     labels, known, _ = split_known(Y)
     empty = labels.sum(axis=1, dtype=np.int64) == 0
     return int((empty if known is None else empty & (known > 0)).sum())
 
 
-def note_of(n: int, without: int, n_unknown: int) -> str:
-    """What becomes of instances without labels and of labels that are not known, in words."""
+def _note(n: int, without: int, n_unknown: int) -> str:
+    """How instances without labels and unknown labels are treated."""
     lines = []
     if without:
         has, counts = ("has", "it counts") if without == 1 else ("have", "they count")
@@ -237,57 +262,119 @@ def note_of(n: int, without: int, n_unknown: int) -> str:
     return "\n".join(lines)
 
 
-def _on_sets(Y: LabelMatrix, Z: LabelMatrix) -> Iterator[tuple[str, Terms | float]]:
-    """Measures of label sets by name: the terms of a mean over instances, or a value."""
-    counts = count_sets(Y, Z)
-    yield from on_instances(counts)
-    for mean in (macro, micro):
-        for name, measure in LABEL_BASED.items():
-            yield f"{mean.__name__}_{name}", mean(counts, measure)
+@dataclass(frozen=True)
+class MeasureSums:
+    """Sums from which :func:`~plurilabel.metrics.evaluate` can be computed block by block.
+
+    Sums of different rows are added with ``+``, in any order; :meth:`evaluation` computes the
+    measures of all rows. Macro and micro measures are exactly those of ``evaluate``, means over
+    instances up to rounding. AUC compares rows with each other and has no sums.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    n_labels : int
+    n_unknown : int
+        Number of unknown true labels.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import MeasureSums
+    >>> first = MeasureSums.of([[1, 0], [0, 1]], labels=[[1, 1], [0, 1]])
+    >>> second = MeasureSums.of([[1, 1]], labels=[[0, 0]])
+    >>> (first + second).evaluation()["hamming_loss"]
+    0.5
+    """
+
+    n: int
+    n_labels: int
+    n_unknown: int
+    _without: int  # rows without labels
+    _is_labels: bool  # whether all scores were integers 0 and 1
+    _names: tuple[str, ...]  # of all measures, in order
+    _terms: dict[str, NDArray[np.float64]]  # (2,): sums of the terms and of their weights
+    _counts: Any  # None or (4, q): true, predicted, both and known of each label
+
+    @classmethod
+    def of(
+        cls,
+        Y_true: ArrayLike,
+        scores: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        *,
+        top: Sequence[int] = (1, 3, 5),
+        propensities: ArrayLike | None = None,
+    ) -> Self:
+        """Sum up some rows; parameters as in :func:`~plurilabel.metrics.evaluate`."""
+        scores, is_labels = _as_floats(scores)
+        given = _checked("MeasureSums", Y_true, scores, labels, top, propensities)
+        Y, counts, table = given.Y, given.counts, None
+        n, q = Y.shape
+        terms = {
+            one.name: np.array([np.sum(part, dtype=np.float64) for part in given.terms(one)])
+            for one in given.measures
+            if one.average == "instances"
+        }
+        if counts is not None:
+            known = np.full(q, n) if counts.label_known is None else counts.label_known
+            table = np.array([counts.label_true, counts.label_pred, counts.label_both, known])
+        names = tuple(one.name for one in given.measures)
+        without = _count_without_labels(Y)
+        return cls(n, q, _count_unknown(Y), without, is_labels, names, terms, table)
+
+    def __add__(self, other: MeasureSums) -> MeasureSums:
+        if not isinstance(other, MeasureSums):
+            return NotImplemented
+        if self.n_labels != other.n_labels:
+            raise ValueError(
+                f"sums must be of the same labels, got {self.n_labels} and {other.n_labels}"
+            )
+        if self._names != other._names:
+            raise ValueError("sums must be of the same measures")
+        return replace(
+            self,
+            n=self.n + other.n,
+            n_unknown=self.n_unknown + other.n_unknown,
+            _without=self._without + other._without,
+            _is_labels=self._is_labels and other._is_labels,
+            _terms={name: sums + other._terms[name] for name, sums in self._terms.items()},
+            _counts=None if self._counts is None else self._counts + other._counts,
+        )
+
+    def evaluation(self, areas: Mapping[str, float] = {}) -> Evaluation:
+        """Compute the measures of all rows; ``areas`` may add values of macro and micro AUC."""
+        if self._is_labels:
+            refuse_labels(np.array([0, 1]))
+        values = {}
+        for name in self._names:
+            if name in self._terms:
+                values[name] = mean_of_defined(*self._terms[name])
+            elif get_measure(name).kind == "labels":
+                none = np.zeros(0, dtype=np.int64)
+                true, pred, both, known = self._counts
+                counts = SetCounts(none, none, none, true, pred, both, label_known=known)
+                values[name] = value_of_counts(get_measure(name), counts)
+            elif name in areas:
+                values[name] = areas[name]
+        note = _note(self.n, self._without, self.n_unknown)
+        return Evaluation(values, note=note, n_unknown=self.n_unknown)
 
 
-def on_instances(counts: SetCounts) -> Iterator[tuple[str, Terms]]:
-    """The measures of label sets that are means over instances."""
-    yield "hamming_loss", counts.hamming_loss()
-    yield "subset_accuracy", counts.subset_accuracy()
-    yield "accuracy", counts.accuracy()
-    yield "precision", counts.precision()
-    yield "recall", counts.recall()
-    yield "f1", counts.f_beta()
+def _as_floats(scores: Any) -> tuple[Any, bool]:
+    """Scores, integers as floats, and whether they look like labels: one block cannot tell."""
+    if scores is None:
+        return None, False
+    if not sparse.issparse(scores):
+        scores = np.asarray(scores)
+    if scores.dtype.kind not in "biu":
+        return scores, False
+    values = scores.tocsr().data if sparse.issparse(scores) else scores
+    is_labels = not values.size or (values.min() >= 0 and values.max() <= 1)
+    return scores.astype(np.float64), bool(is_labels)
 
 
-def on_rankings(
-    Y: LabelMatrix,
-    S: ScoreMatrix,
-    top: Sequence[int],
-    propensities: ArrayLike | None,
-    *,
-    auc: bool = True,
-) -> Iterator[tuple[str, Terms | float]]:
-    """Measures of rankings by name: the terms of a mean over instances, or a value."""
-    q = Y.shape[1]
-    worth = worth_of(propensities, q)
-    ks = [k for k in check_top(top) if k <= q]
-    ranking = rank(Y, S, max([1, *ks]), worth.grade_of)
-    yield "one_error", ranking.one_error()
-    yield "coverage", ranking.coverage()
-    yield "coverage_normalized", ranking.coverage_normalized()
-    yield "ranking_loss", ranking.ranking_loss()
-    yield "is_error", ranking.is_error()
-    yield "average_precision", ranking.average_precision()
-    if auc:
-        yield "macro_auc", mean_auc(label_auc(Y, S))
-        yield "micro_auc", pooled_auc(Y, S)
-    first = make_top(Y, ranking.top, worth)
-    at_k = {"precision": first.precision, "recall": first.recall, "ndcg": first.ndcg}
-    if propensities is not None:
-        at_k |= {"psp": first.psp, "ps_ndcg": first.ps_ndcg}
-    for name, measure in at_k.items():
-        for k in ks:
-            yield f"{name}@{k}", measure(k)
-
-
-class PerLabel(dict[str, NDArray[Any]]):
+class PerLabel(_Table, dict[str, NDArray[Any]]):
     """Columns by name, with one entry per label: a dict that prints as a table.
 
     Attributes
@@ -302,6 +389,8 @@ class PerLabel(dict[str, NDArray[Any]]):
     ) -> None:
         super().__init__(columns)
         self.label_names = list(label_names)
+        more = len(self.label_names) - _SHOWN
+        self.note = f"... and {more} more labels" if more > 0 else ""
 
     def to_frame(self) -> Any:
         """A pandas data frame with one row per label."""
@@ -314,17 +403,6 @@ class PerLabel(dict[str, NDArray[Any]]):
             cells = [column[j] for column in self.values()]
             rows.append([name, *(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells)])
         return [["label", *self], *rows]
-
-    def _more(self) -> str:
-        more = len(self.label_names) - _SHOWN
-        return f"... and {more} more labels" if more > 0 else ""
-
-    def __repr__(self) -> str:
-        return "\n".join(filter(None, [_lines(self._table()), self._more()]))
-
-    def _repr_html_(self) -> str:
-        head, *rows = self._table()
-        return html_table(head, rows, note=self._more())
 
 
 def per_label(
@@ -381,10 +459,6 @@ def per_label(
         columns["auc"] = label_auc(Y, S)
     names = label_names if label_names is not None else column_names(Y_true)
     return PerLabel(columns, names_or_default(names, Y.shape[1]))
-
-
-def _lines(table: Sequence[Sequence[str]]) -> str:
-    return "\n".join(line.rstrip() for line in aligned(table))
 
 
 def _data_frame(columns: Mapping[str, Any], index: Sequence[str], index_name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the measures accept, checked once, and the mean that they share."""
+"""Checks of the inputs of measures, and the mean that they share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ScoreMatrix: TypeAlias = Any
 """Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
 
 Terms: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""What each instance adds to the sum, and its weight in the mean; 0 if it is left out."""
+"""The summand of each instance, and its weight in the mean; 0 if it is left out."""
 
 BLOCK = 2**18  # entries handled at a time: 2 MB of float64 stay in a core's own cache
 
@@ -69,8 +69,8 @@ def check_scored(
 ) -> tuple[LabelMatrix, ScoreMatrix]:
     """True labels, and scores of the same shape: finite numbers, dense or CSR.
 
-    With ``first``, only the first labels of each ranking matter: then sparse scores lose what
-    they store of labels that are not known.
+    With ``first``, only the first labels of each ranking matter: then sparse scores of unknown
+    labels are dropped.
     """
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
@@ -85,28 +85,30 @@ def check_scored(
         if first:
             return PartialLabels(Y, unknown).Y, _without(S, unknown)
         raise ValueError(
-            "scores must be dense where some labels of Y_true are not known; only measures of the "
-            "first k labels take sparse ones"
+            "scores must be dense if some labels of Y_true are unknown; only the measures at k "
+            "take sparse scores"
         )
-    # below all others: no known label is ranked behind one that is not known
+    # below all others: no known label is ranked behind an unknown one
     return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
 
 
 def _without(S: sparse.csr_array, unknown: Any) -> sparse.csr_array:
-    """Scores that are stored in other cells than these."""
-    q = S.shape[1]
-    at, hidden = (
-        np.repeat(np.arange(M.shape[0]) * q, np.diff(M.indptr)) + M.indices
-        for M in (S, sparse.csr_array(unknown))
-    )
-    stays = ~np.isin(at, hidden)
-    row = at[stays] // q
-    ends = np.searchsorted(row, np.arange(S.shape[0] + 1))
-    return sparse.csr_array((S.data[stays], S.indices[stays], ends), S.shape)
+    """The scores that are stored in other cells than these."""
+    kept = ~stored_relevance(unknown, S)
+    ends = np.append(0, np.cumsum(kept))[S.indptr]
+    return sparse.csr_array((S.data[kept], S.indices[kept], ends), S.shape)
+
+
+def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
+    """Whether each stored entry of S, in order, is a true label."""
+    number = sparse.csr_array((np.arange(1, S.nnz + 1), S.indices, S.indptr), S.shape)
+    relevant = np.zeros(S.nnz + 1, dtype=bool)
+    relevant[number.multiply(sparse.csr_array(Y)).tocsr().data] = True
+    return relevant[1:]
 
 
 def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
-    """Labels, 0 where not known, and how many are known of each instance and of each label.
+    """Labels, 0 where unknown, and the numbers of known labels by instance and by label.
 
     The numbers are None if all labels are known.
     """
@@ -126,7 +128,7 @@ def check_top(top: Sequence[int] | int) -> list[int]:
 def check_beta(beta: float) -> float:
     """Weight of recall against precision: a positive number.
 
-    From 1e15 on F is the recall, to the last digit: larger numbers are taken for that, and their
+    From 1e15 on, F is the recall to the last digit: larger numbers are clipped, so that their
     squares do not overflow.
     """
     if not isinstance(beta, Real) or not np.isfinite(beta) or beta <= 0:
@@ -135,7 +137,7 @@ def check_beta(beta: float) -> float:
 
 
 def refuse_labels(scores: Any) -> None:
-    """An error for predicted labels in place of scores."""
+    """Raise an error for predicted labels in place of scores."""
     # Floats pass even if all are 0 or 1: the vote shares of one neighbour are scores.
     values = scores.tocsr().data if sparse.issparse(scores) else np.asarray(scores)
     if values.dtype.kind in "biu" and values.size and values.min() >= 0 and values.max() <= 1:

@@ -1,23 +1,24 @@
-"""Measures on scores, averaged over instances: how well the relevant labels are ranked.
+"""Measures of scores, averaged over instances: how well the relevant labels are ranked.
 
 **Ties count against the learner**: the rank of a label is the number of labels that score at
-least as high as it does, and a pair is ranked correctly only if the relevant label scores strictly
-higher.
+least as high as it does, a pair is ranked correctly only if the relevant label scores strictly
+higher, and among the first k labels the irrelevant ones come first at equal scores.
 
 Sparse scores are never made dense. An entry that they do not store ranks below every stored one,
-tied with all others that are not stored. If the stored scores are positive, this is the same as
-reading what is not stored as 0.
+tied with all others that are not stored, and is never among the first k labels. If the stored
+scores are positive, whole rankings are the same as if the others were 0.
 
-An instance without relevant labels has no ranking that would be right: it is left out of the mean
-of every measure here, as in the programs of the papers' authors. So are, where pairs are counted,
-instances with all labels. If none is left, the result is NaN.
+An instance without relevant labels has no correct ranking: it is left out of the mean of every
+measure here, as in the programs of the papers' authors. So are, where pairs are counted, instances
+with all labels. If none is left, the result is NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,22 +26,54 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
+from plurilabel._core.scores import check_count
+from plurilabel._core.unknown import known_part
 from plurilabel.metrics import _inputs
 from plurilabel.metrics._inputs import (
     ScoreMatrix,
-    Terms,
     blocks,
     check_scored,
+    check_true,
     mean_of_defined,
     split_known,
+    stored_relevance,
 )
+from plurilabel.metrics._registry import MEASURES, measure
+
+__all__ = [
+    "average_precision", "coverage", "coverage_normalized", "is_error", "ndcg_at_k", "one_error",
+    "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "ranking_loss", "recall_at_k",
+]  # fmt: skip
 
 
+def value_of_ranking(
+    function: Callable[..., float],
+    Y_true: ArrayLike,
+    scores: ArrayLike,
+    propensities: ArrayLike | None = None,
+    **params: Any,
+) -> float:
+    """The value of a registered function for true labels and scores."""
+    terms = MEASURES[function.__name__.replace("_at_k", "@k")].terms
+    assert terms is not None
+    Y, S = check_scored(Y_true, scores, first="k" in params)
+    q, n_top = Y.shape[1], check_count(params.get("k", 1), "k")
+    if n_top > q:
+        raise ValueError(f"k must be at most the number of labels, {q}, got {n_top}")
+    ranking = rank(Y, S, n_top, worth_of(propensities, q))
+    return mean_of_defined(*terms(ranking, **params))
+
+
+# whole rankings -------------------------------------------------------------------------------
+
+
+@measure("scores", lambda r: (~r.hit[:, 0] * r.labelled, r.labelled), loss=True, title="one-error")
 def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose top label is not relevant; 0 is best.
 
     If several labels share the highest score, it is an error unless all of them are relevant. An
-    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1.
+    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1. NaN if
+    no instance has a relevant label.
 
     Parameters
     ----------
@@ -48,36 +81,28 @@ def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     scores : matrix of shape (n, q), dense or sparse
         In sparse scores, a row with nothing stored is an error.
 
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
-
     Examples
     --------
     >>> from plurilabel.metrics import one_error
     >>> one_error([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.6, 0.6, 0.2]])
     0.5
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).one_error())
+    return value_of_ranking(one_error, Y_true, scores)
 
 
+@measure("scores", lambda r: (r.last * r.labelled, r.labelled), loss=True)
 def coverage(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """How far to go down the ranking to find all relevant labels; smaller is better.
 
     Mean over instances of the largest rank of a relevant label, minus 1: 0 if the only relevant
     label comes first. An instance without relevant labels is left out. Scikit-learn's
-    ``coverage_error`` is this plus 1 and counts such an instance as 0.
+    ``coverage_error`` is this plus 1 and counts such an instance as 0. NaN if no instance has a
+    relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -85,24 +110,25 @@ def coverage(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> coverage([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]])
     1.0
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).coverage())
+    return value_of_ranking(coverage, Y_true, scores)
 
 
+@measure(
+    "scores",
+    lambda r: (r.last * r.labelled / np.maximum(r.q, 1), r.labelled),
+    loss=True,
+    title="normalized coverage",
+)
 def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """:func:`coverage` divided by the number of labels q, as in later papers; smaller is better.
 
     It lies between 0 and (q - 1) / q, so that datasets with different numbers of labels can be
-    shown side by side.
+    shown side by side. NaN if no instance has a relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -110,25 +136,22 @@ def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> coverage_normalized([[1, 0, 1, 0]], [[0.9, 0.5, 0.6, 0.1]])
     0.25
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).coverage_normalized())
+    return value_of_ranking(coverage_normalized, Y_true, scores)
 
 
+@measure("scores", lambda r: (r.wrong / np.maximum(r.pairs, 1), r.has_pairs), loss=True)
 def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of pairs (relevant, irrelevant) that are ranked incorrectly; 0 is best.
 
-    Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a
-    tie is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with
-    all labels has no pairs and is left out; scikit-learn counts it as 0.
+    Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a tie
+    is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with all
+    labels has no pairs and is left out; scikit-learn counts it as 0. NaN if no instance has both a
+    relevant and an irrelevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has both a relevant and an irrelevant label.
 
     Examples
     --------
@@ -136,24 +159,26 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> ranking_loss([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.7, 0.2]])
     0.25
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).ranking_loss())
+    return value_of_ranking(ranking_loss, Y_true, scores)
 
 
+@measure(
+    "scores",
+    lambda r: ((r.wrong > 0).astype(np.float64), r.has_pairs),
+    loss=True,
+    title="is-error",
+)
 def is_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose ranking is not perfect; 0 is best.
 
     One irrelevant label that scores at least as high as a relevant one makes an error (Crammer and
-    Singer, 2003). An instance with no label or with all labels is left out.
+    Singer, 2003). An instance with no label or with all labels is left out. NaN if no instance has
+    both a relevant and an irrelevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has both a relevant and an irrelevant label.
 
     References
     ----------
@@ -166,26 +191,23 @@ def is_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> is_error([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]])
     0.5
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).is_error())
+    return value_of_ranking(is_error, Y_true, scores)
 
 
+@measure("scores", lambda r: (r.precisions / np.maximum(r.size, 1), r.labelled))
 def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Mean over relevant labels of the precision of the ranking down to them; 1 is best.
 
     Per instance the mean over y in Y of ``|{y' in Y: rank(y') <= rank(y)}| / rank(y)``. An
     instance without relevant labels is left out; scikit-learn's
     ``label_ranking_average_precision_score``, equal apart from that, counts it as 1. (Its
-    ``average_precision_score`` is a different measure: it ranks instances, not labels.)
+    ``average_precision_score`` is a different measure: it ranks instances, not labels.) NaN if no
+    instance has a relevant label.
 
     Parameters
     ----------
     Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     scores : matrix of shape (n, q), dense or sparse
-
-    Returns
-    -------
-    float
-        NaN if no instance has a relevant label.
 
     Examples
     --------
@@ -193,24 +215,218 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     >>> average_precision([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.8, 0.7, 0.2]])
     0.66...
     """
-    return mean_of_defined(*ranking_of(Y_true, scores).average_precision())
+    return value_of_ranking(average_precision, Y_true, scores)
 
 
-def ranking_of(Y_true: ArrayLike, scores: ArrayLike) -> Ranking:
-    """The ranking of what a user passes to a measure."""
-    return rank(*check_scored(Y_true, scores))
+# the first k labels ---------------------------------------------------------------------------
+
+
+@measure("scores", lambda r, k: (r.hits(k) / k, r.labelled))
+def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
+    """Mean share of the first k labels that are relevant; larger is better.
+
+    The divisor is k even where fewer labels are relevant, or stored. An instance without relevant
+    labels is left out. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse
+    k : int, default=5
+        At most q.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import precision_at_k
+    >>> precision_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]], k=2)
+    0.5
+    """
+    return value_of_ranking(precision_at_k, Y_true, scores, k=k)
+
+
+@measure("scores", lambda r, k: (r.hits(k) / np.maximum(r.size, 1), r.labelled))
+def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
+    """Mean share of the relevant labels that are among the first k; 1 is best.
+
+    An instance without relevant labels is left out. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse
+    k : int, default=5
+        At most q.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import recall_at_k
+    >>> recall_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]], k=2)
+    0.75
+    """
+    return value_of_ranking(recall_at_k, Y_true, scores, k=k)
+
+
+@measure("scores", lambda r, k: (r.discounted(r.hit, k), r.labelled))
+def ndcg_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
+    """Hits among the first k, discounted by rank, over those of a perfect list; 1 is best.
+
+    A hit at rank r counts ``1 / log2(r + 1)``; the sum is divided by that of a list with the
+    relevant labels first, ``sum of 1 / log2(r + 1) for r up to min(k, |Y|)``. An instance without
+    relevant labels is left out. On the others, equal to scikit-learn's ``ndcg_score(k=k)`` if
+    there are no ties; scikit-learn averages over ties. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse
+    k : int, default=5
+        At most q.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import ndcg_at_k
+    >>> round(ndcg_at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.1, 0.7, 0.2]], k=2), 4)
+    0.8066
+    """
+    return value_of_ranking(ndcg_at_k, Y_true, scores, k=k)
+
+
+@measure("scores", lambda r, k: (r.gain[:, :k].sum(axis=1), r.best[:, :k].sum(axis=1)))
+def psp_at_k(
+    Y_true: ArrayLike, scores: ArrayLike, k: int = 5, *, propensities: ArrayLike
+) -> float:
+    """Propensity-scored precision at k: hits on rare labels count more; 1 is best.
+
+    A hit on label l counts ``1 / p_l``. The sum over all instances is divided by the largest that
+    any ranking could reach, as in the Extreme Classification Repository. Among ties the label of
+    least worth comes first. NaN if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse
+    k : int, default=5
+        At most q.
+    propensities : array-like of shape (q,)
+        From the labels of the training set; see :func:`propensities`.
+
+    References
+    ----------
+    H. Jain, Y. Prabhu, M. Varma. Extreme multi-label loss functions for recommendation, tagging,
+    ranking and other missing label applications. KDD 2016.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import psp_at_k
+    >>> psp_at_k([[1, 1]], [[0.9, 0.1]], k=1, propensities=[0.5, 0.25])
+    0.5
+    """
+    return value_of_ranking(psp_at_k, Y_true, scores, propensities, k=k)
+
+
+@measure("scores", lambda r, k: (r.discounted(r.gain, k), r.discounted(r.best, k)))
+def ps_ndcg_at_k(
+    Y_true: ArrayLike, scores: ArrayLike, k: int = 5, *, propensities: ArrayLike
+) -> float:
+    """Propensity-scored nDCG at k: :func:`ndcg_at_k` with hits worth ``1 / p_l``; 1 is best.
+
+    As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach. NaN
+    if no instance has a relevant label.
+
+    Parameters
+    ----------
+    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+    scores : matrix of shape (n, q), dense or sparse
+    k : int, default=5
+        At most q.
+    propensities : array-like of shape (q,)
+        From the labels of the training set; see :func:`propensities`.
+
+    Examples
+    --------
+    >>> from plurilabel.metrics import ps_ndcg_at_k
+    >>> ps_ndcg_at_k([[1, 0]], [[0.9, 0.1]], k=1, propensities=[0.5, 0.25])
+    1.0
+    """
+    return value_of_ranking(ps_ndcg_at_k, Y_true, scores, propensities, k=k)
+
+
+def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
+    """Probability that a label that applies is also recorded, from how often it is recorded.
+
+    The model of Jain et al. (2016), see :func:`psp_at_k`: with N training instances, N_l of them
+    with label l, ``p_l = 1 / (1 + C (N_l + b)^-a)``, ``C = (ln N - 1) (b + 1)^a``. Rare labels are
+    missing more often, so a hit on them counts more (1 / p_l).
+
+    Parameters
+    ----------
+    Y_train : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+        Labels of the training set, not of the test set.
+    a, b : float, default=0.55 and 1.5
+        The authors use a=0.5, b=0.4 for Wikipedia data, a=0.6, b=2.6 for Amazon data, and the
+        defaults elsewhere.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.metrics import propensities
+    >>> Y_train = np.zeros((100, 3), dtype=int)
+    >>> Y_train[:90, 0] = Y_train[:10, 1] = Y_train[:1, 2] = 1
+    >>> propensities(Y_train).round(3)
+    array([0.668, 0.391, 0.217])
+    """
+    Y = check_true(known_part(Y_train)[0])  # unknown labels are not recorded
+    n = Y.shape[0]
+    if n < 3:
+        raise ValueError(f"Y_train must have at least 3 instances to model propensities, got {n}")
+    if not (a > 0 and b > 0):
+        raise ValueError(f"a and b must be positive, got a={a!r}, b={b!r}")
+    c = (np.log(n) - 1) * (b + 1) ** a
+    return 1 / (1 + c * (Y.sum(axis=0, dtype=np.int64) + b) ** -a)
+
+
+class Worth(NamedTuple):
+    """Worth of a hit on each label, 1 / p_l, and its rank as a grade; None if all are equal."""
+
+    grade_of: NDArray[np.int64] | None = None  # (q,), from 1
+    of_grade: NDArray[np.float64] | None = None  # (q + 1,), 0 for grade 0
+
+
+def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
+    """The worth of q labels from their propensities, checked."""
+    if propensities is None:
+        return Worth()
+    p = np.asarray(propensities, dtype=np.float64)
+    if p.shape != (q,):
+        raise ValueError(f"propensities must have shape ({q},), one per label, got {p.shape}")
+    if not ((p > 0) & (p <= 1)).all():
+        raise ValueError("propensities must lie in (0, 1], as propensities(Y_train) returns them")
+    order = np.argsort(-p, kind="stable")
+    grade_of = np.empty(q, dtype=np.int64)
+    grade_of[order] = np.arange(1, q + 1)
+    return Worth(grade_of, np.concatenate([[0.0], 1 / p[order]]))
+
+
+# rankings -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What the measures need to know about the ranking of each instance.
+    """Properties of the ranking of each instance.
 
+    q : number of labels; an array with the number of known labels if some are unknown
     size : number of relevant labels
     last : 0-based position of the relevant label ranked last
     wrong : pairs (relevant, irrelevant) with the relevant label not strictly above
     precisions : sum over relevant labels of the precision at their rank
-    top : (n, K) grades of the first K labels, 0 for an irrelevant one
-    q : number of labels; where some are not known, that of the known labels of each instance
+    hit : (n, K) whether each of the first K labels is relevant
+    gain, best : (n, K) worth of each of the first K labels, and of the best possible list; None
+        without propensities
     """
 
     q: Any
@@ -218,57 +434,67 @@ class Ranking:
     last: NDArray[np.int64]
     wrong: NDArray[np.float64]
     precisions: NDArray[np.float64]
-    top: NDArray[np.integer[Any]]
+    hit: NDArray[np.bool_]
+    gain: Any = None
+    best: Any = None
 
-    def one_error(self) -> Terms:
-        """1 if the top label is not relevant."""
-        some = (self.size > 0).astype(np.float64)
-        return (self.top[:, 0] == 0) * some, some
+    @cached_property
+    def labelled(self) -> NDArray[np.float64]:
+        """1 for instances with a relevant label, else 0."""
+        return (self.size > 0).astype(np.float64)
 
-    def coverage(self) -> Terms:
-        """Steps down the list until all relevant labels are found."""
-        some = (self.size > 0).astype(np.float64)
-        return self.last * some, some
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """Number of pairs of a relevant and an irrelevant label."""
+        return self.size * (self.q - self.size)
 
-    def coverage_normalized(self) -> Terms:
-        """Coverage / q."""
-        last, some = self.coverage()
-        return last / np.maximum(self.q, 1), some
+    @cached_property
+    def has_pairs(self) -> NDArray[np.float64]:
+        """1 for instances with a relevant and an irrelevant label, else 0."""
+        return (self.pairs > 0).astype(np.float64)
 
-    def ranking_loss(self) -> Terms:
-        """Share of the pairs that are ranked incorrectly."""
-        pairs = self.size * (self.q - self.size)
-        return self.wrong / np.maximum(pairs, 1), (pairs > 0).astype(np.float64)
+    def hits(self, k: int) -> NDArray[np.int64]:
+        """Relevant labels among the first k."""
+        return self.hit[:, :k].sum(axis=1)
 
-    def is_error(self) -> Terms:
-        """1 if any pair is ranked incorrectly."""
-        pairs = self.size * (self.q - self.size)
-        return (self.wrong > 0).astype(np.float64), (pairs > 0).astype(np.float64)
-
-    def average_precision(self) -> Terms:
-        """Mean precision at the ranks of the relevant labels."""
-        return self.precisions / np.maximum(self.size, 1), (self.size > 0).astype(np.float64)
+    def discounted(self, gain: NDArray[Any], k: int) -> NDArray[np.float64]:
+        """Gains of the first k labels, discounted by rank, over those of a perfect list."""
+        discount = 1 / np.log2(np.arange(2, k + 2))
+        ideal = np.cumsum(discount)[np.clip(self.size, 1, k) - 1]
+        return (gain[:, :k] * discount).sum(axis=1) / ideal
 
 
-def rank(
-    Y: LabelMatrix, S: ScoreMatrix, n_top: int = 1, grade_of: NDArray[np.int64] | None = None
-) -> Ranking:
+def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
     """Rank the labels of every instance, in blocks of rows.
 
-    ``grade_of`` (q,) orders the labels by what a hit on them is worth, from 1; in a tie the lower
-    grade comes first. Without it every label has grade 1.
+    In a tie the irrelevant labels come first, then those of least worth.
     """
     n, q = Y.shape
     Y, known, _ = split_known(Y)
     size = Y.sum(axis=1, dtype=np.int64)
     last = np.zeros(n, dtype=np.int64)
-    top = np.zeros((n, n_top), dtype=np.int8 if grade_of is None else np.int32)
+    top = np.zeros((n, n_top), dtype=np.int8 if worth.grade_of is None else np.int32)
     wrong, precisions = np.zeros(n), np.zeros(n)
-    for rows, values, grade in _parts(Y, S, n_top, grade_of):
+    for rows, values, grade in _parts(Y, S, n_top, worth.grade_of):
         grade, end = sort_against(values, grade)
         top[rows] = grade[:, :n_top]
         last[rows], wrong[rows], precisions[rows] = _positions(grade > 0, end, size[rows], q)
-    return Ranking(q if known is None else known, size, last, wrong, precisions, top)
+    gain, best = _gains(Y, top, worth)
+    q = q if known is None else known
+    return Ranking(q, size, last, wrong, precisions, top > 0, gain, best)
+
+
+def _gains(Y: LabelMatrix, top: NDArray[Any], worth: Worth) -> tuple[Any, Any]:
+    """Worth of the first labels, and of the most valuable true labels, in descending order."""
+    if worth.grade_of is None or worth.of_grade is None:
+        return None, None
+    n, n_top = top.shape
+    best = np.zeros((n, n_top))
+    Y = sparse.csr_array(Y)
+    grade = worth.grade_of[Y.indices]
+    for rows, values, some in padded_rows(Y.indptr, grade.astype(np.float64), grade, n_top):
+        best[rows] = worth.of_grade[sort_against(values, some)[0][:, :n_top]]
+    return worth.of_grade[top], best
 
 
 def sort_against(
@@ -345,27 +571,6 @@ def _parts(
     for rows in blocks(*S.shape):
         grade = dense(Y[rows])
         yield rows, S[rows], grade if grade_of is None else grade * grade_of
-
-
-def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
-    """Whether each stored entry of S, in order, is a true label."""
-    Y = sparse.csr_array(Y)
-    n, q = S.shape
-    relevant = np.zeros(S.nnz, dtype=bool)
-    for rows in blocks(n, (S.nnz + Y.nnz) // n):
-        stored, there = _entry_numbers(S, rows, q), _entry_numbers(Y, rows, q)
-        if len(stored) == 0:
-            continue
-        at = np.minimum(stored.searchsorted(there), len(stored) - 1)
-        relevant[S.indptr[rows.start] + at[stored[at] == there]] = True
-    return relevant
-
-
-def _entry_numbers(M: sparse.csr_array, rows: slice, q: int) -> NDArray[np.int64]:
-    """Row * q + column of the stored entries of some rows; ascending."""
-    ends = M.indptr[rows.start : rows.stop + 1].astype(np.int64)
-    row = np.repeat(np.arange(rows.stop - rows.start, dtype=np.int64), np.diff(ends))
-    return row * q + M.indices[ends[0] : ends[-1]]
 
 
 def padded_rows(

@@ -168,26 +168,30 @@ def part_sizes(
     """
     if isinstance(sizes, Real | str) or not hasattr(sizes, "__len__") or len(sizes) < 2:
         raise ValueError(f"sizes must have an entry for each of two or more parts, got {sizes!r}")
+    sizes = list(sizes)
     names = names or [f"sizes[{j}]" for j in range(len(sizes))]
-    open_parts = [j for j, size in enumerate(sizes) if size is None]
-    if len(open_parts) > 1:
-        raise ValueError(f"only one of {' and '.join(names)} may be None, got {tuple(sizes)}")
-    fractions = [s for s in sizes if s is not None and not isinstance(s, Integral)]
-    if len(fractions) == len(sizes) and isclose(sum(map(float, fractions)), 1):
-        open_parts = [0]  # its fraction is what the others leave
+    together = " and ".join(names)
+    if sizes.count(None) > 1:
+        raise ValueError(f"only one of {together} may be None, got {tuple(sizes)}")
     rows = [_rows_of(n, size, j == 0, names[j]) for j, size in enumerate(sizes)]
-    for j in open_parts:
-        rows[j] = n - (sum(rows) - rows[j])
+    rest = _rest(sizes)
+    if rest is not None:
+        rows[rest] = n - (sum(rows) - rows[rest])
     if sum(rows) > n:
-        raise ValueError(
-            f"{' and '.join(names)} must add up to at most the {n} rows, got {tuple(sizes)}"
-        )
+        raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
     if min(rows) < 1:
         raise ValueError(
-            f"{' and '.join(names)} must give each part at least one of the {n} rows, "
-            f"got {tuple(sizes)}"
+            f"{together} must give each part at least one of the {n} rows, got {tuple(sizes)}"
         )
     return rows
+
+
+def _rest(sizes: list[float | None]) -> int | None:
+    """The part that gets what the others leave, if there is one."""
+    if None in sizes:
+        return sizes.index(None)
+    all_fractions = not any(isinstance(size, Integral) for size in sizes)
+    return 0 if all_fractions and isclose(sum(map(float, sizes)), 1) else None  # type: ignore[arg-type]
 
 
 def _rows_of(n: int, size: Any, round_down: bool, name: str) -> int:

@@ -63,21 +63,10 @@ def group_numbers(groups: Any) -> NDArray[np.intp]:
 def deal_rows(
     Y: sparse.csr_array, sizes: Ints, random_state: np.random.RandomState | None = None
 ) -> Ints:
-    """Deal the rows of Y to parts of exactly the given sizes.
+    """Deal the rows of Y (n, q), in canonical CSR, to parts of exactly the given sizes.
 
-    Parameters
-    ----------
-    Y : csr_array of shape (n, q)
-        0/1 labels, sorted indices, no stored zeros.
-    sizes : ndarray of int
-        Rows in each part; they sum to n.
-    random_state : RandomState, optional
-        Without it, rows with equal label sets go to the parts in their order.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        The part of each row.
+    Returns the part of each row. The sizes sum to n. Without ``random_state``, rows with equal
+    label sets are dealt in order.
 
     Examples
     --------
@@ -102,28 +91,14 @@ def deal_block(
     got: Ints,
     random_state: np.random.RandomState | None = None,
 ) -> Ints:
-    """Deal some of the rows, after those before them.
+    """Deal a block of rows to parts that have some rows already; return the part of each.
 
-    Parameters
-    ----------
-    Y : csr_array of shape (rows, q)
-        0/1 labels of these rows.
-    sizes : ndarray of int, shape (k,)
-        Rows in each part, of all rows.
-    weight : ndarray of shape (q,)
-        Of all rows, how many there are for each that has the label; 0 if none has.
-    got : ndarray of int, shape (q + 1, k)
-        Rows with each label that each part has already; the last row holds their sizes. Changed.
-    random_state : RandomState, optional
-
-    Returns
-    -------
-    ndarray of int, shape (rows,)
+    ``sizes`` (k,) and ``weight`` (q,), the number of rows divided by those with each label, are
+    those of all rows. ``got`` (q + 1, k) counts the rows with each label that each part has, and
+    in its last row all rows; it is updated.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from scipy import sparse
     >>> got = np.zeros((2, 2), dtype=int)
     >>> Y, weight = sparse.csr_array([[1], [1], [0], [0]]), np.array([4.0])
     >>> deal_block(Y, np.array([4, 4]), weight, got), deal_block(Y, np.array([4, 4]), weight, got)
@@ -300,20 +275,8 @@ def deal_groups(
 ) -> Ints:
     """Deal rows to parts with about the given shares of all rows, never splitting a group.
 
-    Parameters
-    ----------
-    Y : csr_array of shape (n, q)
-    group : ndarray of int, shape (n,)
-        The group of each row, counted from 0.
-    shares : ndarray of float
-        Fraction of the rows that each part should have.
-    random_state : RandomState, optional
-        Breaks ties between groups and between parts.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        The part of each row.
+    Returns the part of each row. Groups are numbered from 0; ``random_state`` breaks ties between
+    groups and between parts.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.records import digest_of
 from plurilabel._core.unknown import PartialLabels
 from plurilabel._core.words import counted, listed
+from plurilabel.io.shared import formats, unseen_categories, without_known_words
 
 if TYPE_CHECKING:
     from plurilabel.models._model import Model
@@ -170,13 +171,12 @@ def _dataset(model: Model, source: Any) -> tuple[Dataset | None, bool]:
     """A source that is not a table, and whether its columns have no names."""
     if isinstance(source, Dataset):
         return source, False
-    format = io.file_format(source) if isinstance(source, str | os.PathLike) else None
-    if format == "arff":
-        return io.read_arff(source, list(model.label_names), require_labels=False), False
-    if format == "libsvm":
-        d, q = len(model.feature_names), len(model.label_names)
-        return io.read_libsvm(source, n_features=d, n_labels=q), True
-    return (io.read_xmc(source), True) if format == "xmc" else (None, False)
+    is_path = isinstance(source, str | os.PathLike)
+    format = formats().get(io.file_format(source) or "") if is_path else None
+    if format is None or format.further is None:
+        return None, False
+    data = format.further(source, len(model.feature_names), list(model.label_names))
+    return data, not format.has_names
 
 
 def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
@@ -245,7 +245,7 @@ def _unseen(encoder: ColumnTransformer, X: Any) -> list[str]:
     return [
         f"column {column!r} has values that were not seen in training and are encoded as "
         f"zeros: {_quoted(values)}"
-        for column, values in io.unseen_categories(encoder, X).items()
+        for column, values in unseen_categories(encoder, X).items()
     ]
 
 
@@ -253,7 +253,7 @@ def _unknown_words(
     encoder: ColumnTransformer, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
     """Rows without a known word, if there is nothing but text; and a remark about such rows."""
-    rows = io.without_known_words(encoder, X)
+    rows = without_known_words(encoder, X)
     if rows is None:
         return None, []
     columns = [name for name, kind in kinds.items() if kind == "text"]

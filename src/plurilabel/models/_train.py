@@ -26,7 +26,7 @@ from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel._core.words import counted, listed
-from plurilabel.io.shared import imputer, uncentred
+from plurilabel.io.shared import imputer, is_table, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
@@ -40,7 +40,6 @@ FOLDS = 3  # out-of-fold scores for a threshold: each fold is one more fit
 MOST_DENSE = 1e7  # rows times labels: up to this, labels are made dense
 MOST_SCORES = 5e7  # rows times labels: up to this, the constant prediction has scores
 MOST_COMPARED = 2.5e7  # rows times labels: up to this, learners are compared
-TABLES = ("csv", "tsv", "parquet", "jsonl", "json")
 
 Progress = Callable[["TrainingEvent"], object]
 
@@ -624,7 +623,7 @@ def _dataset(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         data = datasets.load(data)
     if isinstance(data, str | os.PathLike):
-        encode = {"encode": False} if io.file_format(data) in TABLES else {}
+        encode = {"encode": False} if is_table(data) else {}
         return io.read(data, labels=labels, **options, **encode)
     if hasattr(data, "columns") and _are_names(labels):
         return io.read_table(data, labels=labels, encode=False, **options)

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from plurilabel import io, models
 from plurilabel._core.base import default_feature_names
 from plurilabel._core.compat import versions
-from plurilabel.metrics import score_method
+from plurilabel._core.scores import score_method
 from plurilabel.models._model import Model
 
 __all__ = ["load_model", "log_model", "save_model"]

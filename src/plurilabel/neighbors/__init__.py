@@ -1,9 +1,9 @@
-"""Nearest neighbours: exact ones by default, or any other index that answers the same call."""
+"""Nearest neighbours: an exact search, an approximate one, and the protocol of any other index."""
 
 from plurilabel._core.roster import publish
-from plurilabel.neighbors._approximate import ApproximateIndex
-from plurilabel.neighbors._exact.distance import Formula
-from plurilabel.neighbors._index import ExactIndex
+from plurilabel.neighbors._approximate_index import ApproximateIndex
+from plurilabel.neighbors._distance import Formula
+from plurilabel.neighbors._exact_index import ExactIndex
 from plurilabel.neighbors._protocol import (
     NeighborsIndex,
     query_neighbors,

@@ -1,4 +1,4 @@
-"""What an index must answer, and the one check that its answers go through."""
+"""The protocol of an index, and the validation of its results."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plurilabel.neighbors._exact.certify import without_self
-from plurilabel.neighbors._exact.distance import Neighbors
-from plurilabel.neighbors._index import ExactIndex
+from plurilabel.neighbors._distance import Neighbors
+from plurilabel.neighbors._engines import without_self
+from plurilabel.neighbors._exact_index import ExactIndex
 
 
 @runtime_checkable
@@ -17,14 +17,13 @@ class NeighborsIndex(Protocol):
     """An index: :class:`ExactIndex`, scikit-learn's ``NearestNeighbors``, or your own.
 
     ``kneighbors`` returns distances, ascending, and indices of training points, both of shape
-    (m, n_neighbors). With ``X=None`` it is about the training points, each without itself. Every
-    answer is checked by :func:`query_neighbors` or :func:`training_neighbors` before a learner
-    sees it.
+    (m, n_neighbors). With ``X=None`` it searches for the training points, each without itself.
+    :func:`query_neighbors` and :func:`training_neighbors` validate every result.
 
-    Your own index derives from :class:`sklearn.base.BaseEstimator`, so that learners can clone
-    it. Where it has ``partial_fit(X)`` and ``remove(indices)``, as :class:`ExactIndex` has,
-    learners that grow and shrink call them on a ``copy.copy`` of the index, so that the old one is
-    there if a later step fails; otherwise they fit a new index.
+    A custom index derives from :class:`sklearn.base.BaseEstimator`, so that learners can clone it.
+    Its ``partial_fit(X)`` and ``remove(indices)``, if it has them as :class:`ExactIndex` does, are
+    called on a ``copy.copy`` when learners grow and forget, so that the old index is intact if a
+    later step fails; otherwise a new index is fitted.
     """
 
     def fit(self, X: Any, y: Any = None) -> Any: ...
@@ -33,7 +32,7 @@ class NeighborsIndex(Protocol):
 
 
 def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: int) -> Neighbors:
-    """Nearest training points of some queries, checked.
+    """Nearest training points of queries, validated.
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: i
     X : array or CSR matrix of shape (m, d)
     n_neighbors : int
     n_points : int
-        How many training points the index was fitted on.
+        Number of training points of the index.
 
     Returns
     -------
@@ -63,16 +62,16 @@ def query_neighbors(index: NeighborsIndex, X: Any, n_neighbors: int, n_points: i
 def training_neighbors(
     index: NeighborsIndex, X: Any, n_neighbors: int, rows: NDArray[np.intp] | None = None
 ) -> Neighbors:
-    """Neighbours of training points, each without itself, checked.
+    """Neighbours of training points, each without itself, validated.
 
     Parameters
     ----------
     index : fitted index
     X : array or CSR matrix of shape (n, d)
-        The points that it was fitted on.
+        The training points of the index.
     n_neighbors : int
     rows : array of int, optional
-        Which training points to ask for; None for all.
+        Training points to search for; None for all.
 
     Returns
     -------
@@ -106,11 +105,11 @@ def _checked(
     n_points: float,
     own: NDArray[np.intp] | None = None,
 ) -> Neighbors:
-    """An index's answer, or an error that says what is wrong with it.
+    """Validate the result of an index.
 
     ``own`` has the index of each row's own point, which must not be among its neighbours.
     """
-    if type(index) is ExactIndex:  # certified; a look at ten million answers takes a second
+    if type(index) is ExactIndex:  # certified; validating ten million neighbours takes a second
         certified: Neighbors = answer
         return certified
     who = f"kneighbors of {type(index).__name__}"
@@ -159,7 +158,7 @@ def recall(
     Parameters
     ----------
     index, exact : indexes fitted on the same points
-        The one to be judged, and one that is right.
+        The index to evaluate, and an exact one.
     X : array-like or sparse matrix of shape (m, d), optional
         Points to search for; None for the training points, each without itself.
     n_neighbors : int, default=10
@@ -168,7 +167,7 @@ def recall(
     -------
     float
         Mean over the points of the share of true neighbours found. A point as near as the last
-        true neighbour counts as one, whichever index it has.
+        true neighbour counts as one.
 
     Examples
     --------

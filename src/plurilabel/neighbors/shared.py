@@ -1,11 +1,10 @@
-"""What the search on Dask shares with the search in memory."""
+"""Parts of the search in memory that the search on Dask uses."""
 
-from plurilabel.neighbors._exact import products
-from plurilabel.neighbors._exact.blocks import Across
-from plurilabel.neighbors._exact.certify import Run, threads
-from plurilabel.neighbors._exact.distance import WIDE, Floats, Neighbors, Points
-from plurilabel.neighbors._exact.engines import are_multiplied
-from plurilabel.neighbors._index import how_many, validate_points
+from plurilabel.neighbors import _products as products
+from plurilabel.neighbors._blocks import Across
+from plurilabel.neighbors._distance import WIDE, Floats, Neighbors, Points
+from plurilabel.neighbors._engines import Run, threads
+from plurilabel.neighbors._exact_index import are_multiplied, how_many, validate_points
 
 __all__ = [
     "WIDE",

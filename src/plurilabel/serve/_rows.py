@@ -18,6 +18,7 @@ from scipy import sparse
 
 from plurilabel import io
 from plurilabel._core.words import counted, listed, shortened
+from plurilabel.io.shared import unseen_categories, without_known_words
 from plurilabel.models import Model, ModelRows
 
 _WANTED = {"numbers": "a number", "dates": "a date as text", "text": "a text"}
@@ -162,12 +163,12 @@ class RowReader:
             return found
         group = np.repeat(np.arange(len(sizes)), sizes)
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        for column, values in io.unseen_categories(encoder, rows.X).items():
+        for column, values in unseen_categories(encoder, rows.X).items():
             for i in np.flatnonzero(rows.X[column].isin(values)).tolist():
                 value = shortened(str(rows.X[column].iloc[i]), 60)
                 problem = f"column {column!r}: {value!r} was not seen in training"
                 found[group[i]].append(f"row {i - first[group[i]]}, {problem}")
-        silent = io.without_known_words(encoder, rows.X)
+        silent = without_known_words(encoder, rows.X)
         for i in [] if silent is None else np.flatnonzero(silent).tolist():
             found[group[i]].append(f"row {i - first[group[i]]} has no known word")
         return found

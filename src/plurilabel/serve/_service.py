@@ -18,8 +18,8 @@ from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import safe_indexing, versions
 from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
-from plurilabel.metrics import score_method
 from plurilabel.models import Model, ModelRows, load_model
 from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._export import exported

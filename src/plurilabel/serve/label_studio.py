@@ -38,8 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from plurilabel._core.scores import score_method
 from plurilabel._core.words import listed, shortened
-from plurilabel.metrics import score_method
 from plurilabel.models import Model
 
 __all__ = [

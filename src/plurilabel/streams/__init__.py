@@ -1,36 +1,40 @@
-"""Streams: rows that come one by one and drift, learners that keep up, and their evaluation.
+"""Streams: rows that arrive one by one and may drift, learners for them, and their evaluation.
 
-Each learner has two doors: river's protocol for one row at a time (``learn_one``, ``predict_one``,
-``predict_proba_one``), and scikit-learn's for arrays (``fit``, ``partial_fit``, ``predict``). What
-needs river says so when it is used; :class:`WindowMLkNN` and :class:`MLSAMPkNN` do without it.
+Each learner has two interfaces: river's for single rows (``learn_one``, ``predict_one``,
+``predict_proba_one``) and scikit-learn's for arrays (``fit``, ``partial_fit``, ``predict``).
+:class:`WindowMLkNN` and :class:`MLSAMPkNN` work without river; the others raise an error that
+names the extra to install. :func:`prequential` evaluates learners on a stream and returns
+:class:`StreamResults`; :func:`plurilabel.evaluation.write_stream_report` makes a page of them.
 """
 
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.roster import PROBABILITIES, Learner, publish
-from plurilabel.streams._arrays import ArrayLearner
-from plurilabel.streams._base import StreamClassifier
-from plurilabel.streams._baselines import LabelShares, NoChange
-from plurilabel.streams._chain import StreamClassifierChain
+from plurilabel.streams._adapters import ArrayLearner, LabelShares, NoChange, RegressorLearner
 from plurilabel.streams._generators import (
     GeneratedStream,
     LabelDependenceStream,
     MovingCentreStream,
     RandomTreeStream,
 )
-from plurilabel.streams._ml_hoeffding_tree import MLHoeffdingTree
-from plurilabel.streams._mlsampknn import MLSAMPkNN
 from plurilabel.streams._prequential import prequential
-from plurilabel.streams._pruned_sets import StreamPrunedSets
-from plurilabel.streams._regressors import RegressorLearner
-from plurilabel.streams._relevance import StreamBinaryRelevance
-from plurilabel.streams._results import LivePlot, StreamResults
-from plurilabel.streams._self_adjusting import SelfAdjusting
-from plurilabel.streams._sources import DatasetStream, Drift, Stream
 from plurilabel.streams._spec import make_stream_learners
-from plurilabel.streams._subspaces import NeighborSubspaceEnsemble
+from plurilabel.streams._stream import DatasetStream, Drift, Stream
+from plurilabel.streams._stream_results import LivePlot, StreamResults
 from plurilabel.streams._table import TableStream
-from plurilabel.streams._window_mlknn import CountingWindow, WindowMLkNN
+
+if TYPE_CHECKING:
+    from plurilabel.streams._learners._chain import StreamClassifierChain
+    from plurilabel.streams._learners._ml_hoeffding_tree import MLHoeffdingTree
+    from plurilabel.streams._learners._mlsampknn import MLSAMPkNN, SelfAdjusting
+    from plurilabel.streams._learners._pruned_sets import StreamPrunedSets
+    from plurilabel.streams._learners._relevance import StreamBinaryRelevance
+    from plurilabel.streams._learners._subspaces import NeighborSubspaceEnsemble
+    from plurilabel.streams._learners._window_mlknn import CountingWindow, WindowMLkNN
+    from plurilabel.streams._stream_classifier import StreamClassifier
 
 __all__ = [
     "ArrayLearner",
@@ -66,15 +70,18 @@ _STREAM = (
     if find_spec("river")
     else {}
 )
-_RIVER = "it holds objects of river, which model files do not trust"
 _ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
     "strictly between 0 and 1; where all neighbours agree, they are not",
 }
-
 _WINDOW = "a window counts rows, and so do the neighbours in it"
-_RIVER_WEIGHTS = "river's multi-label protocol has no weights"
+_around_river = partial(
+    Learner,
+    needs="river",
+    unsaved="it holds objects of river, which model files do not trust",
+    unweighted="river's multi-label protocol has no weights",
+)
 
 ROSTER = {
     "WindowMLkNN": Learner(
@@ -85,36 +92,40 @@ ROSTER = {
         unweighted=_WINDOW,
     ),
     "MLSAMPkNN": Learner({"MLSAMPkNN()": _ORDERED | _SURE}, unweighted=_WINDOW),
-    "NeighborSubspaceEnsemble": Learner(
-        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_WINDOW,
+    "NeighborSubspaceEnsemble": _around_river(
+        {"NeighborSubspaceEnsemble(5)": _STREAM | _SURE}, unweighted=_WINDOW
     ),
-    "StreamBinaryRelevance": Learner(
-        {"StreamBinaryRelevance()": _ORDERED},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
-    ),
-    "StreamClassifierChain": Learner(
-        {"StreamClassifierChain()": _ORDERED},
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
-    ),
-    "StreamPrunedSets": Learner(
-        {"StreamPrunedSets()": _ORDERED}, needs="river", unsaved=_RIVER, unweighted=_RIVER_WEIGHTS
-    ),
-    "MLHoeffdingTree": Learner(
+    "StreamBinaryRelevance": _around_river({"StreamBinaryRelevance()": _ORDERED}),
+    "StreamClassifierChain": _around_river({"StreamClassifierChain()": _ORDERED}),
+    "StreamPrunedSets": _around_river({"StreamPrunedSets()": _ORDERED}),
+    "MLHoeffdingTree": _around_river(
         {
             "MLHoeffdingTree()": _ORDERED,
             "MLHoeffdingTree('mlknn', n_neighbors=3, leaf_size=40)": _ORDERED,
-        },
-        needs="river",
-        unsaved=_RIVER,
-        unweighted=_RIVER_WEIGHTS,
+        }
     ),
 }
 
+_LAZY = {
+    "_learners._chain": "StreamClassifierChain",
+    "_learners._ml_hoeffding_tree": "MLHoeffdingTree",
+    "_learners._mlsampknn": "MLSAMPkNN SelfAdjusting",
+    "_learners._pruned_sets": "StreamPrunedSets",
+    "_learners._relevance": "StreamBinaryRelevance",
+    "_learners._subspaces": "NeighborSubspaceEnsemble",
+    "_learners._window_mlknn": "CountingWindow WindowMLkNN",
+    "_stream_classifier": "StreamClassifier",
+}
+
 publish(globals())
+
+
+def __getattr__(name: str) -> Any:
+    """Load the learners when one is first used: their base class is river's, if installed."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for home, names in _LAZY.items():
+        module = import_module(f"{__name__}.{home}")
+        globals().update({each: getattr(module, each) for each in names.split()})
+    publish(globals())
+    return globals()[name]

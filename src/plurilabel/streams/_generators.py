@@ -1,4 +1,4 @@
-"""Streams that are made up, with drifts at known rows."""
+"""Generated streams, with drifts at known rows."""
 
 from __future__ import annotations
 
@@ -12,20 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
-from plurilabel.streams._sources import Drift, Row, Stream
+from plurilabel.streams._stream import Drift, Row, Stream
+
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_NOT_NEGATIVE = [Interval(Integral, 0, None, closed="left")]
+CONSTRAINTS = {
+    **dict.fromkeys(("n_rows", "n_features", "n_labels"), _AT_LEAST_ONE),
+    **dict.fromkeys(("new_labels", "random_state"), _NOT_NEGATIVE),
+    "width": [*_AT_LEAST_ONE, None],
+    "noise": [Interval(Real, 0, 1, closed="both")],
+}
 
 _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
 
 
 class Concept(Protocol):
-    """What rows are drawn from as long as nothing drifts."""
+    """The distribution of rows between two drifts."""
 
     def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
         """Features (n, d) and labels (n, q) at row t."""
 
 
 class GeneratedStream(Stream):
-    """What the generators share: when the stream drifts, and how.
+    """Base class of generators: when the stream drifts, and how.
 
     Parameters
     ----------
@@ -33,22 +42,21 @@ class GeneratedStream(Stream):
     n_features : int, default=10
     n_labels : int, default=5
     drift : str, default="sudden"
-        - "none": rows are alike from the first to the last;
+        - "none": no drift;
         - "sudden": a new concept from one row to the next;
-        - "gradual": over ``width`` rows more and more come from the new concept;
-        - "recurring": two concepts take turns;
-        - "labels": some labels become frequent and some rare, while instances with a given label
-          set look as before.
+        - "gradual": over ``width`` rows, more and more come from the new concept;
+        - "recurring": two concepts alternate;
+        - "labels": some labels become frequent and some rare, while P(x | y) stays.
     drift_at : sequence of int, optional
-        The rows at which drifts begin; by default three at equal distances.
+        Rows at which drifts begin; by default three at equal distances.
     width : int, optional
         Rows that a gradual drift takes; by default a twentieth of all.
     new_labels : int, default=0
-        The last so many labels appear one by one, each at a drift: until then they are missing.
+        So many of the last labels appear one by one, each at a drift; they are unknown before.
     noise : float, default=0.02
         Share of the labels that are flipped at random.
     random_state : int, default=0
-        The rows follow from it alone: each iteration gives the same.
+        Each iteration gives the same rows.
     """
 
     kinds: tuple[str, ...] = ("none", "sudden", "gradual", "recurring", "labels")
@@ -66,37 +74,16 @@ class GeneratedStream(Stream):
         noise: float = 0.02,
         random_state: int = 0,
     ) -> None:
-        at_least_one = [Interval(Integral, 1, None, closed="left")]
-        validate_parameter_constraints(
-            {
-                "n_rows": at_least_one,
-                "n_features": at_least_one,
-                "n_labels": at_least_one,
-                "drift": [StrOptions(set(self.kinds))],
-                "width": [*at_least_one, None],
-                "new_labels": [Interval(Integral, 0, None, closed="left")],
-                "noise": [Interval(Real, 0, 1, closed="both")],
-                "random_state": [Interval(Integral, 0, None, closed="left")],
-            },
-            {
-                "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
-                "width": width, "new_labels": new_labels, "noise": noise,
-                "random_state": random_state,
-            },
-            caller_name=type(self).__name__,
-        )  # fmt: skip
+        given = {
+            "n_rows": n_rows, "n_features": n_features, "n_labels": n_labels, "drift": drift,
+            "width": width, "new_labels": new_labels, "noise": noise, "random_state": random_state,
+        }  # fmt: skip
+        constraints = CONSTRAINTS | {"drift": [StrOptions(set(self.kinds))]}
+        validate_parameter_constraints(constraints, given, caller_name=type(self).__name__)
         self.n_rows, self.n_features, self.n_labels = n_rows, n_features, n_labels
         self.drift, self.noise, self.random_state = drift, noise, random_state
-        if drift_at is None:
-            drift_at = [i * n_rows // 4 for i in (1, 2, 3)]
-        rows = [] if drift in ("none", "moving") else [int(row) for row in drift_at]
-        if rows != sorted(set(rows)) or any(not 0 < row < n_rows for row in rows):
-            raise ValueError(
-                f"drift_at must be ascending rows between 1 and {n_rows - 1}, got {list(drift_at)}"
-            )
         self.width = (width or max(1, n_rows // 20)) if drift == "gradual" else 0
-        if any(b - a < self.width for a, b in pairwise(rows)):
-            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
+        rows = self._drift_rows(drift_at)
         self.new_labels = new_labels
         if new_labels > min(len(rows), n_labels - 1):
             raise ValueError(
@@ -105,6 +92,20 @@ class GeneratedStream(Stream):
             )
         self.drifts = tuple(Drift(row, self.width, drift) for row in rows)
         self.name = f"{type(self).__name__} ({drift})"
+
+    def _drift_rows(self, drift_at: Sequence[int] | None) -> list[int]:
+        """The rows at which drifts begin, checked."""
+        if drift_at is None:
+            drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
+        rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
+        if rows != sorted(set(rows)) or any(not 0 < row < self.n_rows for row in rows):
+            raise ValueError(
+                f"drift_at must be ascending rows between 1 and {self.n_rows - 1}, "
+                f"got {list(drift_at)}"
+            )
+        if any(b - a < self.width for a, b in pairwise(rows)):
+            raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
+        return rows
 
     @abstractmethod
     def _concept(self, number: int) -> Concept:

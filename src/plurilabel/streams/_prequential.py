@@ -21,22 +21,23 @@ from typing import Any, TypeAlias
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.compat import Interval, validate_parameter_constraints, versions
 from plurilabel._core.records import digest_of, locked, plain, write_atomic, write_json
+from plurilabel._core.words import distinct_names
 from plurilabel.learners import learner_text
-from plurilabel.metrics import RunningMeasures, check_measures, get_measure
-from plurilabel.streams._arrays import ArrayLearner
-from plurilabel.streams._regressors import RegressorLearner
-from plurilabel.streams._results import (
+from plurilabel.metrics import RunningMeasures, get_measure
+from plurilabel.metrics.shared import check_measures
+from plurilabel.streams._adapters import ArrayLearner, RegressorLearner
+from plurilabel.streams._spec import make_stream_learners
+from plurilabel.streams._stream import Row, Stream, as_stream
+from plurilabel.streams._stream_results import (
     FORMAT,
-    KINDS,
     StreamResults,
     as_lists,
     empty_readings,
+    kinds_of,
     part_path,
     read_parts,
     read_plan,
 )
-from plurilabel.streams._sources import Row, Stream, as_stream
-from plurilabel.streams._spec import make_stream_learners
 
 Progress: TypeAlias = Callable[[StreamResults], Any]
 
@@ -48,6 +49,15 @@ CONSTRAINTS = {
     "delay": [Interval(Integral, 0, None, closed="left")],
     "max_rows": [_AT_LEAST_ONE, None],
     "checkpoint": [_AT_LEAST_ONE],
+}
+
+DIFFERENCES = {
+    "stream": "another stream",
+    "drifts": "other drifts",
+    "learners": "other learners",
+    "protocol": "other measures or settings",
+    "propensities": "other propensities",
+    "versions": "another version of plurilabel",
 }
 
 
@@ -70,21 +80,19 @@ def prequential(
 ) -> StreamResults:
     """Test learners on each row of a stream, then let them learn it.
 
-    All learners see the stream once, side by side. Measures are kept over a window, with fading
-    and over all rows, and read every so many rows. A label that is missing in a row (absent, None
-    or NaN) is neither measured nor learned there; a new label may appear at any time.
+    All learners see the stream once, side by side. Measures over a window, with fading and over
+    all rows are read every so many rows. Unknown labels of a row (absent, None or NaN) are neither
+    measured nor learned; new labels may appear at any time.
 
     Parameters
     ----------
     stream : Stream, Dataset, pair (X, Y), or iterable of pairs of dicts
     learners : learners or text for :func:`make_stream_learners`; one, a list, or a dict by name
-        Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``. Scores come from
-        ``predict_proba_one(x)``; a learner without it gets the measures of label sets only. One
-        whose labels follow from its probabilities may have ``labels_of(probabilities)``, which
-        saves asking it twice for each row. A classifier of scikit-learn with ``partial_fit`` is
-        wrapped in :class:`ArrayLearner`, one of river's multi-target regressors (iSOUP trees,
-        regressor chains) in :class:`RegressorLearner`.
-        Learners are copied: those that are given stay as they are.
+        Anything with river's ``learn_one(x, y)`` and ``predict_one(x)``; they are copied. Scores
+        come from ``predict_proba_one(x)``; a learner without it gets the measures of label sets
+        only. If labels follow from the probabilities, a method ``labels_of(probabilities)`` saves
+        a second prediction. A scikit-learn classifier with ``partial_fit`` is wrapped in
+        :class:`ArrayLearner`, a multi-target regressor of river in :class:`RegressorLearner`.
     measures : sequence of str, optional
         Names of measures; by default all that need no setting, and those at 1, 3 and 5.
     window : int or None, default=1000
@@ -94,19 +102,18 @@ def prequential(
     every : int, default=100
         Rows between two readings of the measures. There is one more at the end.
     delay : int, default=0
-        Number of rows after which the labels of a row arrive: the row is learned after so many
-        further rows were predicted. It is measured as if its labels had come at once, so that
-        curves and drifts have the same time.
+        Number of further rows after which the labels of a row arrive and it is learned. It is
+        still measured when predicted, so that curves and drifts have the same time.
     max_rows : int, optional
         Rows to read at most.
     propensities : mapping of label to float, optional
         For ``psp@k`` and ``ps_ndcg@k``.
     out : path, optional
-        Folder for the results. The same call with the same folder continues where it was stopped,
-        however it was stopped. Needs filelock (``pip install 'plurilabel[compare]'``).
+        Folder for the results. However a run was stopped, the same call with the same folder
+        continues it. Needs filelock (``pip install 'plurilabel[compare]'``).
     checkpoint : int, default=10000
-        Rows after which the results so far and the learners are written to ``out``, rounded up
-        to a multiple of ``every``. The size of the learners is taken at the same rows.
+        Rows after which results and learners are written to ``out`` and the size of the learners
+        is taken, rounded up to a multiple of ``every``.
     fresh : bool, default=False
         Start again. Otherwise it is an error if the folder holds another run.
     progress : callable, optional
@@ -120,13 +127,11 @@ def prequential(
 
     Notes
     -----
-    To continue, the stream is read again from its first row, but the rows up to the last
-    checkpoint are skipped: the learners and measures are as they were there. That the rows are
-    the same is checked on those that were read along with the measures. Results are equal to
-    those of a run that was not stopped; only times and sizes are not. A learner that cannot be
-    pickled is not kept: then the run starts from the first row again. The checkpoint is a pickle,
-    which can execute code when it is loaded: continue only runs in folders that you trust. It is
-    removed when the stream ends.
+    To continue, the stream is read again from its first row, but rows up to the last checkpoint
+    are skipped, and some are checked to be the same. Results equal those of a run that was not
+    stopped, except for times and sizes. If a learner cannot be pickled, the run starts again. The
+    checkpoint is a pickle, which can execute code when it is loaded: continue only runs in folders
+    that you trust. It is removed when the stream ends.
 
     A learner that fails is left out from then on; the others continue.
 
@@ -152,11 +157,11 @@ def prequential(
     kept = {"window": window, "fading": fading, "propensities": propensities}
     runs = {name: _Run(one, RunningMeasures(names, **kept)) for name, one in table.items()}  # type: ignore[arg-type]
     plan = _plan(source, table, names, options, propensities, command)
-    whole = _Whole(source, runs, plan, None if out is None else Path(out))
-    with nullcontext() if whole.folder is None else locked(whole.folder, "run"):
-        if whole.folder is not None and whole.resume(fresh=fresh):
-            return StreamResults.open(whole.folder)
-        return whole.run(progress)
+    evaluation = _Evaluation(source, runs, plan, None if out is None else Path(out))
+    with nullcontext() if evaluation.folder is None else locked(evaluation.folder, "run"):
+        if evaluation.folder is not None and evaluation.resume(fresh=fresh):
+            return StreamResults.open(evaluation.folder)
+        return evaluation.run(progress)
 
 
 def named_learners(learners: Any) -> dict[str, Any]:
@@ -166,25 +171,12 @@ def named_learners(learners: Any) -> dict[str, Any]:
     elif isinstance(learners, Mapping):
         table = {str(name): one for name, one in learners.items()}
     else:
-        several = list(learners) if isinstance(learners, list | tuple) else [learners]
-        short = [_short_name(one) for one in several]
-        table = {}
-        for one, name in zip(several, short):
-            text = learner_text(one)
-            if short.count(name) > 1 and len(text) <= 60:
-                name = text
-            unique, number = name, 2
-            while unique in table:
-                unique, number = f"{name} ({number})", number + 1
-            table[unique] = one
+        several = learners if isinstance(learners, list | tuple) else [learners]
+        names = distinct_names(list(map(_short_name, several)), list(map(learner_text, several)))
+        table = dict(zip(names, several))
     if not table:
         raise ValueError("learners must hold at least one learner, got none")
-    for name, one in table.items():
-        if isinstance(one, str):
-            (table[name],) = make_stream_learners(one).values()
-        elif isinstance(one, type):
-            raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
-    return {name: _with_door(name, copy.deepcopy(one)) for name, one in table.items()}
+    return {name: _row_learner(name, one) for name, one in table.items()}
 
 
 def _short_name(learner: Any) -> str:
@@ -198,7 +190,13 @@ def _short_name(learner: Any) -> str:
     return type(learner.regressor if isinstance(learner, RegressorLearner) else learner).__name__
 
 
-def _with_door(name: str, learner: Any) -> Any:
+def _row_learner(name: str, given: Any) -> Any:
+    """A copy of a learner, in an adapter if it has another interface than river's."""
+    if isinstance(given, str):
+        (given,) = make_stream_learners(given).values()
+    if isinstance(given, type):
+        raise TypeError(f"learners must be instances such as {given.__name__}(), got the class")
+    learner = copy.deepcopy(given)
     if _predicts_numbers(learner):
         return RegressorLearner(learner)
     if hasattr(learner, "learn_one") and hasattr(learner, "predict_one"):
@@ -247,44 +245,51 @@ def _plan(
 
 
 class _Run:
-    """One learner on its way through the stream."""
+    """One learner, its running measures and its time."""
 
     def __init__(self, learner: Any, measures: RunningMeasures) -> None:
         self.learner, self.measures = learner, measures
         self.seconds, self.error = 0.0, ""
         kinds = {get_measure(name).kind for name in measures.measures}
-        self.wants_labels, self.wants_scores = "labels" in kinds, "scores" in kinds
-        scorer = learner
-        methods: tuple[str, ...] = ("predict_proba_one",)
+        self.wants_labels = "labels" in kinds
         if isinstance(learner, ArrayLearner):
-            scorer, methods = learner.estimator, ("predict_proba", "decision_function")
-        self.wants_scores &= any(hasattr(scorer, method) for method in methods)
+            inner = learner.estimator
+            scored = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
+        else:
+            scored = hasattr(learner, "predict_proba_one")
+        self.wants_scores = scored and "scores" in kinds
 
     def test(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
         """Predict a row, and measure the prediction."""
-        labels = scores = probabilities = None
         start = perf_counter()
-        if self.wants_scores:
-            if isinstance(self.learner, ArrayLearner):
-                scores = self.learner.scores_one(x)
-            else:
-                try:
-                    probabilities = self.learner.predict_proba_one(dict(x))
-                except NotImplementedError:
-                    self.wants_scores = False  # it has the method in name only
-        if self.wants_labels:
-            if probabilities is not None and hasattr(self.learner, "labels_of"):
-                labels = self.learner.labels_of(probabilities)
-            elif probabilities is not None and _takes_most_probable(self.learner):
-                labels = {l: max(p, key=p.get) for l, p in probabilities.items() if p}
-            else:
-                labels = self.learner.predict_one(dict(x))
+        scores, probabilities = self._scores(x)
+        labels = self._labels(x, probabilities) if self.wants_labels else None
         self.seconds += perf_counter() - start
         if self.wants_labels and not isinstance(labels, Mapping):
             raise TypeError(f"predict_one must return a dict of labels, got {labels!r}")
         if probabilities is not None:
             scores = {label: _present(p) for label, p in probabilities.items()}
         self.measures.update(y, scores, labels)
+
+    def _scores(self, x: dict[Hashable, Any]) -> tuple[Any, Any]:
+        """Scores, or the probabilities to take them from; the other is None."""
+        if not self.wants_scores:
+            return None, None
+        if isinstance(self.learner, ArrayLearner):
+            return self.learner.scores_one(x), None
+        try:
+            return None, self.learner.predict_proba_one(dict(x))
+        except NotImplementedError:
+            self.wants_scores = False  # the method is there in name only
+            return None, None
+
+    def _labels(self, x: dict[Hashable, Any], probabilities: Any) -> Any:
+        """Labels, from the probabilities where they follow from these."""
+        if probabilities is not None and hasattr(self.learner, "labels_of"):
+            return self.learner.labels_of(probabilities)
+        if probabilities is not None and _takes_most_probable(self.learner):
+            return {l: max(p, key=p.get) for l, p in probabilities.items() if p}
+        return self.learner.predict_one(dict(x))
 
     def learn(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
         """Learn a row."""
@@ -311,30 +316,28 @@ def _present(probabilities: Any) -> float:
 
 
 def _takes_most_probable(learner: Any) -> bool:
-    """Whether predict_one is river's own, which would only ask for the probabilities again."""
+    """Whether predict_one is river's own, which would only compute the probabilities again."""
     river = sys.modules.get("river.base")
     return (
         river is not None and type(learner).predict_one is river.MultiLabelClassifier.predict_one
     )
 
 
-class _Whole:
-    """All learners, the rows that wait for their labels, and the readings."""
+class _Evaluation:
+    """All learners, the rows whose labels have not arrived, and the readings."""
 
     def __init__(
         self, stream: Stream, runs: dict[str, _Run], plan: dict[str, Any], folder: Path | None
     ) -> None:
         self.stream, self.runs, self.plan, self.folder = stream, runs, plan, folder
         self.protocol = plan["protocol"]
-        self.kinds = [k for k in KINDS if k == "overall" or self.protocol[k] is not None]
+        self.kinds = kinds_of(self.protocol)
         every = self.protocol["every"]
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
         self.row, self.digest = 0, b""
         self.waiting: deque[Row] = deque()
-        self.readings, self.part = self._no_readings(), self._no_readings()
-
-    def _no_readings(self) -> dict[str, Any]:
-        return empty_readings(self.runs, self.protocol["measures"], self.kinds)
+        self.readings = empty_readings(self.runs, self.protocol["measures"], self.kinds)
+        self.n_saved = 0  # readings that are in the folder
 
     def run(self, progress: Progress | None) -> StreamResults:
         every = self.protocol["every"]
@@ -349,19 +352,22 @@ class _Whole:
                     self._save(self.folder)
         if self.row == 0:
             raise ValueError("stream must have at least one row, got none")
-        if self.row % every:
-            self._read(with_size=True)
-        elif self.row % self.checkpoint:
-            for name, run in self.runs.items():
-                for readings in (self.readings, self.part):
-                    if readings["rows"] and not run.error:
-                        readings["learners"][name]["bytes"][-1] = run.size()
+        self._read_end()
         if self.folder is not None:
             self._finish(self.folder)
         results = self._results(is_finished=True)
         if progress is not None:
             progress(results)
         return results
+
+    def _read_end(self) -> None:
+        """Read once more if the stream went on after the last reading; sizes in any case."""
+        if self.row % self.protocol["every"]:
+            self._read(with_size=True)
+        elif self.row % self.checkpoint:
+            for name, run in self.runs.items():
+                if not run.error:
+                    self.readings["learners"][name]["bytes"][-1] = run.size()
 
     def _rows(self) -> Iterator[Row]:
         """The rows that are left; those before them must be the ones that were learned."""
@@ -418,29 +424,21 @@ class _Whole:
 
     def _read(self, *, with_size: bool) -> None:
         nothing = dict.fromkeys(self.protocol["measures"], nan)
-        kept = (self.readings, self.part) if self.folder is not None else (self.readings,)
-        for readings in kept:
-            readings["rows"].append(self.row)
+        self.readings["rows"].append(self.row)
         for name, run in self.runs.items():
             values: dict[Any, Any] = {} if run.error else run.measures.read()
             seconds = nan if run.error else run.seconds
             size = run.size() if with_size and not run.error else nan
-            for readings in kept:
-                found = readings["learners"][name]
-                for kind in self.kinds:
-                    for measure, value in values.get(kind, nothing).items():
-                        found[kind][measure].append(value)
-                found["seconds"].append(seconds)
-                found["bytes"].append(size)
+            found = self.readings["learners"][name]
+            for kind in self.kinds:
+                for measure, value in values.get(kind, nothing).items():
+                    found[kind][measure].append(value)
+            found["seconds"].append(seconds)
+            found["bytes"].append(size)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
-        return StreamResults(
-            self.plan,
-            self.readings,
-            errors=self._errors(),
-            is_finished=is_finished,
-            folder=self.folder,
-        )
+        end: dict[str, Any] = {"errors": self._errors(), "is_finished": is_finished}
+        return StreamResults(self.plan, self.readings, folder=self.folder, **end)
 
     def _errors(self) -> dict[str, str]:
         return {name: run.error for name, run in self.runs.items() if run.error}
@@ -454,14 +452,18 @@ class _Whole:
             content = pickle.dumps(state)
         except Exception:  # anything may be inside a learner that cannot be pickled
             return
-        write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        self._save_readings(folder)
         with write_atomic(folder / "checkpoint.pickle") as stream:
             stream.write(content)
-        self.part = self._no_readings()
+
+    def _save_readings(self, folder: Path) -> None:
+        """Write the readings since the last time."""
+        write_json(part_path(folder, self.row), plain(as_lists(self.readings, self.n_saved)))
+        self.n_saved = len(self.readings["rows"])
 
     def _finish(self, folder: Path) -> None:
-        if self.part["rows"]:
-            write_json(part_path(folder, self.row), plain(as_lists(self.part)))
+        if self.n_saved < len(self.readings["rows"]):
+            self._save_readings(folder)
         write_json(folder / "finished.json", {"rows": self.row, "errors": self._errors()})
         (folder / "checkpoint.pickle").unlink(missing_ok=True)
 
@@ -495,17 +497,11 @@ class _Whole:
             if int(path.stem) > self.row:  # written just before the run was stopped
                 path.unlink()
         self.readings, _ = read_parts(folder, self.plan)
+        self.n_saved = len(self.readings["rows"])
         return False
 
     def _difference(self, plan: Mapping[str, Any]) -> str:
-        for field, words in {
-            "stream": "another stream",
-            "drifts": "other drifts",
-            "learners": "other learners",
-            "protocol": "other measures or settings",
-            "propensities": "other propensities",
-            "versions": "another version of plurilabel",
-        }.items():
-            if plan.get(field) != self.plan[field]:
-                return words
-        return "something else"
+        words = (
+            text for field, text in DIFFERENCES.items() if plan.get(field) != self.plan[field]
+        )
+        return next(words, "something else")

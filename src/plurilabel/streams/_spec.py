@@ -7,6 +7,7 @@ import importlib
 import inspect
 from typing import Any
 
+from plurilabel._core.compat import import_extra
 from plurilabel.learners import make_learner
 
 
@@ -60,25 +61,29 @@ def make_stream_learners(text: str) -> dict[str, Any]:
 
 
 def _made(node: ast.expr) -> Any:
-    """What a name, a call or a pipeline stands for."""
+    """The learner that a name, a call or a pipeline stands for."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and "river." in _text(node):
         return _made(node.left) | _made(node.right)
-    func = node.func if isinstance(node, ast.Call) else node
-    found = _class(func)
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    found = _class(call.func)
     if found is None:
         return make_learner(_text(node))
-    args = node.args if isinstance(node, ast.Call) else []
-    words = node.keywords if isinstance(node, ast.Call) else []
+    words = {str(word.arg): _value(word.value) for word in _checked(found, call.keywords)}
+    try:
+        return found(*map(_value, call.args), **words)
+    except TypeError as error:
+        raise ValueError(f"{_text(node)} cannot be made: {error}") from None
+
+
+def _checked(found: type, words: list[ast.keyword]) -> list[ast.keyword]:
+    """The keywords of a call, all of which must be parameters of the class."""
     parameters = inspect.signature(found).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for word in words:
         if word.arg is None or (word.arg not in parameters and not takes_any):
             there = ", ".join(parameters) or "none"
             raise ValueError(f"{found.__name__} has no parameter {word.arg!r}; it has {there}")
-    try:
-        return found(*map(_value, args), **{str(word.arg): _value(word.value) for word in words})
-    except TypeError as error:
-        raise ValueError(f"{_text(node)} cannot be made: {error}") from None
+    return words
 
 
 def _class(node: ast.expr) -> type | None:
@@ -89,16 +94,13 @@ def _class(node: ast.expr) -> type | None:
     name = _text(node)
     if not isinstance(node, ast.Attribute) or not name.startswith("river."):
         return None
-    try:
-        import river.base
-    except ImportError:
-        raise ImportError(f"{name} needs river: pip install 'plurilabel[streams]'") from None
+    river = import_extra("river.base", name, "streams")
     module, _, last = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), last, None)
     except ImportError:
         found = None
-    if not (isinstance(found, type) and issubclass(found, river.base.Base)):
+    if not (isinstance(found, type) and issubclass(found, river.Base)):
         raise ValueError(f"there is no {name}")
     return found
 

@@ -16,13 +16,14 @@ from typing import Any, BinaryIO, Literal, cast
 from sklearn.feature_extraction.text import CountVectorizer
 
 from plurilabel._core.words import NO_YES, first_repeated, shortened, similar
-from plurilabel.io import CellReader, FileFormatError, file_format, opened
-from plurilabel.streams._sources import Row, Stream
-
-SEPARATORS = ",;\t|"
+from plurilabel.io import FileFormatError, file_format
+from plurilabel.io.shared import CellReader, header_separator, opened
+from plurilabel.streams._stream import Row, Stream
 
 LONGEST = 1 << 24
 """Bytes of a line; beyond that, the file is not what it seems."""
+
+_SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text")
 
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
@@ -30,43 +31,43 @@ _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 class TableStream(Stream):
     """A CSV file or JSON lines, read row by row; gzipped or not, or from standard input.
 
-    Nothing is known of the rows to come, so columns have no types: a number is a feature with its
-    value, a date several numbers, and any other text a feature of its own, ``column=text``, with
-    the value 1. Empty cells and ``null`` are left out. Numbers and dates are written as in
-    :func:`~plurilabel.io.read_table`; see :class:`~plurilabel.io.CellReader`.
+    Columns have no types, since later rows are unknown: a number is a feature with its value, a
+    date several numbers, and any other text a feature ``column=text`` with the value 1. Empty
+    cells and ``null`` are left out. Numbers and dates are written as in
+    :func:`~plurilabel.io.read_table`; Where a cell can
+    be read in two ways, the first clear cell of its column decides; if an earlier cell was read
+    otherwise, that is an error.
 
     Parameters
     ----------
     source : path, "-" or binary file
         "-" is standard input, which can be read only once.
     labels : list of str, or str
-        A list names the label columns, with 0/1, true/false or yes/no; a label that is empty is
-        missing. A single text names one column of tags: a tag is a label from the first row that
-        has it.
+        A list names the label columns, with 0/1, true/false or yes/no; empty cells are unknown. A
+        single name is a column of tags: a tag is a label from the first row that has it.
     tag_sep : str, default=";"
-        What separates tags in one cell. JSON lines may hold lists instead.
+        Separator of tags in one cell. JSON lines may hold lists instead.
     text : list of str, optional
         Columns of text: each of their words is a feature.
     features, drop : list of str, optional
-        The columns to learn from, by default all that are left, or with ``text`` none; those to
-        leave out.
+        Columns to learn from, by default all others, or none with ``text``; columns to leave out.
     sep : str, optional
-        What separates the columns of a CSV file; by default what makes columns of the first line,
-        of comma, semicolon, tab and bar.
+        Separator of a CSV file; by default found in the first line, of comma, semicolon, tab and
+        bar.
     decimal : {".", ","}, optional
         The decimal mark; by default each column shows it.
     day_first : bool, optional
         Whether 03/04/2021 is 3 April; by default each column shows it.
     words : list of callable, optional
-        What finds the words of a text; by default those of scikit-learn's ``CountVectorizer``.
+        Find the words of a text; by default as scikit-learn's ``CountVectorizer``.
     format : {"csv", "jsonl"}, optional
         By default by the name of the file, and CSV for standard input.
 
     Attributes
     ----------
     identifiers : list of str
-        Columns that have numbered the rows read so far, or have had very many different texts: a
-        learner has little use for them.
+        Columns that have numbered the rows so far, or have very many different texts: they are of
+        little use to a learner.
 
     Examples
     --------
@@ -105,10 +106,19 @@ class TableStream(Stream):
             words = [CountVectorizer().build_analyzer()]
         self._reading = {"decimal": decimal, "day_first": day_first, "words": words or ()}
         self._reader = CellReader(**self._reading)  # type: ignore[arg-type]
-        is_path = isinstance(source, str | os.PathLike) and source != "-"
-        self.path = os.fspath(source) if is_path else "standard input"  # type: ignore[arg-type]
+        self._was_read = False
+        self._is_path = isinstance(source, str | os.PathLike) and source != "-"
+        self.path = os.fspath(source) if self._is_path else "standard input"  # type: ignore[arg-type]
         self.name = os.path.basename(self.path)
-        found = format or (file_format(self.path) if is_path else "csv")
+        self.format, self.sep = self._find_format(format, sep)
+        if not tag_sep:
+            raise ValueError("tag_sep must not be empty")
+        if not self.labels:
+            raise ValueError("labels must name at least one column, got none")
+
+    def _find_format(self, format: str | None, sep: str | None) -> tuple[str, str | None]:
+        """The format, "csv" or "jsonl", and the separator, None if the file has to show it."""
+        found = format or (file_format(self.path) if self._is_path else "csv")
         if found == "tsv":
             found, sep = "csv", sep or "\t"
         if found not in ("csv", "jsonl"):
@@ -116,14 +126,9 @@ class TableStream(Stream):
                 f"format must be 'csv' or 'jsonl' to be read row by row, got {found!r} for "
                 f"{self.path}"
             )
-        self.format, self.sep = found, sep
         if sep is not None and len(sep) != 1:
             raise ValueError(f"sep must be one character, got {sep!r}")
-        if not tag_sep:
-            raise ValueError("tag_sep must not be empty")
-        if not self.labels:
-            raise ValueError("labels must name at least one column, got none")
-        self._was_read = False
+        return found, sep
 
     def made_of(self) -> Any:
         """The name and size of the file, and how it is read."""
@@ -131,20 +136,13 @@ class TableStream(Stream):
         return {
             "name": self.name,
             "bytes": os.path.getsize(self.path) if is_file else None,
-            "labels": self.labels,
-            "features": self.features,
-            "drop": self.drop,
-            "tag_sep": self.tag_sep,
-            "sep": self.sep,
-            "format": self.format,
-            "text": self.text,
-            "decimal": self._reading["decimal"],
-            "day_first": self._reading["day_first"],
+            **{name: getattr(self, name) for name in _SETTINGS},
+            **{name: self._reading[name] for name in ("decimal", "day_first")},
         }
 
     @property
     def identifiers(self) -> list[str]:
-        """Columns that have numbered the rows so far, or have had very many different texts."""
+        """Columns that have numbered the rows so far, or have very many different texts."""
         return self._reader.identifiers
 
     def __iter__(self) -> Iterator[Row]:
@@ -156,12 +154,12 @@ class TableStream(Stream):
                 try:
                     yield self._x(cells), self._y(cells, tags)
                 except ValueError as error:
-                    raise FileFormatError(self.path, line, str(error)) from None
+                    raise self._error(line, str(error)) from None
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        if isinstance(self.source, str | os.PathLike) and self.source != "-":
-            with opened(self.source) as stream:
+        if self._is_path:
+            with opened(self.path) as stream:
                 yield stream
             return
         if self._was_read:
@@ -173,27 +171,29 @@ class TableStream(Stream):
             packed = buffered.peek(2)[:2] == b"\x1f\x8b"
             yield cast(BinaryIO, gzip.GzipFile(fileobj=buffered) if packed else buffered)
         except (EOFError, gzip.BadGzipFile) as error:
-            raise FileFormatError(self.path, None, f"the gzip stream is broken: {error}") from None
+            raise self._error(None, f"the gzip stream is broken: {error}") from None
         finally:
             buffered.detach()  # the stream stays open: it is not ours
+
+    def _error(self, line: int | None, why: str) -> FileFormatError:
+        return FileFormatError(self.path, line, why)
 
     def _lines(self, stream: BinaryIO) -> Iterator[str]:
         number = 0
         while raw := stream.readline(LONGEST + 1):
             number += 1
             if len(raw) > LONGEST:
-                raise FileFormatError(
-                    self.path, number, f"the line is longer than {LONGEST:,} bytes"
-                )
+                raise self._error(number, f"the line is longer than {LONGEST:,} bytes")
             try:
                 yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise FileFormatError(self.path, number, "expected text in UTF-8") from None
+                raise self._error(number, "expected text in UTF-8") from None
 
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
         first = next(lines, "")
-        sep = self.sep or self._found_sep(first)
+        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
+        sep = self.sep or header_separator(first, wanted)
         reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
@@ -203,28 +203,15 @@ class TableStream(Stream):
                 if names is None:
                     names = cells
                     if (twice := first_repeated(names)) is not None:
-                        raise FileFormatError(
-                            self.path, reader.line_num, f"the column {twice!r} is there twice"
-                        )
+                        raise self._error(reader.line_num, f"the column {twice!r} is there twice")
                     self._check_columns(names)
                     continue
                 if len(cells) != len(names):
-                    raise FileFormatError(
-                        self.path,
-                        reader.line_num,
-                        f"expected {len(names)} values, got {len(cells)}",
-                    )
+                    words = f"expected {len(names)} values, got {len(cells)}"
+                    raise self._error(reader.line_num, words)
                 yield reader.line_num, dict(zip(names, cells))
         except csv.Error as error:
-            raise FileFormatError(self.path, reader.line_num, str(error)) from None
-
-    def _found_sep(self, header: str) -> str:
-        """The separator that makes most columns of the first line, and those that are named."""
-        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
-        columns = {
-            sep: next(csv.reader([header], delimiter=sep), list[str]()) for sep in SEPARATORS
-        }
-        return max(SEPARATORS, key=lambda sep: (wanted <= {*columns[sep]}, len(columns[sep])))
+            raise self._error(reader.line_num, str(error)) from None
 
     def _json_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(self._lines(stream), 1):
@@ -233,11 +220,10 @@ class TableStream(Stream):
             try:
                 cells = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise FileFormatError(self.path, number, f"not JSON: {error}") from None
+                raise self._error(number, f"not JSON: {error}") from None
             if not isinstance(cells, dict):
-                raise FileFormatError(
-                    self.path, number, f"expected an object, got {shortened(line.strip(), 40)}"
-                )
+                found = shortened(line.strip(), 40)
+                raise self._error(number, f"expected an object, got {found}")
             yield number, cells
 
     def _check_columns(self, names: list[str]) -> None:
@@ -250,9 +236,7 @@ class TableStream(Stream):
                 if column not in names:
                     near = similar(column, names)
                     hint = f"; did you mean {near!r}?" if near else ""
-                    raise FileFormatError(
-                        self.path, 1, f"there is no column {column!r} ({what}){hint}"
-                    )
+                    raise self._error(1, f"there is no column {column!r} ({what}){hint}")
 
     def _x(self, cells: dict[str, Any]) -> dict[Hashable, Any]:
         x: dict[Hashable, Any] = {}

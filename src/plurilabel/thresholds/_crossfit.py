@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from plurilabel._core.compat import rows_of_params, safe_indexing
-from plurilabel.metrics import score_matrix
+from plurilabel._core.scores import score_matrix
 from plurilabel.thresholds._base import Scores
 
 

@@ -14,7 +14,8 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number
 from plurilabel._core.unknown import known_part
-from plurilabel.metrics import COUNT_MEASURES, CountMeasure
+from plurilabel.metrics import COUNT_MEASURES
+from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
 

@@ -17,7 +17,8 @@ from scipy import sparse
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.unknown import PartialLabels, known_part
-from plurilabel.metrics import COUNT_MEASURES, CountMeasure
+from plurilabel.metrics import COUNT_MEASURES
+from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds._base import BLOCK, Scores
 
 

@@ -22,7 +22,8 @@ from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.data.hierarchy import METHODS, Hierarchy
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, places
-from plurilabel.metrics import label_scores, score_method
+from plurilabel._core.scores import score_method
+from plurilabel.metrics import label_scores
 from plurilabel.wrappers._threshold import ThresholdClassifier
 
 

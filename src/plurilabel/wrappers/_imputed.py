@@ -15,9 +15,10 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
 from plurilabel._core.fitted import Declared, count, one_of
 from plurilabel._core.limits import check_size
+from plurilabel._core.scores import score_method
 from plurilabel._core.unknown import PartialLabels
 from plurilabel.learners.lazy import MLkNN
-from plurilabel.metrics import label_scores, score_method
+from plurilabel.metrics import label_scores
 
 
 class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):

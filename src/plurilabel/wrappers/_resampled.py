@@ -22,8 +22,8 @@ from plurilabel._core.base import (
 from plurilabel._core.compat import HasMethods
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, count
+from plurilabel._core.scores import score_matrix, score_method
 from plurilabel._core.unknown import PartialLabels, takes_missing_labels
-from plurilabel.metrics import score_matrix, score_method
 
 
 def _has(method: str) -> Any:

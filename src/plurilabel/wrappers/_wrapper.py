@@ -31,8 +31,8 @@ from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
+from plurilabel._core.scores import score_method
 from plurilabel._core.unknown import takes_missing_labels
-from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds.shared import Scores, out_of_fold_scores, scores_of
 

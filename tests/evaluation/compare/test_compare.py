@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from plurilabel import BRkNN, MLkNN, MLkNNCV, MLRandomForest, metrics
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import Results, compare, compare_many
-from plurilabel.evaluation._compare._cells import derived_seed, make_plan
 from plurilabel.evaluation._compare._compare import _units
+from plurilabel.evaluation._compare._plan import derived_seed, make_plan
 from plurilabel.learners import set_seeds
 from plurilabel.model_selection import IterativeStratifiedKFold
 from tests.evaluation.compare.toys import TAGS, TOY, without_times
@@ -142,7 +142,7 @@ def test_the_plan_says_what_was_done(results, folder):
     assert toy["label_counts"] == TOY.Y.sum(axis=0).tolist() and not toy["sparse"]
     assert toy["split"] == "2 stratified folds" and plan["datasets"]["tags"]["sparse"]
     assert plan["learners"]["MLkNN"]["repr"] == "MLkNN(n_neighbors=4)"
-    assert plan["command"].startswith("compare.compare(['toy', 'tags'], {'MLkNN': MLkNN(")
+    assert plan["command"].startswith("evaluation.compare(['toy', 'tags'], {'MLkNN': MLkNN(")
     assert {path.name for path in folder.iterdir()} - {".lock"} == {"plan.json", "cells"}
 
 

@@ -80,7 +80,7 @@ def test_a_script_needs_no_guard_and_ctrl_c_leaves_what_is_finished(tmp_path):
             """
             import signal, sys, time
             from plurilabel import MLkNN, datasets
-            from plurilabel.compare import compare
+            from plurilabel.evaluation import compare
 
             class Mine(MLkNN):
                 def fit(self, X, y):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from plurilabel._core.records import write_json
 from plurilabel.evaluation import Results, write_report
-from plurilabel.evaluation._compare._cells import cell_path
+from plurilabel.evaluation._compare._plan import cell_path
 from tests.evaluation.compare.toys import DATASETS, LEARNERS, a_cell, a_plan
 
 places = st.tuples(

@@ -9,7 +9,7 @@ import pytest
 from plurilabel import datasets, evaluation
 from plurilabel.evaluation import load_paper
 from plurilabel.evaluation._papers._paper import read_paper
-from plurilabel.evaluation._papers._verdict import facts
+from plurilabel.evaluation._papers._reproduction import facts
 from plurilabel.learners import make_learner
 from plurilabel.metrics import get_measure
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from plurilabel import MLWkNN
-from plurilabel.learners.lazy._counts import label_counts
+from plurilabel.learners.lazy._neighbor_labels import label_counts
 from tests.learners.lazy import twins
 from tests.learners.lazy.problems import problems
 
@@ -29,7 +29,7 @@ def test_the_best_labels_are_the_same_for_sparse_labels(k):
     X, Y = rng.normal(size=(80, 2)), (rng.random((80, 6)) < 0.3).astype(np.int8)
     dense_labels = MLWkNN(7).fit(X[:60], Y[:60])
     sparse_labels = MLWkNN(7).fit(X[:60], sparse.csr_array(Y[:60]))
-    weights = sparse_labels._events(*sparse_labels._neighbors(X[60:]))
+    weights = sparse_labels._labels.events(*sparse_labels._neighbors(X[60:])).count
     votes = label_counts(sparse_labels._neighbors(X[60:])[1], sparse_labels.Y_)
     assert weights.nnz < votes.nnz  # some are rounded to zero
     best = sparse_labels.predict_top(X[60:], k)

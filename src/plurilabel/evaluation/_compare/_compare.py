@@ -18,11 +18,10 @@ import joblib
 
 from plurilabel._core.compat import Interval, validate_parameter_constraints
 from plurilabel._core.records import locked, write_json
-from plurilabel.evaluation._compare._cells import Cell, Place, cell_path, make_plan, read_plan
-from plurilabel.evaluation._compare._cluster import run_on
-from plurilabel.evaluation._compare._inside import is_searching
-from plurilabel.evaluation._compare._pool import run_units
+from plurilabel.evaluation._compare._plan import Cell, Place, cell_path, make_plan, read_plan
+from plurilabel.evaluation._compare._pool import run_on, run_units
 from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._compare._shared_search import is_searching
 from plurilabel.evaluation._compare._worker import Unit, run_here
 
 try:
@@ -65,9 +64,9 @@ def compare(
     """Train and test every learner on every split of every dataset.
 
     Each dataset, learner, repeat and fold is a cell. A finished cell is written to ``out`` at
-    once, complete or not at all. The same call with the same folder continues where it was
-    stopped, however it was stopped, and the results are the same as without the stop. If a
-    learner fails, hangs or crashes, its cell says so, and the others continue.
+    once, complete or not at all. However a comparison was stopped, the same call with the same
+    folder continues it, with the same results. If a learner fails, hangs or crashes, its cell
+    says so, and the others continue.
 
     Parameters
     ----------
@@ -76,42 +75,41 @@ def compare(
         Anything with ``fit`` and ``predict``. Scores come from ``predict_proba``, else from
         ``decision_function``; a learner with neither gets the measures of label sets only.
     cv : "holdout", int or splitter, default="holdout"
-        "holdout" is the published split; where there is none, a stratified one of two thirds and
-        one third. A number means so many stratified folds, shuffled: repeat r is
+        "holdout" is the published split or, if there is none, a stratified one of two thirds and
+        one third. A number means stratified folds, shuffled: repeat r is
         ``IterativeStratifiedKFold(cv, shuffle=True, random_state=random_state + r)``.
     repeats : int, default=1
-        How often to repeat everything, each time with other folds and seeds.
+        Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
-        Names of measures, checked by :func:`check_measures`; by default all that need no setting,
-        and those at 1, 3 and 5.
+        Names for :func:`check_measures`; by default all that need no setting, and those at 1, 3
+        and 5.
     out : path, optional
-        Folder for ``plan.json`` and ``cells/``. Without it, results are in memory only. Needs
-        filelock (``pip install 'plurilabel[compare]'``): one process at a time works in a folder.
+        Folder for ``plan.json`` and ``cells/``, used by one process at a time; by default results
+        are kept in memory only. Needs filelock (``pip install 'plurilabel[compare]'``).
     n_jobs : int or None, default=1
-        Number of worker processes; -1 for one per processor, as in joblib. None runs everything
-        in this process, which saves the second or two that a worker takes to start: then nothing
-        can be stopped at a time limit, and a learner that crashes takes this process with it.
+        Number of worker processes; -1 for one per processor. None runs everything in this process
+        and saves the start of a worker, a second or two; but then nothing can be stopped at a
+        time limit, and a learner that crashes takes this process with it.
     random_state : int, default=0
-        Every ``random_state`` inside a learner that is None gets a seed that is derived from
-        this, the dataset's name, the repeat and the fold.
+        Every ``random_state`` inside a learner that is None gets a seed derived from this, the
+        dataset's name, the repeat and the fold.
     time_limit : float, optional
         Seconds that a cell may take in a worker process.
     retry : bool, default=False
-        Run cells again that failed, hung or crashed in an earlier call; by default they stay.
+        Whether to run cells again that failed, hung or crashed in an earlier call.
     fresh : bool, default=False
-        Run everything again. Otherwise it is an error if the folder holds a cell of the same
-        dataset, learner, repeat and fold that was made of other data, parameters, rows, seeds or
-        measures, or by another version.
+        Whether to run everything again. Otherwise it is an error if the folder has a cell of the
+        same place with other data, parameters, rows, seeds, measures or version.
     progress : callable, optional
         Called after each cell with the number of finished cells, their total, the cell, and an
         estimate of the seconds left (None as long as there is no basis for one).
     command : str, optional
         How to repeat the comparison, for its report; by default this call.
     scheduler : distributed.Client, optional
-        Run the cells on the cluster of this client, in place of ``n_jobs`` processes here. Each
-        thread of its workers runs one process; files, resuming and failures are as without it.
-        Lazy learners on the same split run together, and their cells are written together. The
-        workers need the same version of plurilabel, and room for the data on disk.
+        Run the cells on the cluster of this client instead of ``n_jobs`` processes here, one
+        process in each thread of its workers. Cells of lazy learners on one split run together
+        and are written together. The workers need the same version of plurilabel, and disk space
+        for the data.
 
     Returns
     -------
@@ -122,16 +120,15 @@ def compare(
     Each learner uses one thread of BLAS and OpenMP, so that results do not depend on ``n_jobs``,
     and times can be compared.
 
-    Sparse labels are passed to a learner as an array if a part has no more than five million
-    entries, since most classifiers of scikit-learn accept nothing else.
+    Sparse labels with at most five million entries are passed to learners as an array, since most
+    classifiers of scikit-learn accept nothing else.
 
-    Lazy learners with the default index share their neighbour searches, in one process: on each
-    split, one search among the training rows and one for the test rows, for the largest k that
-    any of them asks for. The first learner pays; ``search_seconds`` in the others' cells is what
-    they were spared.
+    Lazy learners with the default index share their neighbour searches: on each split, one among
+    the training rows and one for the test rows, for the largest k of all. The first learner pays;
+    ``search_seconds`` in the others' cells is the time that they were spared.
 
-    ``predict_seconds`` is the time of labels and scores together. ``peak_mb`` is the largest
-    resident size of the process while it ran the cell, Python and its libraries included.
+    ``predict_seconds`` is the time for labels and scores together; ``peak_mb`` is the largest
+    resident size of the process during the cell, including Python and its libraries.
 
     Examples
     --------
@@ -207,7 +204,7 @@ def compare_many(
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[None]:
-    """The folder, ours alone, rid of what a killed run left behind."""
+    """Lock the folder, and remove the temporary files of a killed run."""
     with locked(folder):
         read_plan(folder)  # an error if this is a folder of something else
         for left in folder.glob(".work-*"):
@@ -231,7 +228,7 @@ def _run(
     if scheduler is not None:
         n_jobs = max(1, sum(scheduler.nthreads().values()))
     estimate = _Estimate(cells.values(), missing, n_jobs)
-    # whoever finds the folder locked reads here which process works in it
+    # the name tells others, who find the folder locked, which process is using it
     prefix = f".work-{os.getpid()}-" if out else "plurilabel-"
     with tempfile.TemporaryDirectory("", prefix, out, ignore_cleanup_errors=True) as work:
         units = _units(missing, None if n_jobs is None or scheduler is not None else work)
@@ -289,11 +286,10 @@ def _pickled(place: Place) -> bytes:
 
 
 class _Estimate:
-    """How long the rest may take.
+    """Estimate of the remaining time.
 
-    Cells cost what those of their dataset and learner cost, or else the mean of all. What passes
-    beside the learners' own time (starts of workers, measures, time limits) is spread over the
-    cells.
+    A cell takes as long as others of its dataset and learner, or else the mean of all. Time beside
+    that of the learners (starts of workers, measures, time limits) is spread over the cells.
     """
 
     def __init__(self, kept: Iterable[Cell], missing: list[Place], n_jobs: int | None) -> None:
@@ -312,11 +308,11 @@ class _Estimate:
         return seconds
 
     def seconds_left(self, cell: Cell) -> float | None:
-        """Take note of a finished cell; None as long as there is nothing to go by."""
+        """Add a finished cell; None as long as there is no basis for an estimate."""
         self.left[cell["dataset"], cell["learner"]] -= 1
         self.ran += 1
         self.ran_seconds += self._note(cell)
-        if self.ran == 1:  # that the first worker had to start is not the cell's fault
+        if self.ran == 1:  # the start of the first worker does not count
             self.start = perf_counter() - self.ran_seconds
         if not self.costs:
             return None

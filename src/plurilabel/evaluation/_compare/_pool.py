@@ -17,6 +17,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -26,7 +27,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
-from plurilabel.evaluation._compare._cells import Cell
+import joblib
+
+from plurilabel.evaluation._compare._plan import Cell
 from plurilabel.evaluation._compare._worker import Finished, Unit
 
 # one thread each: results must not depend on how many workers there are, and rounding in BLAS
@@ -59,9 +62,8 @@ def run_units(
 ) -> Finished:
     """Run units in worker processes, each unit in one of them.
 
-    A learner that takes too long or ends its process gets a cell that says so, and the rest of
-    its unit goes to a new process. When this generator ends, however it ends, so have all
-    workers.
+    A learner that takes too long or ends its process gets a cell that says so, and the rest of its
+    unit goes to a new process. However this generator ends, all workers have ended then.
     """
     waiting, started = deque(units), 0
     workers: list[Worker] = []
@@ -73,35 +75,34 @@ def run_units(
                 started += 1
             with suppress(queue.Empty):
                 worker, event, number, cell = news.get(timeout=0.1)
-                if event == "ready":  # before, a large order would fill the pipe and block us
-                    worker.is_ready = True
-                    worker.take(worker.unit)
-                elif event == "start":
-                    worker.current = number
-                    worker.deadline = inf if time_limit is None else monotonic() + time_limit
-                elif event == "cell":
-                    worker.deadline = inf
-                    yield worker.ended(number), cell
-                elif event == "done":
+                if event == "done":
                     worker.take(waiting.popleft() if waiting else None)
-            # what a worker has still said counts before how it ended
-            for worker in [worker for worker in workers if news.empty() and worker.is_over()]:
-                if not worker.is_stopped:
-                    worker.stop()
-                    continue
-                workers.remove(worker)
-                if not worker.is_ready:
-                    words = worker.last_words()
-                    raise RuntimeError(f"a worker process did not start: {words}")
-                if worker.current is not None:
-                    yield worker.ended(worker.current), worker.obituary(time_limit)
-                if worker.unit and worker.unit.learners:
-                    waiting.appendleft(worker.unit)
+                else:
+                    yield from worker.hear(event, number, cell, time_limit)
+            if news.empty():  # messages of a worker are handled before its end
+                yield from _remove_ended(workers, waiting, time_limit)
     finally:
         for worker in workers:
             worker.signal(signal.SIGTERM)  # all of them, before waiting for any
         for worker in workers:
             worker.stop()
+
+
+def _remove_ended(
+    workers: list[Worker], waiting: deque[Unit], time_limit: float | None
+) -> Finished:
+    """Stop workers that are over, then remove them; the rest of their units waits again."""
+    for worker in [worker for worker in workers if worker.is_over()]:
+        if not worker.is_stopped:
+            worker.stop()
+            continue
+        workers.remove(worker)
+        if not worker.is_ready:
+            raise RuntimeError(f"a worker process did not start: {worker.last_words()}")
+        if worker.current is not None:
+            yield worker.ended(worker.current), worker.obituary(time_limit)
+        if worker.unit and worker.unit.learners:
+            waiting.appendleft(worker.unit)
 
 
 class Worker:
@@ -133,6 +134,18 @@ class Worker:
                 news.put((self, *pickle.load(answers)))
         news.put((self, "end", -1, None))
 
+    def hear(self, event: str, number: int, cell: Any, time_limit: float | None) -> Finished:
+        """Handle a message of the process; yield the cell that it has finished, if any."""
+        if event == "ready":  # before, a large order would fill the pipe and block us
+            self.is_ready = True
+            self.take(self.unit)
+        elif event == "start":
+            self.current = number
+            self.deadline = inf if time_limit is None else monotonic() + time_limit
+        elif event == "cell":
+            self.deadline = inf
+            yield self.ended(number), cell
+
     def take(self, unit: Unit | None) -> None:
         """Send the next unit; without one, let the process end by itself."""
         assert self.process.stdin is not None
@@ -143,7 +156,7 @@ class Worker:
             self.process.stdin.flush()
 
     def ended(self, number: int) -> int:
-        """Take note that this learner is done with, however it ended."""
+        """Remove a learner that has ended from the unit; returns its number."""
         assert self.unit is not None
         self.current = None
         left = {n: learner for n, learner in self.unit.learners.items() if n != number}
@@ -185,7 +198,7 @@ class Worker:
         return True
 
     def obituary(self, time_limit: float | None) -> Cell:
-        """How it ended, as part of a cell."""
+        """How the process ended, as part of a cell."""
         code = self.process.returncode
         if self.is_late:
             limit = f"{time_limit:g}"
@@ -203,6 +216,41 @@ class Worker:
         }
 
     def last_words(self) -> str:
-        """The end of what it wrote on its way."""
+        """The end of what the process wrote to its error stream."""
         words, _, _ = self.words.read_text(errors="replace").partition("\nExtension modules:")
         return words.strip()[-4000:]
+
+
+def run_on(client: Any, units: Iterable[Unit], time_limit: float | None) -> Finished:
+    """Run units on the Dask cluster of a client; datasets are sent once, not with each unit.
+
+    A task starts a worker process of ours, as on one machine, so that a learner that hangs,
+    crashes or leaves something behind is handled by the same rules and costs Dask no worker.
+    """
+    from distributed import KilledWorker, as_completed
+
+    data: dict[int, Any] = {}
+    futures: dict[Any, Unit] = {}
+    try:
+        for unit in units:
+            if id(unit.data) not in data:
+                (data[id(unit.data)],) = client.scatter([unit.data], hash=False)
+            there = data[id(unit.data)], tuple(unit._replace(data=None)), time_limit
+            futures[client.submit(_run_there, *there, pure=False)] = unit
+        for future in as_completed(futures):
+            try:
+                found = future.result()
+            except KilledWorker:
+                words = "several workers of the cluster died while they ran this cell"
+                lost = {"status": "crashed", "error": words}
+                found = [(number, lost.copy()) for number in futures[future].learners]
+            yield from found
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _run_there(data: Any, unit: tuple[Any, ...], time_limit: float | None) -> list[Any]:
+    with tempfile.TemporaryDirectory(prefix="plurilabel-", ignore_cleanup_errors=True) as folder:
+        (path,) = joblib.dump(data, os.path.join(folder, "data"))
+        return list(run_units(Path(folder), [Unit(*unit)._replace(data=path)], 1, time_limit))

@@ -1,4 +1,4 @@
-"""What a comparison found: cells, and the tables made of them."""
+"""The results of a comparison: cells, and tables made of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
-from plurilabel.evaluation._compare._cells import Cell, cell_path, read_cell, read_plan
+from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
 
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
-"""What a cell costs; taken like measures by :meth:`Results.means` and its kin."""
+"""Costs of a cell, which :meth:`Results.means` and the like take as measures."""
 
 
 _SHOWN = 8  # measures in a notebook
@@ -25,26 +26,25 @@ _SHOWN = 8  # measures in a notebook
 class Results:
     """The cells of a comparison, one for each dataset, learner, repeat and fold.
 
-    What :func:`compare` returns; :meth:`open` reads it back from a folder, also while the
-    comparison still runs.
+    Returned by :func:`compare`; :meth:`open` reads it from a folder, even while the comparison is
+    still running.
 
     Parameters
     ----------
     plan : mapping
-        What was to be done: ``protocol``, ``datasets``, ``learners``, ``versions``, ``command``.
+        With ``protocol``, ``datasets``, ``learners``, ``versions`` and ``command``.
     cells : iterable of mapping
-        What was done. Cells of datasets, learners or splits that the plan does not name are left
-        out: they may lie in a folder in which more was compared before.
+        Cells of datasets, learners or splits that are not in the plan are left out: more may have
+        been compared in the folder before.
     folder : path, optional
-        Where it lies.
 
     Attributes
     ----------
-    plan : dict
+    plan, folder :
+        As given.
     cells : list of dict
         In the order of datasets, repeats, folds and learners. ``status`` is "ok", "error",
-        "timeout" or "crashed", ``error`` says why in a sentence, ``scores`` holds the measures.
-    folder : Path or None
+        "timeout" or "crashed", ``error`` the reason, ``scores`` has the measures.
     datasets, learners, measures : tuple of str
         Names, in the order of the plan.
 
@@ -93,17 +93,7 @@ class Results:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a comparison that :func:`compare` left in a folder, finished or not.
-
-        Parameters
-        ----------
-        folder : path
-            What was given as ``out``.
-
-        Returns
-        -------
-        Results
-        """
+        """Read a comparison, finished or not, from the folder given to :func:`compare`."""
         plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
@@ -154,16 +144,10 @@ class Results:
     def frame(self) -> Any:
         """All cells as a pandas data frame, one row each; NaN where a measure is undefined.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``dataset, learner, repeat, fold, status, error``, the measures, times in
-            seconds, ``peak_mb``, ``n_train, n_test, seed``.
+        Its columns are ``dataset, learner, repeat, fold, status, error``, the measures, times in
+        seconds, ``peak_mb``, ``n_train, n_test, seed``.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("frame needs pandas: pip install plurilabel[table]") from None
+        pd = import_extra("pandas", "frame", "table")
         columns: dict[str, Any] = {
             name: [cell.get(name) for cell in self.cells]
             for name in ("dataset", "learner", "repeat", "fold", "status", "error")
@@ -205,44 +189,20 @@ class Results:
         return table
 
     def means(self, measure: str) -> NDArray[np.float64]:
-        """Mean of a measure over repeats and folds.
-
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            Over the cells that define it; NaN where none does.
-        """
-        table = self.scores(measure)
-        count = (~np.isnan(table)).sum(axis=2)
-        total = np.nansum(table, axis=2)
-        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+        """Mean of a measure over the cells that define it: (datasets, learners), NaN if none."""
+        return mean_over_splits(self.scores(measure))
 
     def deviations(self, measure: str) -> NDArray[np.float64]:
         """Standard deviation (with n - 1) of a measure over repeats and folds.
 
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            NaN where fewer than two cells define it.
+        Of shape (datasets, learners); NaN where fewer than two cells define the measure.
         """
-        table = self.scores(measure)
-        free = (~np.isnan(table)).sum(axis=2) - 1
-        squares = np.nansum((table - self.means(measure)[:, :, None]) ** 2, axis=2)
-        variance = np.divide(squares, free, out=np.full(squares.shape, np.nan), where=free > 0)
-        return np.sqrt(variance)
+        return deviation_over_splits(self.scores(measure))
 
     def best(self, measure: str) -> NDArray[np.bool_]:
-        """Which learners are best on each dataset.
+        """Whether each learner is the best on each dataset: (datasets, learners).
 
-        Parameters
-        ----------
-        measure : str
-
-        Returns
-        -------
-        ndarray of bool of shape (datasets, learners)
-            Only learners with a value on every split are compared, and only if there are at
-            least two of them.
+        Learners without a value on every split are not compared, nor is one alone.
         """
         defined = ~np.isnan(self.scores(measure))  # (datasets, learners, splits)
         counts, splits = defined.sum(axis=2), defined.any(axis=1).sum(axis=1)
@@ -254,12 +214,9 @@ class Results:
         return best
 
     def seconds(self) -> NDArray[np.float64]:
-        """Mean time of a split: training, prediction, and shared searches that others paid.
+        """Mean seconds of a split, including shared searches that others paid for.
 
-        Returns
-        -------
-        ndarray of shape (datasets, learners)
-            NaN where no cell is "ok".
+        Of shape (datasets, learners); NaN where no cell is "ok".
         """
         searches = np.nan_to_num(self.means("search_seconds"))
         return self.means("fit_seconds") + self.means("predict_seconds") + searches
@@ -270,3 +227,19 @@ def _value(cell: Mapping[str, Any], measure: str) -> float:
         return np.nan
     value = cell.get(measure) if measure in COSTS else cell["scores"].get(measure)
     return np.nan if value is None else float(value)
+
+
+def mean_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the last axis of what is not NaN; NaN where everything is."""
+    return divided(np.nansum(scores, axis=-1), (~np.isnan(scores)).sum(axis=-1))
+
+
+def deviation_over_splits(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviation (with n - 1) over the last axis; NaN for fewer than two values."""
+    squares = np.nansum((scores - mean_over_splits(scores)[..., None]) ** 2, axis=-1)
+    return np.sqrt(divided(squares, (~np.isnan(scores)).sum(axis=-1) - 1))
+
+
+def divided(total: NDArray[np.float64], count: NDArray[Any]) -> NDArray[np.float64]:
+    """Quotients; NaN where nothing was counted."""
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

@@ -1,7 +1,7 @@
 """Units of work: learners on one split, run in a worker process or in this one.
 
 A worker is a plain ``python`` process: nothing is forked, and nothing is imported from the
-parent's script. Orders and answers are pickles; the order None says that nothing is left to do.
+parent's script. Orders and replies are pickles; the order None means that nothing is left to do.
 The process ends, with all that it has started, when its input does, and so never outlives its
 parent.
 """
@@ -14,26 +14,55 @@ import pickle
 import queue
 import random
 import signal
+import sys
 import threading
 import time
-from collections.abc import Generator, Iterable
+import traceback
+import warnings
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from plurilabel.evaluation._compare._cell import Parts, run_cell
-from plurilabel.evaluation._compare._cells import Cell
-from plurilabel.evaluation._compare._inside import most_neighbors
-from plurilabel.evaluation._compare._shared_index import SearchCache
+from plurilabel._core.records import plain
+from plurilabel._core.scores import score_method
+from plurilabel._core.words import shortened
+from plurilabel.evaluation._compare._plan import Cell, empty_cell
+from plurilabel.evaluation._compare._shared_search import (
+    SearchCache,
+    most_neighbors,
+    share_searches,
+)
+from plurilabel.learners import set_seeds
+from plurilabel.learners.lazy import MLkNNCV
+from plurilabel.metrics import (
+    evaluate,
+    expected_calibration_error,
+    get_measure,
+    label_scores,
+    per_label,
+    propensities,
+)
+
+MOST_LABELS = 2000
+"""With more labels, a cell has no counts per label."""
+
+CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
+CURVE_ENTRIES = 500_000
+"""With more scores, the threshold curve uses evenly spaced test rows."""
+
 
 MOST_ENTRIES = 5_000_000
-"""Up to these, sparse labels are given as an array: most of scikit-learn takes nothing else."""
+"""Up to this size, sparse labels become an array: most of scikit-learn takes nothing else."""
 
 
 class Unit(NamedTuple):
@@ -49,6 +78,152 @@ class Unit(NamedTuple):
 
 Finished = Generator[tuple[int, Cell], None, None]
 """Numbers and contents of cells, as they come."""
+
+
+def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseException]) -> Cell:
+    """Train, predict and measure a learner; errors of the kind ``catch`` go into the cell."""
+    cell = empty_cell(unit.measures) | {"status": "ok", "error": None}
+    of_this_cell = _reset_peak()
+    cache.begin()
+    random.seed(unit.seed)
+    np.random.seed(unit.seed)  # noqa: NPY002 - for learners that use it
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            _fill(cell, unit, pickle.loads(pickled), cache)
+        except catch as error:
+            cell |= empty_cell(unit.measures) | {
+                "status": "error",
+                "error": _sentence(error),
+                "traceback": traceback.format_exc(),
+            }
+    cell["search_seconds"] = cache.unpaid_seconds()
+    cell["peak_mb"] = _peak_mb()
+    if not of_this_cell:
+        cell["peak_note"] = "since the worker process started, not of this cell alone"
+    cell["warnings"] = list(dict.fromkeys(_sentence(one.message) for one in caught))[:20]
+    return cell
+
+
+def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
+    """Fit and predict, and put times and measures into the cell."""
+    # copies of the rows: a learner may change them
+    X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
+    X_train, Y_train = _rows(X, unit.train), _labels(Y, unit.train)
+    X_test, Y_test = _rows(X, unit.test), _labels(Y, unit.test)
+    set_seeds(learner, unit.seed)
+    share_searches(learner, cache)
+    start = perf_counter()
+    learner.fit(X_train, Y_train)
+    cell["fit_seconds"] = perf_counter() - start
+
+    q = Y_test.shape[1]
+    scored = hasattr(learner, "predict_proba") or hasattr(learner, "decision_function")
+    start = perf_counter()
+    labels = learner.predict(X_test)
+    scores = label_scores(learner, X_test, n_labels=q) if scored else None
+    cell["predict_seconds"] = perf_counter() - start
+
+    if q == 1 and not sparse.issparse(labels):
+        labels = np.reshape(labels, (-1, 1))
+    cell["scores"] = plain(_measured(unit.measures, Y_train, Y_test, scores, labels))
+    cell["best_params"] = plain(_best_params(learner))
+    if q <= MOST_LABELS:
+        found = {"auc": [None] * q} | per_label(Y_test, scores, labels)
+        cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
+    if scores is not None and not sparse.issparse(scores):
+        cell |= plain(_by_score(learner, Y_test, scores))
+
+
+def _by_score(learner: Any, Y: Any, scores: Any) -> Cell:
+    """What only dense scores have: a curve over thresholds and, of probabilities, calibration."""
+    probabilities = score_method(learner) == "predict_proba"
+    found: Cell = {"threshold_curve": _curve(Y, scores, probabilities)}
+    if probabilities and scores.min() >= 0 and scores.max() <= 1:
+        found["calibration_error"] = expected_calibration_error(Y, scores)
+    return found
+
+
+def _measured(
+    measures: Sequence[str], Y_train: Any, Y_test: Any, scores: Any, labels: Any
+) -> dict[str, float | None]:
+    top = {int(name.rpartition("@")[2]) for name in measures if "@" in name}
+    weighted = any("propensities" in get_measure(name).parameters for name in measures)
+    found = evaluate(
+        Y_test,
+        scores,
+        labels,
+        top=sorted(k for k in top if k <= Y_test.shape[1]),
+        propensities=propensities(Y_train) if weighted else None,
+    )
+    values: dict[str, float | None] = {}
+    for name in measures:
+        measure = get_measure(name)
+        if name in found:
+            values[name] = found[name]
+        elif "@" in name or (measure.kind == "scores" and scores is None):
+            values[name] = None
+        else:
+            values[name] = measure.function(Y_test, labels if measure.kind == "labels" else scores)
+    return values
+
+
+def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
+    """Measures of the labels above a threshold, for thresholds over the range of the scores."""
+    step = -(-scores.size // CURVE_ENTRIES)
+    Y, scores = Y[::step], scores[::step]
+    ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
+    cuts = np.linspace(*ends, 41)
+    found = [evaluate(Y, labels=scores > cut) for cut in cuts]
+    return {
+        "cut": cuts.tolist(),
+        **{name: [measures[name] for measures in found] for name in CURVE},
+    }
+
+
+def _best_params(learner: Any) -> dict[str, Any] | None:
+    if isinstance(learner, Pipeline):
+        return _best_params(learner.steps[-1][1])
+    if hasattr(learner, "best_params_"):
+        return dict(learner.best_params_)
+    if isinstance(learner, MLkNNCV):
+        return {"n_neighbors": learner.n_neighbors_, "smoothing": learner.smoothing_}
+    inner = getattr(learner, "estimator_", None)
+    return None if inner is None else _best_params(inner)
+
+
+def _sentence(error: Any) -> str:
+    """An error or warning in one line."""
+    text = " ".join(str(error).split())
+    return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__, 500)
+
+
+# memory --------------------------------------------------------------------------------------
+
+
+def _reset_peak() -> bool:
+    """Reset the peak of memory; False where only the peak since the start is known."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux: the peak is the present size
+    except OSError:
+        return False
+    return True
+
+
+def _peak_mb() -> float | None:
+    """Largest resident size since ``_reset_peak`` or the start, in MB; None where unknown."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def run_here(units: Iterable[Unit]) -> Finished:
@@ -71,38 +246,21 @@ def run_here(units: Iterable[Unit]) -> Finished:
 def _run_unit(
     unit: Unit, catch: type[BaseException]
 ) -> Generator[tuple[int, Cell | None], None, None]:
-    """Give each learner's number before it runs, and again with its cell."""
+    """Yield the number of each learner before it runs, and again with its cell."""
     cache = SearchCache()
     for i, (number, pickled) in enumerate(unit.learners.items()):
         yield number, None
         if i == 0:
             _widen(cache, unit)
-        yield (
-            number,
-            run_cell(
-                lambda pickled=pickled: pickle.loads(pickled),  # type: ignore[misc]
-                lambda: _parts(unit),
-                measures=unit.measures,
-                seed=unit.seed,
-                cache=cache,
-                catch=catch,
-            ),
-        )
+        yield number, _run_cell(unit, pickled, cache, catch)
 
 
 def _widen(cache: SearchCache, unit: Unit) -> None:
-    """Let the cache search for the largest k that any of the learners will ask for."""
+    """Let the cache search for the largest k that any of the learners needs."""
     for pickled in unit.learners.values():
         with suppress(Exception):  # a learner that cannot be read says so in its own cell
             for metric, k in most_neighbors(pickle.loads(pickled)).items():
                 cache.n_neighbors[metric] = max(cache.n_neighbors.get(metric, 0), k)
-
-
-def _parts(unit: Unit) -> Parts:
-    """The training and the test part, copied anew."""
-    X, Y = _load(unit.data) if isinstance(unit.data, str) else unit.data
-    train, test = unit.train, unit.test
-    return Parts(_rows(X, train), _labels(Y, train), _rows(X, test), _labels(Y, test))
 
 
 @lru_cache(maxsize=1)
@@ -130,22 +288,22 @@ def _labels(Y: Any, rows: Any) -> Any:
 def main() -> None:
     """Serve until the input ends."""
     # the pipes to the parent, out of reach of learners that print or ask
-    orders, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     faulthandler.enable()
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders, waiting), daemon=True).start()
 
-    def answer(*content: Any) -> None:
-        pickle.dump(content, answers)
-        answers.flush()
+    def reply(*content: Any) -> None:
+        pickle.dump(content, replies)
+        replies.flush()
 
-    answer("ready", None, None)
+    reply("ready", None, None)
     while (order := waiting.get()) is not None:
         for number, cell in _run_unit(Unit(*order), catch=BaseException):
-            answer("start" if cell is None else "cell", number, cell)
-        answer("done", None, None)
+            reply("start" if cell is None else "cell", number, cell)
+        reply("done", None, None)
 
 
 def _listen(orders: Any, waiting: queue.SimpleQueue[Any]) -> None:

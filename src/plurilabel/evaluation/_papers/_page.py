@@ -10,11 +10,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import get_args
 
-from plurilabel._core.compat import versions
+from plurilabel._core.compat import import_extra, versions
 from plurilabel._core.records import write_atomic
 from plurilabel._core.words import capital
-from plurilabel.evaluation._papers._reproduction import Cell, Reproduction, lines_of, reasons_of
-from plurilabel.evaluation._papers._verdict import Word
+from plurilabel.evaluation._papers._reproduction import (
+    Cell,
+    Reproduction,
+    Word,
+    lines_of,
+    reasons_of,
+)
 from plurilabel.metrics import get_measure
 
 PICTURES = "_static/reproduction"
@@ -62,11 +67,9 @@ def draw_figures(folder: str | Path) -> None:
     folder : path
         With ``reproduction.jsonl``.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError("plots need matplotlib; try: pip install 'plurilabel[cli]'") from None
+    matplotlib = import_extra("matplotlib", "draw_figures", "cli")
+    from matplotlib.figure import Figure
+
     lines = (Path(folder) / "reproduction.jsonl").read_text("utf-8").splitlines()
     for name, group in groupby(map(json.loads, lines), key=lambda panel: panel["picture"]):
         panels = list(group)
@@ -102,10 +105,7 @@ def picture(paper: str, figure: str) -> str:
 
 def page(reproduction: Reproduction) -> str:
     """The page as Markdown; the same results give the same text."""
-    try:
-        import jinja2
-    except ImportError:
-        raise ImportError("pages need jinja2; try: pip install 'plurilabel[cli]'") from None
+    jinja2 = import_extra("jinja2", "the page", "cli")
     environment = jinja2.Environment(
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )

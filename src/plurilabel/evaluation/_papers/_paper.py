@@ -1,7 +1,7 @@
-"""Published tables and figures as data: what is printed, how it was made, how close we must be.
+"""Published tables and figures as data: printed values, protocols and tolerances.
 
-A paper is a TOML file in ``data/``, and a value that others printed is in no other place. What is
-unknown in a file, or missing, is an error that says where.
+A paper is a TOML file in ``data/``, the only place of a printed value. Unknown or missing entries
+are errors that say where.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class Protocol:
-    """Data and split, in words, too: "holdout" for the published files, or a number of folds."""
+    """Data, their split ("holdout" for the published files, or folds), and a description."""
 
     dataset: str
     split: Literal["holdout"] | int
@@ -51,7 +51,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Known:
-    """A cell that does not come out: what does, and the evidence."""
+    """A known difference: our value, and the evidence."""
 
     ours: float
     why: str
@@ -59,7 +59,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: a learner, and what was printed for it.
+    """A line of a table: a learner, and the values printed for it.
 
     ``learner`` is the text of a learner, with ``{k}`` where ``over`` gives several values; they
     are combined by their mean or, for each measure, by the best. A row without learner states
@@ -234,7 +234,7 @@ def _check_choice(name: str, choice: Any, allowed: Any, where: str) -> None:
 
 def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedTable:
     where = f"{key}, {entry.get('name')}"
-    # what a table says holds for its rows, unless they say otherwise
+    # entries of a table are defaults of its rows
     shared = {name: entry.pop(name) for name in [f.name for f in fields(Row)[1:]] if name in entry}
     rows = [
         _row(shared | row, f"{where}, {row.get('name')}", protocols)

@@ -1,4 +1,4 @@
-"""Run the published tables again and say, cell by cell, what came of it."""
+"""Run published tables again, and judge them cell by cell."""
 
 from __future__ import annotations
 
@@ -22,8 +22,15 @@ from plurilabel.evaluation._papers._paper import (
     load_paper,
     paper_names,
 )
-from plurilabel.evaluation._papers._reproduction import Cell, Curves, Reproduction
-from plurilabel.evaluation._papers._verdict import Verdict, facts, judge, judge_recorded
+from plurilabel.evaluation._papers._reproduction import (
+    Cell,
+    Curves,
+    Reproduction,
+    Verdict,
+    facts,
+    judge,
+    judge_recorded,
+)
 from plurilabel.metrics import get_measure
 
 Progress: TypeAlias = Callable[[int, int, dict[str, Any], float | None], Any]
@@ -42,8 +49,8 @@ def reproduce(
 ) -> Reproduction:
     """Run published tables and figures again, on the original data.
 
-    Each printed value stands beside the one that comes out here, with a verdict: it holds within
-    a tolerance that is argued for, is better, or differs. What is known to differ says why.
+    Each printed value is compared with ours: it holds within a justified tolerance, is better, or
+    differs. Known differences have a reason.
 
     Parameters
     ----------
@@ -52,20 +59,19 @@ def reproduce(
     table : str, optional
         One table or figure, such as ``"I"``, ``"table 3"`` or ``"figure 2"``. By default all.
     n_jobs : int, optional
-        Processes, as in :func:`plurilabel.evaluation.compare_many`, which runs the learners; by
-        default all is done in this process.
+        Processes, as in :func:`compare_many`; by default everything runs in this process.
     progress : callable, optional
-        Called after each learner and fold, as by :func:`plurilabel.evaluation.compare`.
+        Called after each learner and fold, as in :func:`compare`.
 
     Returns
     -------
     Reproduction
-        ``holds`` says whether all that is claimed came out; ``frame()`` has a row for each cell.
+        ``holds`` tells whether all claims are confirmed; ``frame()`` has a row for each cell.
 
     Notes
     -----
-    The data are found as :func:`plurilabel.datasets.load` finds them. Cells that need a library
-    which is not installed are skipped, and say so.
+    Data are loaded by :func:`plurilabel.datasets.load`. Cells that need a library that is not
+    installed are skipped.
 
     Examples
     --------
@@ -128,17 +134,17 @@ class _Ours:
                 texts.setdefault(key, {}).update((text, text) for text in learners)
         # a missing file stops here, with one error, before anything is computed
         self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
-        asked = {key: learners for key, learners in texts.items() if learners}
+        needed = {key: learners for key, learners in texts.items() if learners}
         comparisons = [
             {
                 "datasets": {name: self.data[name]},
                 "learners": learners,
                 "cv": cv if cv == "holdout" else KFold(cv, shuffle=True, random_state=0),
             }
-            for (name, cv), learners in asked.items()
+            for (name, cv), learners in needed.items()
         ]
         found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
-        self.results = dict(zip(asked, found))
+        self.results = dict(zip(needed, found))
 
     def failure(self, protocol: Protocol, learners: Sequence[str]) -> str:
         """Why one of the learners has no values, or nothing."""

@@ -1,4 +1,4 @@
-"""What came of running published tables again, and how it is printed."""
+"""The result of running published tables again: verdicts, and tables as text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,92 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.evaluation._papers._paper import Paper, PublishedFigure
-from plurilabel.evaluation._papers._verdict import Word
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import import_extra
+from plurilabel._core.data.dataset import Dataset
+from plurilabel.evaluation._papers._paper import Known, Paper, PublishedFigure
 from plurilabel.metrics import MEASURES, get_measure
+
+Word = Literal[
+    "holds", "better", "differs", "as recorded", "changed", "ours only", "skipped", "failed"
+]
+
+
+class Verdict(NamedTuple):
+    """A word, whether it counts as reproduced, and the reason if it is not obvious."""
+
+    verdict: Word
+    passed: bool
+    reason: str = ""
+
+
+ROUNDING = 1e-9
+"""So that a difference of exactly the tolerance, as printed, is within it."""
+
+
+def judge(
+    ours: float,
+    published: float,
+    tolerance: float,
+    *,
+    claim: str,
+    greater_is_better: bool,
+    known: Known | None = None,
+) -> Verdict:
+    """Compare with a printed value.
+
+    A cell outside the tolerance passes if it is better and only that was claimed, or if the
+    difference is known: then ours must still be the value that the evidence is about.
+
+    Examples
+    --------
+    >>> judge(0.1968, 0.197, 0.003, claim="same", greater_is_better=False).verdict
+    'holds'
+    >>> judge(0.159, 0.179, 0.01, claim="no worse", greater_is_better=False).verdict
+    'better'
+    >>> judge(0.159, 0.179, 0.01, claim="same", greater_is_better=False)
+    Verdict(verdict='differs', passed=False, reason='')
+    """
+    if abs(ours - published) <= tolerance + ROUNDING:
+        return Verdict("holds", True)
+    if claim == "no worse" and (ours > published) == greater_is_better:
+        return Verdict("better", True)
+    if known is None:
+        return Verdict("differs", False)
+    if abs(ours - known.ours) <= tolerance + ROUNDING:
+        return Verdict("differs", True, known.why)
+    return Verdict("differs", False, f"{known.ours:g} was expected: {known.why}")
+
+
+def judge_recorded(ours: float, recorded: float, tolerance: float) -> Verdict:
+    """Compare with what this library gave before, where nothing is printed."""
+    if abs(ours - recorded) <= tolerance + ROUNDING:
+        return Verdict("as recorded", True)
+    return Verdict("changed", False, f"{recorded:g} was recorded")
+
+
+def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, float]:
+    """Facts about data that papers state; with a label set, how many instances have exactly it."""
+    if label_set is not None:
+        wanted = np.isin(data.label_names, label_set)
+        if wanted.sum() != len(label_set):
+            raise ValueError(f"{data.name} has the labels {data.label_names}, got {label_set}")
+        return {"instances": float((dense(data.Y) == wanted).all(axis=1).sum())}
+    n, q = data.Y.shape
+    sizes = np.asarray(data.Y.sum(axis=1)).ravel()
+    found = {"instances": n, "features": data.X.shape[-1], "labels": q}
+    found |= {"cardinality": float(sizes.mean()), "density": float(sizes.mean()) / q}
+    if data.train is not None and data.test is not None:
+        train = sizes[data.train]
+        found |= {"training_instances": len(train), "test_instances": len(data.test)}
+        found["training_cardinality"] = float(train.mean())
+        found["training_deviation"] = float(train.std(ddof=1))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +173,7 @@ class Reproduction:
 
     def frame(self) -> Any:
         """A pandas data frame with a row for each cell."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "data frames need pandas; try: pip install 'plurilabel[table]'"
-            ) from None
-        return pd.DataFrame(self.rows)
+        return import_extra("pandas", "frame", "table").DataFrame(self.rows)
 
     def parts(self, paper: Paper) -> Iterator[tuple[Any, list[Cell]]]:
         """Tables and figures of a paper that were run, each with its cells."""
@@ -135,16 +207,8 @@ class Reproduction:
             for part, cells in self.parts(paper):
                 title = f"{paper.name}, {part.name}: {part.title}"
                 columns, rows = lines_of(cells)
-                blocks.append(
-                    "\n".join(
-                        [
-                            title,
-                            "-" * len(title),
-                            *_aligned([columns, *rows]),
-                            *(f"  {reason}" for reason in reasons_of(cells)),
-                        ]
-                    )
-                )
+                lines = [title, "-" * len(title), *_aligned([columns, *rows])]
+                blocks.append("\n".join(lines + [f"  {why}" for why in reasons_of(cells)]))
         return "\n\n".join([*blocks, f"In all: {self.summary()}."])
 
 
@@ -157,32 +221,35 @@ Lines = tuple[list[str], list[list[str]]]
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
     """A table or figure as text: its columns and its rows.
 
-    Where nothing is published, a row for each measure and a column for each learner, the best
-    marked; else a row for each cell. Of a figure, its statements.
+    If nothing is published, a row for each measure and a column for each learner, the best marked;
+    for a figure, a row for each statement; else a row for each cell.
     """
     if all(cell.learner and cell.published is None for cell in cells):
         return _grid(cells, best)
     if cells[0].table.startswith("figure"):
         rows = [[cell.row, cell.verdict, number(cell.ours, 4, sign=True)] for cell in cells]
         return ["statement", "verdict", "ours"], rows
-    rows, last = [], ""
-    for cell in cells:
-        count = cell.published is not None and cell.published == int(cell.published)
-        decimals = 0 if count and cell.ours == np.rint(cell.ours) else max(cell.decimals, 4)
-        spread = number(cell.deviation, decimals)
-        rows.append(
-            [
-                "" if cell.row == last else cell.row,
-                cell.title,
-                number(cell.published, min(decimals, cell.decimals)),
-                number(cell.ours, decimals) + (f" ± {spread}" if spread else ""),
-                number(cell.difference, decimals, sign=True),
-                "" if cell.tolerance is None else f"{cell.tolerance:.4g}",
-                cell.verdict if cell.passed else f"{cell.verdict} !",
-            ]
-        )
-        last = cell.row
+    names = [cell.row for cell in cells]
+    rows = [
+        ["" if name == before else name, *_values_of(cell)]
+        for cell, name, before in zip(cells, names, ["", *names])
+    ]
     return ["", "measure", "published", "ours", "difference", "tolerance", "verdict"], rows
+
+
+def _values_of(cell: Cell) -> list[str]:
+    """A cell as text, from its measure to its verdict."""
+    count = cell.published is not None and cell.published == int(cell.published)
+    decimals = 0 if count and cell.ours == np.rint(cell.ours) else max(cell.decimals, 4)
+    spread = number(cell.deviation, decimals)
+    return [
+        cell.title,
+        number(cell.published, min(decimals, cell.decimals)),
+        number(cell.ours, decimals) + (f" ± {spread}" if spread else ""),
+        number(cell.difference, decimals, sign=True),
+        "" if cell.tolerance is None else f"{cell.tolerance:.4g}",
+        cell.verdict if cell.passed else f"{cell.verdict} !",
+    ]
 
 
 def _grid(cells: Sequence[Cell], best: str) -> Lines:
@@ -208,15 +275,11 @@ def number(value: float | None, decimals: int, *, sign: bool = False) -> str:
 
 def reasons_of(cells: Sequence[Cell]) -> list[str]:
     """Why cells differ or were skipped: a sentence for each, those of a skipped row once."""
-    return list(
-        dict.fromkeys(
-            f"{cell.row}: {cell.reason}"
-            if cell.verdict == "skipped"
-            else f"{cell.row}, {cell.title}: {cell.reason}"
-            for cell in cells
-            if cell.reason
-        )
-    )
+    reasons = [
+        (cell.row if cell.verdict == "skipped" else f"{cell.row}, {cell.title}", cell.reason)
+        for cell in cells
+    ]
+    return list(dict.fromkeys(f"{what}: {why}" for what, why in reasons if why))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What was compared and how: facts of the plan and the cells, for all formats."""
+"""Facts about a comparison, from its plan and cells, for all formats of its report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FIGURES = {
     "density": "density", "diversity": "label sets", "mean_ir": "mean imbalance",
     "scumble": "SCUMBLE", "not_known": "labels not known", "split": "split",
 }  # fmt: skip
-"""What a plan may hold about a dataset, and its title."""
+"""Figures of a dataset in a plan, and their titles."""
 
 
 def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
-    """What the templates show of the comparison itself; the learners in the order given."""
+    """The variables of the templates about the comparison; learners in the order given."""
     plan = results.plan
     failed = results.failures()
     why = [str(cell.get("error") or "unknown reason") for cell in failed]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.words import capital, display_width, listed, shortened
 from plurilabel.evaluation._report._findings import Findings
-from plurilabel.evaluation._report._tables import Array
+from plurilabel.evaluation._report._tables import Array, MeasureTable
 from plurilabel.metrics import get_measure
 
 SERIES = 7
@@ -49,24 +49,9 @@ class Mark(NamedTuple):
 class Chart:
     """A drawing of 420 by 280 pixels with axes, and marks at coordinates of the data.
 
-    Parameters
-    ----------
-    title, says : str
-        Its heading, and what readers who cannot see it should know.
-    x, y : (float, float)
-        Ends of the axes.
-    labels : (str, str)
-        Of the x and the y axis.
-    log_x : bool, default=False
-
-    Attributes
-    ----------
-    x_ticks, y_ticks : list of (float, str)
-        Where they are, in pixels, and their text.
-    marks : list of Mark
-    legend : list of (str, str)
-        Class and name of the series.
-    caption : str
+    ``says`` is for readers who cannot see the drawing; ``x`` and ``y`` are the ends of the axes,
+    and ``labels`` their titles. Ticks have a place in pixels and a text, series of the ``legend``
+    a class and a name.
     """
 
     left, right, top, bottom = 44, 408, 30, 238
@@ -108,6 +93,11 @@ class Chart:
         if path:
             self.marks.append(Mark(f"line {style}", path))
 
+    def series(self, xs: ArrayLike, ys: ArrayLike, style: str, name: str) -> None:
+        """A line with an entry in the legend."""
+        self.line(xs, ys, style)
+        self.legend.append((style, name))
+
     def dots(self, xs: ArrayLike, ys: ArrayLike, style: str, titles: Sequence[str]) -> None:
         """Marks with a text each that shows under the pointer."""
         for (px, py), title in zip(self.points(xs, ys), titles):
@@ -147,17 +137,11 @@ def charts(findings: Findings, dataset: str) -> list[Chart]:
 
 def against_k(findings: Findings, dataset: str) -> list[Chart]:
     """Measures against the number of neighbours, where learners differ in nothing else."""
-    results, found = findings.results, []
-    i = results.datasets.index(dataset)
-    groups = neighbour_groups(results.plan["learners"])
+    found = []
+    groups = neighbour_groups(findings.results.plan["learners"])
     tables = [findings.tables[m] for m in AGAINST_K if m in findings.tables]
     for t in tables or findings.headlines[:4]:
-        lines = {}
-        for name, group in groups.items():
-            points = [(k, t.means[i, results.learners.index(learner)]) for k, learner in group]
-            points = [(k, value) for k, value in points if np.isfinite(value)]
-            if len(points) > 1:
-                lines[name] = tuple(zip(*points))
+        lines = _lines_of_k(findings, t, dataset, groups)
         if not lines:
             continue
         ks, values = (np.concatenate(part) for part in zip(*lines.values()))
@@ -171,12 +155,25 @@ def against_k(findings: Findings, dataset: str) -> list[Chart]:
             log_x=wide,
         )
         for place, (name, (xs, ys)) in enumerate(lines.items()):
-            chart.line(xs, ys, series(place))
+            chart.series(xs, ys, series(place), name)
             titles = [f"{name}, {k:g} neighbours: {v:.4f}" for k, v in zip(xs, ys)]
             chart.dots(xs, ys, series(place), titles)
-            chart.legend.append((series(place), name))
         found.append(chart)
     return found
+
+
+def _lines_of_k(
+    findings: Findings, t: MeasureTable, dataset: str, groups: dict[str, list[tuple[float, str]]]
+) -> dict[str, tuple[Any, ...]]:
+    """Values of k and of the measure, for each group with several that are known."""
+    i = findings.results.datasets.index(dataset)
+    lines = {}
+    for name, group in groups.items():
+        points = [(k, t.means[i, findings.results.learners.index(one)]) for k, one in group]
+        points = [(k, value) for k, value in points if np.isfinite(value)]
+        if len(points) > 1:
+            lines[name] = tuple(zip(*points))
+    return lines
 
 
 def neighbour_groups(learners: Mapping[str, Any]) -> dict[str, list[tuple[float, str]]]:
@@ -217,12 +214,15 @@ def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
     tables = [findings.tables[m] for m in QUALITY if m in findings.tables] or findings.headlines
     if not tables:
         return []
-    t, names = tables[0], findings.results.learners
     i = findings.results.datasets.index(dataset)
-    seconds, quality = findings.seconds[i], t.means[i]
+    seconds, quality = findings.seconds[i], tables[0].means[i]
     shown = [j for j in findings.order if seconds[j] > 0 and np.isfinite(quality[j])]
-    if not shown:
-        return []
+    return [_time_chart(findings, dataset, tables[0], shown)] if shown else []
+
+
+def _time_chart(findings: Findings, dataset: str, t: MeasureTable, shown: list[int]) -> Chart:
+    names, i = findings.results.learners, findings.results.datasets.index(dataset)
+    seconds, quality = findings.seconds[i], t.means[i]
     low, high = seconds[shown].min(), seconds[shown].max()
     chart = Chart(
         "Time against quality",
@@ -232,22 +232,27 @@ def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
         ("seconds to train and predict, one fold", f"{t.title} {t.arrow}"),
         log_x=True,
     )
-    losses = -quality if t.greater_is_better else quality
-    front: list[int] = []
-    for j in sorted(shown, key=lambda j: (seconds[j], losses[j])):
-        if not front or losses[j] < losses[front[-1]]:
-            front.append(j)
+    front = _front(shown, seconds, -quality if t.greater_is_better else quality)
     chart.line(seconds[front], quality[front], "front")
+    wanted = front + [j for j in shown if j not in front]
     for j in shown:
         title = f"{names[j]}: {quality[j]:.4f} in {seconds[j]:.3g} s"
         chart.dots([seconds[j]], [quality[j]], series(findings.learners.index(names[j])), [title])
-    wanted = front + [j for j in shown if j not in front]
     chart.names(seconds[wanted], quality[wanted], [shortened(names[j], 24) for j in wanted])
     chart.caption = f"{names[front[0]]} is both the fastest and the best."
     if len(front) > 1:
         joined = listed([names[j] for j in front], 5)
         chart.caption = f"The line joins the learners that no other beats in both: {joined}."
-    return [chart]
+    return chart
+
+
+def _front(shown: list[int], seconds: Array, losses: Array) -> list[int]:
+    """Learners that no other beats in both time and quality, the fastest first."""
+    front: list[int] = []
+    for j in sorted(shown, key=lambda j: (seconds[j], losses[j])):
+        if not front or losses[j] < losses[front[-1]]:
+            front.append(j)
+    return front
 
 
 def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
@@ -277,10 +282,7 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
             recall = pooled["tp"] / (pooled["tp"] + pooled["fn"])
         style = series(findings.learners.index(learner))
         chart.cloud(frequency[drawn], recall[drawn], style)
-        known = [run[np.isfinite(recall[run])] for run in runs]
-        xs = [np.exp(np.log(frequency[run]).mean()) for run in known if len(run)]
-        chart.line(xs, [recall[run].mean() for run in known if len(run)], style)
-        chart.legend.append((style, learner))
+        chart.series(*_means_of(runs, frequency, recall), style, learner)
     chart.caption = "Each point is a label"
     if runs:
         chart.caption += "; lines are means over labels of about equal frequency"
@@ -288,6 +290,14 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
         chart.caption += f"; {len(drawn)} of {len(present):,} labels are drawn"
     chart.caption += "."
     return [chart]
+
+
+def _means_of(runs: Sequence[Any], frequency: Array, recall: Array) -> tuple[Any, Any]:
+    """Geometric mean of the frequency and mean recall, of each run of labels with a recall."""
+    known = [run[np.isfinite(recall[run])] for run in runs]
+    known = [run for run in known if len(run)]
+    xs = [np.exp(np.log(frequency[run]).mean()) for run in known]
+    return xs, [recall[run].mean() for run in known]
 
 
 def threshold_curves(findings: Findings, dataset: str) -> list[Chart]:
@@ -314,8 +324,7 @@ def threshold_curves(findings: Findings, dataset: str) -> list[Chart]:
             )
             for name, curve in drawn.items():
                 style = series(findings.learners.index(name))
-                chart.line(curve["cut"], curve[measure], style)
-                chart.legend.append((style, name))
+                chart.series(curve["cut"], curve[measure], style, name)
             found.append(chart)
     return found
 
@@ -360,9 +369,12 @@ def label_f1(pooled: Mapping[str, Array]) -> Array:
 def shown_labels(counts: Array, most: int = MOST_LABELS) -> NDArray[np.intp]:
     """Labels by frequency, the most frequent first; of many, some at even distances."""
     order = np.argsort(-counts, kind="stable")
-    if len(order) <= most:
-        return order
-    return order[np.linspace(0, len(order) - 1, most).round().astype(int)]
+    return order if len(order) <= most else order[evenly(len(order), most)]
+
+
+def evenly(n: int, most: int) -> NDArray[np.intp]:
+    """Indices of ``most`` of n items, at even distances."""
+    return np.linspace(0, n - 1, most).round().astype(int)
 
 
 _NARROW, _BROAD = set("iljtfrI.,:;'|!()[] "), set("MWmw@%—")

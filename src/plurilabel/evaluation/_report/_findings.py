@@ -1,4 +1,4 @@
-"""What a report says in every format: tables, tests, facts, and the sentences about them."""
+"""The content of a report in all formats: tables, tests, facts, and sentences about them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from plurilabel.evaluation._report._tables import (
     fold_ratios,
     measure_tables,
 )
-from plurilabel.evaluation._stats._critical_difference import (
-    CriticalDifferenceDiagram,
-    critical_difference_diagram,
-)
 from plurilabel.evaluation._stats._friedman import Friedman, friedman
-from plurilabel.evaluation._stats._nemenyi import Nemenyi, nemenyi
+from plurilabel.evaluation._stats._nemenyi import (
+    CriticalDifferenceDiagram,
+    Nemenyi,
+    critical_difference_diagram,
+    nemenyi,
+)
 from plurilabel.evaluation._stats._pairs import Comparisons, wilcoxon
 from plurilabel.metrics import get_measure
 
@@ -86,21 +87,10 @@ class OverDatasets(NamedTuple):
 class Findings:
     """Everything that a report is made of, computed once.
 
-    Attributes
-    ----------
-    results : Results
-    tables : dict of str to MeasureTable
-        By measure, those without any value left out.
-    headlines : list of MeasureTable
-        Those that plots and the overview show.
-    tested : ndarray of bool of shape (datasets,)
-        Where differences are tested over the folds.
-    overall : ndarray of shape (learners,)
-        Mean rank over the headline measures and datasets; a missing result takes the last rank.
-    order : ndarray of int
-        The learners by that rank, the best first.
-    learners : list of str
-        Their names in that order.
+    ``tables`` has the measures with any value, ``headlines`` those that plots and the overview
+    show; ``tested`` says on which datasets differences are tested over the folds. ``overall`` is
+    the mean rank of each learner over the headline measures and datasets, a missing result taking
+    the last rank; ``order`` and ``learners`` are the learners by that rank, the best first.
     """
 
     def __init__(self, results: Results) -> None:
@@ -151,7 +141,7 @@ class Findings:
 
 
 def describe(findings: Findings) -> dict[str, Any]:
-    """What the templates of all formats show."""
+    """The variables of the templates of all formats."""
     values = {name: _values(table) for name, table in findings.tables.items()}
     return about(findings.results, findings.learners) | {
         "headline": headline(findings),
@@ -290,21 +280,17 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
 
 def _pairs_sentence(w: Comparisons) -> str:
     """What Wilcoxon's tests of the pairs found."""
-    said, pairs = (
-        "Wilcoxon's signed-rank test with Holm's correction",
-        counted(len(w.pairs), "pair"),
-    )
+    said, pairs = "Wilcoxon's signed-rank test with Holm's correction", len(w.pairs)
     order = np.argsort(w.pvalues, kind="stable")
     better = []
     for i in order[w.adjusted[order] <= ALPHA]:
         a, b = w.pairs[i] if w.better[i] == w.pairs[i][0] else w.pairs[i][::-1]
         better.append(f"{w.names[a]} > {w.names[b]}")
     if not better:
-        return f"{said} shows no difference in any of the {pairs}."
+        return f"{said} shows no difference in any of the {counted(pairs, 'pair')}."
     more = f"; and {len(better) - 12} more" if len(better) > 12 else ""
-    return (
-        f"{said} shows a difference in {len(better)} of {pairs}: {'; '.join(better[:12])}{more}."
-    )
+    found = f"{len(better)} of {counted(pairs, 'pair')}: {'; '.join(better[:12])}{more}"
+    return f"{said} shows a difference in {found}."
 
 
 # sentences -------------------------------------------------------------------------------------

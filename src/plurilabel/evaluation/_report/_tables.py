@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._compare._results import (
+    Results,
+    deviation_over_splits,
+    divided,
+    mean_over_splits,
+)
 from plurilabel.evaluation._stats._friedman import rank_rows
 from plurilabel.evaluation._stats._pairs import corrected_resampled_t, holm_adjusted
 from plurilabel.metrics import get_measure
@@ -81,8 +86,7 @@ def measure_tables(
 
     Examples
     --------
-    >>> from plurilabel.evaluation import Results
-    >>> from plurilabel.evaluation import measure_tables
+    >>> from plurilabel.evaluation import Results, measure_tables
     >>> plan = {"protocol": {"measures": ["hamming_loss"]}, "datasets": {"toy": {}},
     ...         "learners": {"MLkNN": {}, "BRkNN": {}, "HOMER": {}}}
     >>> cells = [
@@ -107,12 +111,9 @@ def measure_tables(
     # all measures at once: (measures, datasets, learners, splits)
     scores = np.array([results.scores(name) for name in names])
     known = [get_measure(name) for name in names]
-    titles = [measure.title for measure in known]
     defined = ~np.isnan(scores)
     counts, splits = defined.sum(axis=3), defined.any(axis=2).sum(axis=2)
-    means = _divided(np.nansum(scores, axis=3), counts)
-    squares = np.nansum((scores - means[..., None]) ** 2, axis=3)
-    deviations = np.sqrt(_divided(squares, counts - 1))
+    means, deviations = mean_over_splits(scores), deviation_over_splits(scores)
 
     # a learner is ranked where it has a value in every split that any learner has one in
     whole = (counts == splits[..., None]) & (counts > 0)
@@ -123,12 +124,27 @@ def measure_tables(
     learners = (whole | ~datasets[..., None]).all(axis=1) & datasets.any(axis=1)[:, None]
     kept = datasets[..., None] & learners[:, None]
     among = _ranks(np.where(kept, losses, np.nan))
-    average = _divided(np.nansum(among, axis=1), kept.sum(axis=1))
-
+    average = divided(np.nansum(among, axis=1), kept.sum(axis=1))
     best = ranks == np.fmin.reduce(ranks, axis=2, keepdims=True)
     best &= whole.sum(axis=2, keepdims=True) > 1  # one learner alone has nobody to be better than
-    ratios, pvalues = fold_ratios(results), np.full(best.shape, np.nan)
-    is_tested = best.any(axis=2) & (splits > 1) & np.isfinite(ratios)
+    close = _not_worse(scores, whole, best, fold_ratios(results))
+
+    parts = (means, deviations, counts, splits, ranks, average, best, close)
+    absent, tables = _absent(results), {}
+    for m, measure in enumerate(known):
+        better = measure.greater_is_better
+        arrow, own = "↑" if better else "↓", (part[m] for part in parts)
+        tables[names[m]] = MeasureTable(names[m], measure.title, arrow, better, absent, *own)
+    return tables
+
+
+def _not_worse(
+    scores: Array, whole: NDArray[np.bool_], best: NDArray[np.bool_], ratios: Array
+) -> NDArray[np.bool_]:
+    """Which learners the corrected t-test does not find worse than the best of the dataset."""
+    defined, pvalues = ~np.isnan(scores), np.full(best.shape, np.nan)
+    several = defined.any(axis=2).sum(axis=2) > 1
+    is_tested = best.any(axis=2) & several & np.isfinite(ratios)
     for m, i, j in np.argwhere(is_tested[..., None] & whole & ~best):
         folds = scores[m, i][:, defined[m, i].any(axis=0)]
         first = folds[np.argmax(best[m, i])]
@@ -138,14 +154,7 @@ def measure_tables(
     for m, i in np.argwhere(is_tested):
         others = np.isfinite(pvalues[m, i])
         close[m, i, others] = holm_adjusted(pvalues[m, i, others]) > ALPHA
-
-    parts = (means, deviations, counts, splits, ranks, average, best, close)
-    absent, tables = _absent(results), {}
-    for m, (measure, title) in enumerate(zip(known, titles)):
-        better = measure.greater_is_better
-        arrow, own = "↑" if better else "↓", (part[m] for part in parts)
-        tables[names[m]] = MeasureTable(names[m], title, arrow, better, absent, *own)
-    return tables
+    return close
 
 
 def fold_ratios(results: Results) -> Array:
@@ -182,7 +191,3 @@ def _absent(results: Results) -> NDArray[np.str_]:
 
 def _ranks(losses: Array) -> Array:
     return rank_rows(losses.reshape(-1, losses.shape[-1]), False).reshape(losses.shape)
-
-
-def _divided(total: Array, count: NDArray[Any]) -> Array:
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

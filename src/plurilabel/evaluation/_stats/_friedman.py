@@ -104,8 +104,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     greater_is_better : bool
         Whether the highest value gets rank 1.
     missing : {"error", "drop"}, default="error"
-        How to treat datasets on which a learner has no value (NaN): raise an error, or leave
-        these datasets out.
+        What to do with datasets on which a learner has no value (NaN).
 
     Returns
     -------
@@ -143,12 +142,10 @@ def friedman(
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, missing :
+        As in :func:`average_ranks`.
     names : sequence of str, optional
         Names of the learners; by default the columns of the data frame, or "learner0" and so on.
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
     correct_ties : bool, default=True
         Divide chi2 by ``1 - sum(t^3 - t) / (N k (k^2 - 1))``, where t runs over the sizes of the
         groups of equal values, as SciPy does. Demšar's paper does not.
@@ -156,9 +153,8 @@ def friedman(
     Returns
     -------
     Friedman
-        With the exact p-value where at most two million rank sums have to be enumerated: for
-        example 3 learners on 100 datasets, 4 on 20, 5 on 8, 6 on 4; somewhat fewer with ties,
-        for which it is exact too.
+        With the exact p-value, also for ties, if at most two million rank sums have to be
+        enumerated: 3 learners on 100 datasets, 4 on 20, 5 on 8, 6 on 4; fewer with ties.
 
     References
     ----------
@@ -209,10 +205,9 @@ def friedman(
 def exact_friedman(ranks: Array, most: int = MOST_SUMS) -> float | None:
     """P that permuted ranks have a sum of squared rank sums as large as these; None if too many.
 
-    Under the null hypothesis every order of the ranks within a dataset is equally likely. The
-    rank sums are built up dataset by dataset. Only their sorted form matters, since the next
-    order does not care which column is which; so few states stay distinct. SciPy has no exact
-    Friedman test.
+    Under the null hypothesis every order of the ranks within a dataset is equally likely. Rank
+    sums are built up dataset by dataset; only their sorted form matters, so few states are
+    distinct. SciPy has no exact Friedman test.
     """
     n, k = ranks.shape
     if k > MOST_LEARNERS:
@@ -255,21 +250,25 @@ def check_values(
             f"learners, got shape {table.shape}"
         )
     k = table.shape[1]
-    names = [f"learner{j}" for j in range(k)] if names is None else names
-    if len(names) != k:
-        raise ValueError(f"names must have {k} entries, one per learner, got {len(names)}")
+    known = tuple(map(str, names)) if names is not None else tuple(f"learner{j}" for j in range(k))
+    if len(known) != k:
+        raise ValueError(f"names must have {k} entries, one per learner, got {len(known)}")
+    return _complete(table, known, missing), known
+
+
+def _complete(table: Array, names: tuple[str, ...], missing: str) -> Array:
+    """The datasets with a value of every learner; an error if others may not be dropped."""
     absent = np.isnan(table)
-    if missing == "drop":
-        table = table[~absent.any(axis=1)]
-        if len(table) == 0:
-            raise ValueError("values must have a dataset with a value of every learner, got none")
-    elif absent.any():
+    if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
             f"values must have a value of every learner on every dataset, got NaN for {names[j]} "
             f"in row {i}; missing='drop' leaves such datasets out"
         )
-    return table, tuple(str(name) for name in names)
+    table = table[~absent.any(axis=1)]
+    if len(table) == 0:
+        raise ValueError("values must have a dataset with a value of every learner, got none")
+    return table
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:

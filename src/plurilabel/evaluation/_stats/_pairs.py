@@ -24,7 +24,7 @@ class Comparisons:
     Attributes
     ----------
     test : str
-        What was tested.
+        Name of the test.
     names : tuple of str
     pairs : tuple of (int, int)
         Indices of the learners compared.
@@ -71,14 +71,11 @@ def holm(
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
     control : int or str, optional
         Index or name of the learner that all others are compared with; all pairs if None. It
         must be chosen before looking at the results.
-    names : sequence of str, optional
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
 
     Returns
     -------
@@ -121,19 +118,16 @@ def wilcoxon(
     """Compare pairs of learners by Wilcoxon's signed-rank test, with Holm's correction.
 
     The ranks of zero differences are split evenly between both signs, as Demšar does. The
-    p-value is two-sided. Up to 200 datasets it is exact, which SciPy's is only without ties and
-    zeros: all signs of the nonzero differences are equally likely. Beyond that, it is the normal
-    approximation. Differences that agree to eleven digits of the largest value count as equal.
+    two-sided p-value is exact up to 200 datasets (SciPy's is only without ties and zeros), and the
+    normal approximation beyond. Differences that agree to eleven digits of the largest value are
+    equal.
 
     Parameters
     ----------
-    values : array-like of shape (datasets, learners), or data frame
-    greater_is_better : bool
+    values, greater_is_better, names, missing :
+        As in :func:`friedman`.
     control : int or str, optional
-        Index or name of the learner that all others are compared with; all pairs if None.
-    names : sequence of str, optional
-    missing : {"error", "drop"}, default="error"
-        As for :func:`average_ranks`.
+        As in :func:`holm`.
 
     Returns
     -------
@@ -263,9 +257,9 @@ def corrected_resampled_t(
 ) -> ResampledT:
     """Nadeau and Bengio's t-test of two learners on the same folds of one dataset.
 
-    The training parts of folds overlap, so the ordinary paired t-test, SciPy's ``ttest_rel``,
-    finds too many differences. Here the variance of the J differences, divided by J in the
-    ordinary test, is multiplied by ``1 / J + test_to_train``.
+    Training parts of folds overlap, so the ordinary paired t-test (SciPy's ``ttest_rel``) finds
+    too many differences. Here the variance of the J differences is multiplied by
+    ``1 / J + test_to_train`` instead of ``1 / J``.
 
     Parameters
     ----------

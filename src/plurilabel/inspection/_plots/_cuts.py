@@ -9,6 +9,7 @@ import numpy as np
 
 from plurilabel._core.base import CUTS, check_labels, check_scores, column_names
 from plurilabel._core.blocks import dense
+from plurilabel._core.scores import score_method
 from plurilabel.inspection._plots._base import (
     BLUE,
     GRAY,
@@ -22,7 +23,7 @@ from plurilabel.inspection._plots._base import (
     opened,
     shown_names,
 )
-from plurilabel.metrics import label_scores, score_method
+from plurilabel.metrics import label_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

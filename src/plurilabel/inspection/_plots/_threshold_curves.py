@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plurilabel._core.base import column_names, names_or_default
-from plurilabel.metrics import CountMeasure
+from plurilabel.metrics.shared import CountMeasure
 from plurilabel.thresholds.shared import (
     Scores,
     by_label,

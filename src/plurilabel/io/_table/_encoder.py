@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
-from plurilabel.io._table._date_encoder import DateEncoder
+from plurilabel._core.fitted import Declared, labels, values
 
 MOST_SUBWORDS = 100_000  # in a column: the most frequent
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
@@ -28,27 +30,25 @@ def table_encoder(
     numbers: Any = "passthrough",
     words: Any = None,
 ) -> ColumnTransformer:
-    """An encoder for the columns of a table, to put before a learner in a pipeline.
+    """Make an encoder for the columns of a table, to put before a learner in a pipeline.
 
-    Fitted with the learner, it takes categories, words and their weights from the training rows
-    of each fold only. What it holds are scikit-learn's own encoders, and for dates
-    :class:`DateEncoder`; the type of a column tells its kind, as in what :func:`read_table`
-    returns with ``encode=False``.
+    Fitted with the learner, it learns categories, words and their weights from the training rows
+    of each fold only. It consists of scikit-learn's encoders, and :class:`DateEncoder` for dates,
+    chosen by column type, as in the X of :func:`read_table` with ``encode=False``.
 
     Parameters
     ----------
     frame : pandas data frame
-        Looked at for the names and types of its columns, and for declared categories.
+        Gives the names and types of the columns, and declared categories.
     text : str or sequence of str, default=None
-        A column of text, for word features, or several.
+        One or several columns of text, for word features.
     numbers : transformer or "passthrough", default="passthrough"
-        What is done to the numbers, and to those of dates, such as
+        Transforms the numbers, including those of dates, such as
         :class:`~sklearn.impute.SimpleImputer`.
     words : transformer, default=None
-        What turns a column of text into features; each column gets a copy. By default
-        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, with its n-grams, stop words
-        and frequencies. With ``analyzer="char_wb"`` it takes parts of words, and in a
-        :class:`~sklearn.pipeline.FeatureUnion` both.
+        Turns a column of text into features; each column gets a copy. By default
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`; with ``analyzer="char_wb"``
+        it takes parts of words, and in a :class:`~sklearn.pipeline.FeatureUnion` both.
 
     Returns
     -------
@@ -62,13 +62,12 @@ def table_encoder(
 
     Notes
     -----
-    A column of categories becomes one 0/1 column for each value, ``country_fr`` and so on, with
-    one more for missing values if training rows have any. A value that is new after training
-    becomes zeros in all of them. That is why no column is dropped where there are two values: a
-    new value would look like the first of them. A column of pandas' categorical type has the
-    values that it declares, whether they occur or not. Words become their TF-IDF; if there are
-    other columns too, names begin with the kind: ``numbers__length``, ``text__red``; of several
-    columns of text, with the column: ``text title__red``.
+    A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
+    for missing values if training rows have any. A new value becomes zeros in all of them, which
+    is why no column is dropped for two values. A column of pandas' categorical type has its
+    declared values, whether they occur or not. Words become their TF-IDF; if there are other
+    columns too, names begin with the kind: ``numbers__length``, ``text__red``; with several
+    columns of text, also with the column: ``text title__red``.
 
     Examples
     --------
@@ -83,24 +82,19 @@ def table_encoder(
            [ 88.,   0.,   0.,   0.]])
     """
     texts = [text] if isinstance(text, str) else list(text or ())
-    columns: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "declared": []}
-    for name, dtype in frame.dtypes.items():
-        if name not in texts:
-            other = "declared" if hasattr(dtype, "categories") else "categories"
-            kind = {"M": "dates"}.get(dtype.kind, other)
-            columns["numbers" if dtype.kind in "biuf" else kind].append(name)
+    columns = _columns_by_kind(frame, texts)
     # beside words, thousands of columns mostly of zeros
     options = {"handle_unknown": "ignore", "sparse_output": bool(texts)}
-    values = [
+    declared = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]
         for name in columns["declared"]
     ]
-    plain = isinstance(numbers, str)
+    dates: Any = DateEncoder()
     encoders = {
         "numbers": numbers,
-        "dates": DateEncoder() if plain else make_pipeline(DateEncoder(), clone(numbers)),
+        "dates": dates if isinstance(numbers, str) else make_pipeline(dates, clone(numbers)),
         "categories": OneHotEncoder(**options),
-        "declared": OneHotEncoder(categories=values, **options),
+        "declared": OneHotEncoder(categories=declared, **options),
     }
     parts: list[Any] = [(kind, encoders[kind], names) for kind, names in columns.items() if names]
     numbered = list(frame.columns)[: len(columns["numbers"])]
@@ -111,6 +105,17 @@ def table_encoder(
     return ColumnTransformer(
         parts, sparse_threshold=1.0, verbose_feature_names_out=bool(texts) and len(parts) > 1
     )
+
+
+def _columns_by_kind(frame: Any, texts: list[str]) -> dict[str, list[str]]:
+    """Columns other than ``texts`` by the encoder that their type calls for."""
+    columns: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "declared": []}
+    kinds = {**dict.fromkeys("biuf", "numbers"), "M": "dates"}
+    for name, dtype in frame.dtypes.items():
+        if name not in texts:
+            other = "declared" if hasattr(dtype, "categories") else "categories"
+            columns[kinds.get(dtype.kind, other)].append(name)
+    return columns
 
 
 def _text_parts(texts: list[str]) -> list[str]:
@@ -124,7 +129,7 @@ def _text_parts(texts: list[str]) -> list[str]:
 
 
 def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
-    """Kinds of the columns that a fitted encoder takes, by their names.
+    """Kinds of the columns of a fitted encoder, by name.
 
     Parameters
     ----------
@@ -133,10 +138,7 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
 
     Returns
     -------
-    dict of str to str
-        "categories" for columns of an encoder with ``categories_``, "dates" for those of a
-        :class:`DateEncoder`, "text" for a column that was given by its name alone, as a
-        vectorizer takes it, "numbers" for all others.
+    dict of str to {"numbers", "dates", "categories", "text"}
 
     Examples
     --------
@@ -158,22 +160,7 @@ def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
 
 
 def unseen_categories(encoder: ColumnTransformer, frame: Any) -> dict[str, list[str]]:
-    """Values of a frame that a fitted encoder does not know, by column, in order of appearance.
-
-    Parameters
-    ----------
-    encoder : ColumnTransformer
-        Fitted on a data frame.
-    frame : pandas data frame
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plurilabel.io import table_encoder, unseen_categories
-    >>> films = pd.DataFrame({"country": ["fr", "us", "uk"]})
-    >>> unseen_categories(table_encoder(films).fit(films), pd.DataFrame({"country": ["it", "us"]}))
-    {'country': ['it']}
-    """
+    """Values of a frame that a fitted encoder does not know, by column, in order of appearance."""
     found = {
         name: [value for value in frame[name].dropna().unique() if value not in known]
         for name, known in _categories(encoder)
@@ -182,28 +169,7 @@ def unseen_categories(encoder: ColumnTransformer, frame: Any) -> dict[str, list[
 
 
 def without_known_words(encoder: ColumnTransformer, frame: Any) -> NDArray[np.bool_] | None:
-    """Rows in whose columns of text there is no word that a fitted encoder knows.
-
-    Parameters
-    ----------
-    encoder : ColumnTransformer
-        Fitted on a data frame.
-    frame : pandas data frame
-
-    Returns
-    -------
-    ndarray of bool of shape (n,), or None
-        None for an encoder without columns of text.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plurilabel.io import table_encoder, without_known_words
-    >>> notes = pd.DataFrame({"note": ["cough, fever", "a rash"]})
-    >>> encoder = table_encoder(notes, text="note").fit(notes)
-    >>> without_known_words(encoder, pd.DataFrame({"note": ["fever", "un mal de tête"]}))
-    array([False,  True])
-    """
+    """Which rows have no word that a fitted encoder knows; None if it has no columns of text."""
     found = [
         np.diff(sparse.csr_array(part.transform(frame[column])).indptr) == 0
         for _, part, column in encoder.transformers_
@@ -221,11 +187,10 @@ def _categories(encoder: ColumnTransformer) -> Iterator[tuple[str, set[str]]]:
 
 
 def imputer() -> SimpleImputer:
-    """What fills missing values: the median; 0 where a column has no value at all.
+    """Fill missing values with the median; with 0 where a column has no value at all.
 
     Examples
     --------
-    >>> from plurilabel.io.shared import imputer
     >>> imputer().fit_transform([[1.0, None], [None, None], [5.0, None]])
     array([[1., 0.],
            [3., 0.],
@@ -293,3 +258,147 @@ def word_features(
         analyzer="char_wb", ngram_range=(3, 5), min_df=min_count, max_features=MOST_SUBWORDS
     )
     return make_union(words, parts)
+
+
+# dates ------------------------------------------------------------------------------------------
+
+# names of the numbers of a date; those on a circle have two
+_CIRCLES = {"season": 365.2425, "weekday": 7.0, "hour": 24.0}
+
+
+class DateEncoder(TransformerMixin, BaseEstimator):
+    """Columns of dates as numbers: the year, and the season, weekday and hour on circles.
+
+    The year is a decimal number, 2021.5 in the middle of 2021, for trends. Season (day of the
+    year), weekday and hour are points on circles, with a sine and a cosine, so that December is as
+    close to January as to November. A linear model can then tell any one weekday, and any run of
+    months or hours, from all others. Circles on which all training rows have the same place, such
+    as the hour of dates without a time, are left out. A missing date gives missing numbers.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str
+        Columns of the data frame that it was fitted on.
+    n_features_in_ : int
+    varies_ : ndarray of shape (n_features_in_, 3)
+        For each column, whether the circles of season, weekday and hour are used, as 0 and 1.
+
+    See Also
+    --------
+    table_encoder : Puts it before the dates of a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel import DateEncoder
+    >>> films = pd.DataFrame({"shown": pd.to_datetime(["2021-01-01", "2021-07-02"])})
+    >>> encoder = DateEncoder().fit(films)
+    >>> encoder.get_feature_names_out().tolist()
+    ['shown_year', 'shown_season_sin', 'shown_season_cos']
+    >>> encoder.transform(films).round(1).tolist()
+    [[2021.0, 0.0, 1.0], [2021.5, 0.0, -1.0]]
+    """
+
+    _fitted: ClassVar[Declared] = {
+        "feature_names_in_": values("n_features_in_"),
+        "varies_": labels("n_features_in_", len(_CIRCLES)),
+    }
+
+    def fit(self, X: Any, y: Any = None) -> DateEncoder:  # noqa: ARG002
+        """Find out which circles vary.
+
+        Parameters
+        ----------
+        X : pandas data frame of columns of dates
+        y : ignored
+        """
+        varies = np.zeros((X.shape[1], len(_CIRCLES)), dtype=np.int8)
+        for j, name in enumerate(X.columns):
+            places = _places(_days(X[name], name))
+            for k, circle in enumerate(_CIRCLES):
+                known = places[circle][~np.isnan(places[circle])]
+                varies[j, k] = len(known) > 0 and known.min() < known.max()
+        self.feature_names_in_ = np.array(list(map(str, X.columns)), dtype=object)
+        self.n_features_in_, self.varies_ = X.shape[1], varies
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Dates as numbers.
+
+        Parameters
+        ----------
+        X : pandas data frame with the columns of the fit
+
+        Returns
+        -------
+        ndarray of shape (n, numbers)
+        """
+        check_is_fitted(self)
+        columns = []
+        for name, varies in zip(self.feature_names_in_, self.varies_):
+            places = _places(_days(X[name], name))
+            columns.append(places["year"])
+            for circle in _used(varies):
+                angle = 2 * np.pi * places[circle] / _CIRCLES[circle]
+                columns += [np.sin(angle), np.cos(angle)]
+        return np.column_stack(columns)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Names of the numbers."""
+        check_is_fitted(self)
+        names = []
+        for name, varies in zip(self.feature_names_in_, self.varies_):
+            names.append(f"{name}_year")
+            names += [
+                f"{name}_{circle}_{way}" for circle in _used(varies) for way in ("sin", "cos")
+            ]
+        return np.array(names, dtype=object)
+
+
+def date_numbers(date: datetime, *, with_hour: bool) -> dict[str, float]:
+    """The numbers of one date, by the names that the encoder gives them after the column.
+
+    Examples
+    --------
+    >>> found = date_numbers(datetime(2021, 7, 2), with_hour=False)
+    >>> list(found), round(found["year"], 1)
+    (['year', 'season_sin', 'season_cos', 'weekday_sin', 'weekday_cos'], 2021.5)
+    """
+    places = _places(np.array([date], dtype="datetime64[s]"))
+    found = {"year": float(places["year"][0])}
+    for circle, length in _CIRCLES.items():
+        if circle != "hour" or with_hour:
+            angle = 2 * np.pi * float(places[circle][0]) / length
+            found |= {f"{circle}_sin": float(np.sin(angle)), f"{circle}_cos": float(np.cos(angle))}
+    return found
+
+
+def _used(varies: Any) -> list[str]:
+    return [circle for circle, used in zip(_CIRCLES, varies) if used]
+
+
+def _days(series: Any, name: str) -> Any:
+    """A column as dates to the second."""
+    if series.dtype.kind != "M":
+        raise ValueError(f"column {name!r} must hold dates, got {series.dtype}")
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_localize(None)
+    return series.to_numpy().astype("datetime64[s]")
+
+
+def _places(dates: Any) -> dict[str, NDArray[np.float64]]:
+    """The year, and the place on each circle; NaN where a date is missing."""
+    missing = np.isnat(dates)
+    day, year = dates.astype("datetime64[D]"), dates.astype("datetime64[Y]")
+    since = (dates - year.astype("datetime64[s]")).astype(np.float64) / 86_400  # days in the year
+    length = ((year + 1).astype("datetime64[D]") - year.astype("datetime64[D]")).astype(float)
+    places = {
+        "year": year.astype(np.float64) + 1970 + since / length,
+        "season": np.floor(since),
+        # 1 January 1970 was a Thursday
+        "weekday": np.mod(day.astype(np.float64) + 3, 7),
+        "hour": (dates - day.astype("datetime64[s]")).astype(np.float64) / 3600,
+    }
+    for place in places.values():
+        place[missing] = np.nan
+    return places

@@ -1,4 +1,4 @@
-"""What kind of feature a column of a data frame is, and the column with the type of its kind."""
+"""Kinds of feature columns: found out, or as in a first table; each with the type of its kind."""
 
 from __future__ import annotations
 
@@ -16,19 +16,26 @@ from numpy.typing import NDArray
 
 from plurilabel._core.words import NO_YES, first_repeated, listed
 from plurilabel.io._table._frame import VECTORS, CellError
-from plurilabel.io._table._written import date_of, has_comma, is_number, number_of, orders_of
+from plurilabel.io._table._notation import (
+    MISSING,
+    MOST_CATEGORIES,
+    date_of,
+    has_comma,
+    is_number,
+    number_of,
+    orders_of,
+)
 
 NUMBERS = (Real, Decimal, np.bool_)
-MISSING = {"?", "na", "n/a", "nan", "null", "none"}  # among numbers
 # false and true, no and yes, ...: a column of two such words is a column of 0 and 1
 PAIRS = [set(pair) for pair in zip(list(NO_YES)[::2], list(NO_YES)[1::2])]
-# beyond these a column of text is taken for free text, not for categories
-MOST_CATEGORIES = 255
+# beyond these, too, a column of text is taken for free text, not for categories
 MANY_CATEGORIES = 20  # if more than half of the rows have one of their own
 LONGEST_CATEGORY = 60
 
 # how the numbers or dates of a column are written, where that is not the usual way
-COMMA, DAY_FIRST, MONTH_FIRST = "decimal comma", "day first", "month first"
+COMMA = "decimal comma"
+_ORDERS = {None: None, True: "day first", False: "month first"}
 
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
 
@@ -107,15 +114,14 @@ def typed_frame(
     columns: Sequence[str],
     text: Sequence[str] = (),
     *,
-    comma: bool = False,
-    points: Container[str] = (),
+    commas: Container[str] = (),
     day_first: bool | None = None,
 ) -> tuple[Any, dict[str, str]]:
     """The features of a table; an error that names all columns whose kind is in doubt.
 
     Numbers are float64, dates are datetime64, categories are text with NaN where missing, or of
     pandas' categorical type where they were, ``text`` is text, and a column of lists is a column
-    for each number.
+    for each number. ``commas`` are columns with a decimal comma unless they show otherwise.
 
     Returns
     -------
@@ -123,38 +129,38 @@ def typed_frame(
     written : dict of str to str
         By column: how its numbers or dates are written, for :func:`typed_like`.
     """
-
-    def order_elsewhere() -> bool | None:
-        """The order of dates that other columns show."""
-        texts = (text for name in columns for text in _texts_in(frame[name]))
-        clear = {
-            order for text in texts if len(orders := orders_of(text)) == 1 for order in orders
-        }
-        return clear.pop() if len(clear) == 1 else None
-
     parts, written, refused = [], {}, []
     for name in columns:
         try:
-            usual = comma and name not in points
-            part, way = _learned(frame[name], name, usual, day_first, order_elsewhere)
+            part, way = _learned(
+                frame[name], name, name in commas, day_first, lambda: _clear_order(frame, columns)
+            )
         except _Refused as error:
             refused.append(error)
             continue
         parts.append(part)
         if way is not None:
             written[name] = way
-    if len(refused) > 1:
-        raise _all_refused(refused)
     if refused:
-        raise refused[0]
-    for name in text:
-        texts = _texts(cells_of(frame[name]))
-        if not any(re.search(r"\b\w\w", cell) for cell in texts):  # what scikit-learn calls words
-            raise CellError(name, None, "expected text, got no words")
-        parts.append({name: texts})
+        raise refused[0] if len(refused) == 1 else _all_refused(refused)
+    parts += [{name: _words(frame[name], name)} for name in text]
     if (twice := first_repeated([name for part in parts for name in part])) is not None:
         raise ValueError(f"two columns would give a feature {twice!r}: rename one of them")
     return _frame(parts), written
+
+
+def _clear_order(frame: Any, columns: Sequence[str]) -> bool | None:
+    """The order of dates that columns show; None if they do not, or not the same."""
+    orders = (orders_of(text) for name in columns for text in _texts_in(frame[name]))
+    clear = {order for found in orders if len(found) == 1 for order in found}
+    return clear.pop() if len(clear) == 1 else None
+
+
+def _words(series: Any, name: str) -> list[str]:
+    texts = _texts(cells_of(series))
+    if not any(re.search(r"\b\w\w", cell) for cell in texts):  # what scikit-learn calls words
+        raise CellError(name, None, "expected text, got no words")
+    return texts
 
 
 def _all_refused(refused: list[_Refused]) -> CellError:
@@ -173,49 +179,37 @@ def _all_refused(refused: list[_Refused]) -> CellError:
 
 
 def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
-    """Columns of a further table, with the kinds that those of a first one had.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-    kinds : mapping of str to str
-        "numbers", "dates", "categories" or "text" by the names of the typed columns.
-    written : mapping of str to str
-        How numbers and dates were written in the first one, as :func:`typed_frame` found.
-    """
+    """Columns of a further table, with the kinds and the notation of those of the first."""
     there = set(frame.columns)
     parts_of: dict[str, list[str]] = {}  # by column of the table: its typed columns
     for name in kinds:
         vector = None if name in there else _VECTOR.fullmatch(name)
         parts_of.setdefault(vector[1] if vector else name, []).append(name)
-    if missing := [name for name in parts_of if name not in there]:
-        few = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
-        columns = "the column" if len(missing) == 1 else f"{len(missing)} columns,"
-        what = f"the {len(parts_of)} feature columns of the training table"
-        if VECTORS in missing:
-            raise ValueError(
-                "the table lacks the vectors that the model was learned with: give embeddings=, "
-                "a .npy file with a row for each row of the table"
-            )
-        if len(there) == 1:
-            what += f", but has only one, {frame.columns[0]!r}; is sep= right?"
-        raise ValueError(f"the table lacks {columns} {few}; it must have {what}")
+    _require_columns(frame, list(parts_of))
     parts = []
     for name, names in parts_of.items():
-        if names != [name]:
-            parts.append(_vectors(cells_of(frame[name]), name, names))
-        elif kinds[name] == "numbers":
-            found = has_comma(_texts_in(frame[name]))
-            comma = written.get(name) == COMMA if found is None else found
-            parts.append({name: numbers_of(frame[name], name, comma=comma)})
-        elif kinds[name] == "dates":
-            day_first = {DAY_FIRST: True, MONTH_FIRST: False}.get(written.get(name, ""))
-            parts.append({name: _dates_like(frame[name], name, day_first)})
-        elif kinds[name] == "categories":
-            parts.append({name: _categories(cells_of(frame[name]), name)})
+        if names == [name]:
+            parts.append({name: _LIKE[kinds[name]](frame[name], name, written.get(name))})
         else:
-            parts.append({name: _texts(cells_of(frame[name]))})
+            parts.append(_vectors(cells_of(frame[name]), name, names))
     return _frame(parts)[list(kinds)]
+
+
+def _require_columns(frame: Any, names: list[str]) -> None:
+    there = set(frame.columns)
+    missing = [name for name in names if name not in there]
+    if VECTORS in missing:
+        raise ValueError(
+            "the table lacks the vectors that the model was learned with: give embeddings=, "
+            "a .npy file with a row for each row of the table"
+        )
+    if missing:
+        few = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        columns = "the column" if len(missing) == 1 else f"{len(missing)} columns,"
+        what = f"the {len(names)} feature columns of the training table"
+        if len(frame.columns) == 1:
+            what += f", but has only one, {frame.columns[0]!r}; is sep= right?"
+        raise ValueError(f"the table lacks {columns} {few}; it must have {what}")
 
 
 def _frame(parts: list[dict[str, Any]]) -> Any:
@@ -229,7 +223,7 @@ def _frame(parts: list[dict[str, Any]]) -> Any:
 
 
 def _texts_in(series: Any) -> list[str]:
-    """The different texts of a column, but for words that stand for a missing value."""
+    """Distinct texts of a column, without words for a missing value."""
     if series.dtype.kind not in "OSUT":  # T: text of numpy; pandas' own is O
         return []
     found = (cell.strip() for cell in series.tolist() if isinstance(cell, str))
@@ -244,6 +238,28 @@ def _learned(
     order_elsewhere: Callable[[], bool | None],
 ) -> tuple[dict[str, Any], str | None]:
     """The typed columns of a column whose kind is to be found out, and how it is written."""
+    if (found := _by_type(series, name, comma)) is not None:
+        return found
+    cells, texts = cells_of(series), _texts_in(series)
+    kind = _one_kind(cells, name)
+    if kind == "date":
+        return {name: _seconds_of(cells)}, None
+    if kind == "list" or (texts and all(map(_LIST.fullmatch, texts))):
+        first = _list_of(next(cell for cell in cells if cell is not None))
+        return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
+    if kind == "number" or _texts_are_numbers(cells):
+        _refuse_some_percents(texts, cells, name)
+        comma = _comma(texts, comma)
+        return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
+    if _most(cells, _is_date):
+        order = _order(cells, name, texts, day_first, order_elsewhere)
+        return {name: _parsed_dates(cells, name, order)}, _ORDERS[order]
+    _refuse_free_text(cells, name)
+    return {name: _categories(cells, name)}, None
+
+
+def _by_type(series: Any, name: str, comma: bool) -> tuple[dict[str, Any], str | None] | None:
+    """The typed column of a column whose type shows its kind, else None."""
     if hasattr(series, "cat"):
         texts = [str(value).strip() for value in series.cat.categories]
         if {text.casefold() for text in texts} in PAIRS:
@@ -251,41 +267,22 @@ def _learned(
         return {name: series.cat.rename_categories(texts).reset_index(drop=True)}, None
     if (values := as_floats(series)) is not None:
         return {name: values}, COMMA if comma else None
-    if series.dtype.kind == "M":
-        return {name: _seconds(series)}, None
-    cells = cells_of(series)
+    return ({name: _seconds(series)}, None) if series.dtype.kind == "M" else None
+
+
+def _one_kind(cells: list[Any], name: str) -> str:
+    """The kind of all cells that are not missing."""
     kinds = [None if cell is None else _kind(cell) for cell in cells]
     kind = next(filter(None, kinds), "number")
+    if kind not in ("number", "text", "list", "date"):
+        row = next(row for row, other in enumerate(kinds) if other is not None)
+        problem = f"expected numbers, dates or text, got {shown(cells[row])}; turn the column into"
+        raise CellError(name, row, f"{problem} numbers, or leave it out with drop=[{name!r}]")
     for row, other in enumerate(kinds):
         if other not in (None, kind):
             problem = f"expected a {kind}, as in the rows before, got {shown(cells[row])}"
             raise CellError(name, row, problem)
-        if other not in (None, "number", "text", "list", "date"):
-            raise CellError(
-                name,
-                row,
-                f"expected numbers, dates or text, got {shown(cells[row])}; turn the column into "
-                f"numbers, or leave it out with drop=[{name!r}]",
-            )
-    if kind == "date":
-        return {name: _seconds_of(cells)}, None
-    texts = _texts_in(series)
-    if kind == "text" and texts and all(_LIST.fullmatch(text) for text in texts):
-        cells, kind = [_list_of(cell) for cell in cells], "list"
-    if kind == "list":
-        first = next(cell for cell in cells if cell is not None)
-        return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
-    if kind == "number" or _texts_are_numbers(cells):
-        _refuse_some_percents(texts, cells, name)
-        found = has_comma(texts)
-        comma = comma if found is None else found
-        return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
-    if _most(cells, lambda text: bool(orders_of(text)) or date_of(text) is not None):
-        order = _order(cells, name, texts, day_first, order_elsewhere)
-        way = None if order is None else DAY_FIRST if order else MONTH_FIRST
-        return {name: _parsed_dates(cells, name, order)}, way
-    _refuse_free_text(cells, name)
-    return {name: _categories(cells, name)}, None
+    return kind
 
 
 def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None:
@@ -293,17 +290,18 @@ def _refuse_some_percents(texts: list[str], cells: list[Any], name: str) -> None
     signed = [text for text in texts if "%" in text]
     plain = [text for text in texts if "%" not in text and number_of(text)]
     if signed and plain:
-        raise CellError(
-            name,
-            cells.index(plain[0]),
-            f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}",
-        )
+        problem = f"expected a percent sign in all or none, got {signed[0]!r} and {plain[0]!r}"
+        raise CellError(name, cells.index(plain[0]), problem)
 
 
 def _most(cells: list[str | None], holds: Callable[[str], bool]) -> bool:
     """Whether something holds for most of the cells that are not missing."""
     counts = Counter(cell for cell in cells if cell is not None and cell.lower() not in MISSING)
     return 2 * sum(n for text, n in counts.items() if holds(text)) > sum(counts.values())
+
+
+def _is_date(text: str) -> bool:
+    return bool(orders_of(text)) or date_of(text) is not None
 
 
 def _texts_are_numbers(cells: list[str | None]) -> bool:
@@ -338,8 +336,8 @@ def _seconds(series: Any) -> NDArray[np.datetime64]:
 
 def _seconds_of(cells: Sequence[date | None]) -> NDArray[np.datetime64]:
     """Dates of Python as numpy's."""
-    times = (None if cell is None else cell.isoformat()[:19] for cell in cells)
-    return np.array(["NaT" if time is None else time for time in times], dtype="datetime64[s]")
+    times = ["NaT" if cell is None else cell.isoformat()[:19] for cell in cells]
+    return np.array(times, dtype="datetime64[s]")
 
 
 def _order(
@@ -355,19 +353,12 @@ def _order(
         return day_first if orders else None
     clear = {next(iter(found)): text for text, found in orders.items() if len(found) == 1}
     if len(clear) == 2:
-        raise CellError(
-            name,
-            cells.index(clear[False]),
-            f"expected dates in one order, got {clear[True]!r} and {clear[False]!r}",
-        )
+        problem = f"expected dates in one order, got {clear[True]!r} and {clear[False]!r}"
+        raise CellError(name, cells.index(clear[False]), problem)
     order = next(iter(clear)) if clear else order_elsewhere()
     if order is None:
-        raise CellError(
-            name,
-            None,
-            f"expected dates whose order is clear, got only such as {next(iter(orders))!r}; "
-            "say day_first=True or day_first=False",
-        )
+        problem = f"expected dates whose order is clear, got only such as {next(iter(orders))!r}"
+        raise CellError(name, None, f"{problem}; say day_first=True or day_first=False")
     return order
 
 
@@ -383,16 +374,16 @@ def _parsed_dates(cells: list[Any], name: str, day_first: bool | None) -> NDArra
     return _seconds_of([known.get(cell) for cell in cells])
 
 
-def _dates_like(series: Any, name: str, day_first: bool | None) -> NDArray[np.datetime64]:
+def _dates_like(series: Any, name: str, written: str | None) -> NDArray[np.datetime64]:
     """Dates of a further table."""
+    day_first = {way: order for order, way in _ORDERS.items()}.get(written)
     if series.dtype.kind == "M":
         return _seconds(series)
     cells = cells_of(series)
     for row, cell in enumerate(cells):
         if cell is not None and _kind(cell) not in ("text", "date"):
             raise CellError(name, row, f"expected a date, got {shown(cell)}")
-    if any(isinstance(cell, date) for cell in cells):
-        cells = [cell.isoformat()[:19] if isinstance(cell, date) else cell for cell in cells]
+    cells = [cell.isoformat()[:19] if isinstance(cell, date) else cell for cell in cells]
     texts = [text for text in dict.fromkeys(filter(None, cells)) if text.lower() not in MISSING]
     return _parsed_dates(cells, name, _order(cells, name, texts, day_first))
 
@@ -407,24 +398,44 @@ def numbers_of(
     if (values := as_floats(series)) is not None:
         return values
     cells = cells_of(series)
-    words = {cell.lower() for cell in cells if isinstance(cell, str)} - MISSING
-    is_no_yes = words <= NO_YES.keys()
-    values = np.full(len(cells), np.nan)
+    known = _text_values({cell for cell in cells if isinstance(cell, str)}, comma)
+    values = np.empty(len(cells))
     for row, cell in enumerate(cells):
-        if cell is None or (isinstance(cell, str) and cell.lower() in MISSING):
-            continue
-        if isinstance(cell, str) and is_no_yes:
-            values[row] = NO_YES[cell.lower()]
-        elif isinstance(cell, str) and (number := number_of(cell, comma=comma)) is not None:
-            values[row] = number
-        elif _kind(cell) == "number":
-            try:
-                values[row] = float(cell)
-            except OverflowError:  # a whole number of JSON, beyond the range
-                values[row] = math.inf if cell > 0 else -math.inf
-        else:
+        value = known[cell] if isinstance(cell, str) else _float_of(cell)
+        if value is None:
             raise CellError(name, row, f"expected {expected}, got {shown(cell)}")
+        values[row] = value
     return values
+
+
+def _text_values(texts: set[str], comma: bool) -> dict[str, float | None]:
+    """Numbers in text, NaN for words for a missing value, None for what is not a number."""
+    words = {text.lower() for text in texts} - MISSING
+    of_word = dict.fromkeys(MISSING, np.nan) | (NO_YES if words <= NO_YES.keys() else {})
+    return {
+        text: of_word[word] if (word := text.lower()) in of_word else number_of(text, comma=comma)
+        for text in texts
+    }
+
+
+def _float_of(cell: Any) -> float | None:
+    if cell is None:
+        return math.nan
+    try:
+        return float(cell) if _kind(cell) == "number" else None
+    except OverflowError:  # a whole number of JSON, beyond the range
+        return math.inf if cell > 0 else -math.inf
+
+
+def _numbers_like(series: Any, name: str, written: str | None) -> NDArray[np.float64]:
+    """Numbers of a further table."""
+    return numbers_of(series, name, comma=_comma(_texts_in(series), written == COMMA))
+
+
+def _comma(texts: list[str], usual: bool) -> bool:
+    """Whether a comma separates decimals: what the texts show, or else as usual."""
+    shows = has_comma(texts)
+    return usual if shows is None else shows
 
 
 def _categories(cells: list[Any], name: str) -> list[Any]:
@@ -468,3 +479,12 @@ def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
         except (OverflowError, ValueError, TypeError):  # beyond the range, or lists in the list
             raise CellError(name, row, f"expected {length} numbers, got {shown(cell)}") from None
     return dict(zip(names, X))
+
+
+_LIKE: dict[str, Callable[[Any, str, str | None], Any]] = {
+    "numbers": _numbers_like,
+    "dates": _dates_like,
+    "categories": lambda series, name, _: _categories(cells_of(series), name),
+    "text": lambda series, _, __: _texts(cells_of(series)),
+}
+"""How a column of a further table becomes one of each kind."""

@@ -1,25 +1,30 @@
-"""From the columns of a data frame to Y."""
+"""Labels of tables: columns of 0 and 1, tags, and tables that label different rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse as sp
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from plurilabel._core.base import check_labels, column_names
+from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.labels import TAG_SEPARATORS
-from plurilabel.io._table._frame import CellError
+from plurilabel._core.unknown import known_part
+from plurilabel._core.words import first_repeated
+from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._kinds import cells_of, numbers_of, shown
 
 
 def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) -> NDArray[Any]:
-    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are not known.
+    """Y for columns that hold 0 and 1, int64; float64 with NaN if some labels are unknown.
 
-    ``empty`` says what an empty cell is, "unknown" or "absent". None: not known if there is a 0
-    in one of the columns; without any, an empty cell may well mean 0, and is refused.
+    An empty cell is "unknown" or "absent". By default it is unknown if one of the columns has a
+    0; otherwise it may stand for 0, and is refused.
     """
     Y = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
@@ -36,20 +41,37 @@ def label_columns(frame: Any, names: Sequence[str], empty: str | None = None) ->
         return np.where(blank, 0, Y).astype(np.int64)
     if empty is None and not (Y == 0).any():
         row, j = (int(at[0]) for at in np.nonzero(blank))
-        raise CellError(
-            names[j],
-            row,
-            "expected a label 0 or 1, got an empty cell, and no label column has a 0: "
-            'say what it means with empty_labels="absent" or empty_labels="unknown"',
-        )
+        problem = "expected a label 0 or 1, got an empty cell, and no label column has a 0: say "
+        problem += 'what it means with empty_labels="absent" or empty_labels="unknown"'
+        raise CellError(names[j], row, problem)
     return Y
 
 
 def tag_column(
     series: Any, name: str, tag_sep: str | None, label_names: Sequence[str] | None
-) -> tuple[sparse.csr_array, list[str], str | None]:
+) -> tuple[sp.csr_array, list[str], str | None]:
     """Y in CSR for a column of tags, their names, and what separates them in a cell of text."""
-    cells = cells_of(series)
+    sets, tag_sep = _tag_sets(cells_of(series), name, tag_sep)
+    found = set(chain.from_iterable(sets))
+    if label_names is None and found and found <= {"0", "1"}:
+        problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
+        raise CellError(name, None, problem)
+    names = sorted(found) if label_names is None else list(label_names)
+    if not names:
+        raise CellError(name, None, "expected tags, got only empty cells")
+    if strange := found.difference(names):
+        row, tag = next((row, t) for row, tags in enumerate(sets) for t in tags if t in strange)
+        raise CellError(name, row, f"expected one of label_names, got {tag!r}")
+    binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
+    Y = sp.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
+    Y.sort_indices()
+    return Y, names, tag_sep
+
+
+def _tag_sets(
+    cells: list[Any], name: str, tag_sep: str | None
+) -> tuple[list[list[str]], str | None]:
+    """The different tags of each cell, and what separates them in text."""
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
     if tag_sep is None:
         tag_sep = _tag_separator(texts, cells, name)
@@ -60,41 +82,20 @@ def tag_column(
         tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
         for row, cell in enumerate(cells)
     ]
-    found = {tag for tags in sets for tag in tags}
-    if found and found <= {"0", "1"} and label_names is None:
-        problem = f"expected tags, got only 0 and 1; a label column is labels=[{name!r}]"
-        raise CellError(name, None, problem)
-    names = sorted(found) if label_names is None else list(label_names)
-    if not names:
-        raise CellError(name, None, "expected tags, got only empty cells")
-    known = set(names)
-    for row, tags in enumerate(sets):
-        if strange := [tag for tag in tags if tag not in known]:
-            raise CellError(name, row, f"expected one of label_names, got {strange[0]!r}")
-    binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
-    Y = sparse.csr_array(binarizer.fit_transform(sets), dtype=np.int64)
-    Y.sort_indices()
-    return Y, names, tag_sep
+    return sets, tag_sep
 
 
 def _tag_separator(texts: list[str], cells: list[Any], name: str) -> str | None:
     """The one separator that occurs in a column of tags, None if there is none."""
     for text in texts:
         if text.startswith("[") and text.endswith("]"):
-            raise CellError(
-                name,
-                cells.index(text),
-                f"expected separated tags, got a printed list, {shown(text)}; save lists as "
-                "Parquet or JSON lines, or join the tags with a separator",
-            )
+            problem = f"expected separated tags, got a printed list, {shown(text)}; save lists as "
+            problem += "Parquet or JSON lines, or join the tags with a separator"
+            raise CellError(name, cells.index(text), problem)
     found = [sep for sep in TAG_SEPARATORS if any(sep in text for text in texts)]
     if len(found) > 1:
-        raise CellError(
-            name,
-            None,
-            f"expected one separator between tags, got {' and '.join(map(repr, found))}; "
-            "say which with tag_sep=",
-        )
+        problem = f"expected one separator between tags, got {' and '.join(map(repr, found))}"
+        raise CellError(name, None, f"{problem}; say which with tag_sep=")
     return found[0] if found else None
 
 
@@ -112,3 +113,186 @@ def _listed(cell: Any, name: str, row: int) -> list[str]:
 
 def _distinct(tags: Any) -> list[str]:
     return list(dict.fromkeys(tag for tag in map(str.strip, tags) if tag))
+
+
+# tags as people have them -----------------------------------------------------------------------
+
+
+def label_matrix(
+    tags: Any,
+    *,
+    sep: str | None = None,
+    label_names: Sequence[str] | None = None,
+    sparse: bool = False,
+) -> Any:
+    """Make a 0/1 label matrix of tags: a data frame with a column for each tag.
+
+    Learners take lists and sets of tags as ``y``. This is for everything else: tags in one text,
+    tags that are numbers, splits and measures, or several parts of the data with the same
+    columns. Needs pandas: ``pip install plurilabel[table]``.
+
+    Parameters
+    ----------
+    tags : sequence of n lists, sets or texts; or a column or array of them
+        None, NaN, an empty text and an empty list are an instance without labels. Blanks around
+        tags and repetitions are dropped. The rows of a matrix are lists.
+    sep : str, default=None
+        Tag separator in texts. By default ``;``, ``|`` or ``,``, whichever occurs; required if
+        more than one does.
+    label_names : sequence of str, default=None
+        The labels, in the order wanted. By default the tags that occur, sorted.
+    sparse : bool, default=False
+        Whether the columns are sparse. Learners read such a frame as a sparse matrix.
+
+    Returns
+    -------
+    pandas data frame of shape (n, q)
+        0 and 1 in int64, with the index of ``tags`` if that is a column of pandas.
+
+    See Also
+    --------
+    read_table : The same for a whole table, features included.
+
+    Examples
+    --------
+    >>> from plurilabel import MLkNN, label_matrix
+    >>> Y = label_matrix(["sea;sun", "sun", "", "sea"])
+    >>> Y
+       sea  sun
+    0    1    1
+    1    0    1
+    2    0    0
+    3    1    0
+    >>> MLkNN(n_neighbors=1).fit([[0.0], [1], [2], [0]], Y).label_names_.tolist()
+    ['sea', 'sun']
+
+    New rows with the labels of the first:
+
+    >>> label_matrix([{"sun"}, {"sea"}], label_names=Y.columns).to_numpy()
+    array([[0, 1],
+           [1, 0]])
+    """
+    pd = table_module("pandas")
+    if sep == "":
+        raise ValueError("sep must hold at least one character, got ''")
+    if label_names is not None and (twice := first_repeated(label_names)) is not None:
+        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
+    column = _tag_cells(tags, pd)
+    if not len(column):
+        raise ValueError("tags must have at least one instance, got none")
+    try:
+        Y, names, _ = tag_column(column, "tags", sep, label_names)
+    except CellError as error:
+        where = "" if error.row is None else f", row {error.row}"
+        raise ValueError(f"tags{where}: {_in_parameters(error.problem)}") from None
+    if sparse:
+        return pd.DataFrame.sparse.from_spmatrix(Y, index=column.index, columns=names)
+    return pd.DataFrame(Y.toarray(), index=column.index, columns=names)
+
+
+def _tag_cells(tags: Any, pd: Any) -> Any:
+    """The tags as a column of objects."""
+    if isinstance(tags, str | dict) or not hasattr(tags, "__len__"):
+        raise TypeError(f"tags must be a sequence, one entry per instance, got {tags!r:.60}")
+    if hasattr(tags, "columns"):
+        if len(tags.columns) != 1:
+            raise ValueError(f"tags must be one column, got a frame of {len(tags.columns)}")
+        tags = tags[tags.columns[0]]
+    if isinstance(tags, pd.Series):
+        return tags.astype(object)
+    cells = tags.to_list() if hasattr(tags, "to_list") else list(tags)
+    column = pd.Series(index=pd.RangeIndex(len(cells)), dtype=object)
+    column[:] = np.fromiter(cells, dtype=object, count=len(cells))  # lists stay lists
+    return column
+
+
+def _in_parameters(problem: str) -> str:
+    """The error of a table's column in terms of the parameters of :func:`label_matrix`."""
+    problem = problem.replace("tag_sep=", "sep=")
+    return problem.replace(
+        "; a label column is labels=['tags']", "; a 0/1 matrix is a label matrix already"
+    )
+
+
+# several tables ---------------------------------------------------------------------------------
+
+
+def stack_tables(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Stack tables that have different labels for different rows.
+
+    Each table was labelled for a task of its own. In the result a row has the labels of its
+    table; those of the other tables are unknown, NaN. A learner that accepts unknown labels then
+    learns all tasks in one fit.
+
+    Parameters
+    ----------
+    tables : sequence of pairs (X, Y)
+        X has the same features in all of them: matrices, dense or sparse, or data frames, whose
+        columns may come in another order. Y is a data frame, whose columns are named after the
+        labels; labels of the same name are the same. Or Y is a 0/1 matrix, whose labels no other
+        table has. Y may have unknown labels itself.
+
+    Returns
+    -------
+    X : matrix of shape (n, d), or a data frame if the first table has one
+    Y : data frame of shape (n, q) if one of the tables has one, else ndarray; float, with NaN
+        The labels in the order in which they are first seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel.io import stack_tables
+    >>> X, Y = stack_tables([([[0.0], [1.0]], [[0], [1]]), ([[2.0]], [[1, 0]])])
+    >>> X.ravel()
+    array([0., 1., 2.])
+    >>> Y
+    array([[ 0., nan, nan],
+           [ 1., nan, nan],
+           [nan,  1.,  0.]])
+    """
+    if len(tables) == 0:
+        raise ValueError("tables must have at least one pair (X, Y), got none")
+    X = _stack_features([X for X, _ in tables])
+    blocks = [_label_block(t, *table) for t, table in enumerate(tables)]
+    places = {key: j for j, key in enumerate(dict.fromkeys(chain(*(keys for keys, _ in blocks))))}
+    Y = np.full((sum(len(block) for _, block in blocks), len(places)), np.nan)
+    start = 0
+    for keys, block in blocks:
+        Y[start : start + len(block), [places[key] for key in keys]] = block
+        start += len(block)
+    if all(column_names(Y) is None for _, Y in tables):
+        return X, Y
+    return X, table_module("pandas").DataFrame(Y, columns=list(places))
+
+
+def _label_block(t: int, X: Any, Y: Any) -> tuple[list[Any], NDArray[np.float64]]:
+    """Names of the labels of table ``t``, and the labels, NaN where they are unknown."""
+    filled, unknown = known_part(Y)
+    block = dense(check_labels(filled, name=f"Y of table {t}")).astype(np.float64)
+    if unknown is not None:
+        block[dense(unknown)] = np.nan
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(block) != n:
+        raise ValueError(f"X and Y of table {t} must have as many rows, got {n}, {len(block)}")
+    names = column_names(Y)
+    if names is not None and len(set(names)) < len(names):
+        raise ValueError(f"Y of table {t} must have each label once, got {names}")
+    return list(names or [f"table{t}_label{j}" for j in range(block.shape[1])]), block
+
+
+def _stack_features(parts: list[Any]) -> Any:
+    names = column_names(parts[0])
+    if names is not None:
+        import pandas as pd
+
+        for t, part in enumerate(parts):
+            if sorted(column_names(part) or []) != sorted(names):
+                raise ValueError(
+                    f"X of table {t} must have the features of the first, {names}, "
+                    f"got {column_names(part)}"
+                )
+        return pd.concat([part[list(parts[0].columns)] for part in parts], ignore_index=True)
+    widths = {part.shape[1] if sp.issparse(part) else np.shape(part)[1] for part in parts}
+    if len(widths) > 1:
+        raise ValueError(f"all X must have as many features, got {sorted(widths)}")
+    return stack_rows(parts)

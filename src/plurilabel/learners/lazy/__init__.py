@@ -1,15 +1,14 @@
 """Lazy learners: the labels of the nearest neighbours decide."""
 
 from plurilabel._core.roster import PROBABILITIES, Learner, publish
-from plurilabel.learners.lazy._base import LazyClassifier
 from plurilabel.learners.lazy._brknn import BRkNN
-from plurilabel.learners.lazy._counts import posterior, ratio
 from plurilabel.learners.lazy._dmlknn import DMLkNN
 from plurilabel.learners.lazy._dwmlknn import DWMLkNN
-from plurilabel.learners.lazy._explain import Explanation, Vote
+from plurilabel.learners.lazy._explanation import Explanation, Vote
 from plurilabel.learners.lazy._iblr import IBLRML
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._mlknn import MLkNN
-from plurilabel.learners.lazy._mlknn_cv._mlknn_cv import MLkNNCV
+from plurilabel.learners.lazy._mlknn_cv import MLkNNCV
 from plurilabel.learners.lazy._mlwknn import MLWkNN
 from plurilabel.learners.lazy._mrknn import MrkNN
 
@@ -25,8 +24,6 @@ __all__ = [
     "MLkNNCV",
     "MrkNN",
     "Vote",
-    "posterior",
-    "ratio",
 ]
 
 _SURE = {

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel.learners.lazy._base import LazyClassifier
-from plurilabel.learners.lazy._counts import CountingClassifier, label_frequencies
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import label_frequencies
 
 
 class BRkNN(CountingClassifier):
@@ -25,15 +24,15 @@ class BRkNN(CountingClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that vote.
+        Number of neighbours (k).
     variant : {None, "a", "b"}, default=None
-        What is predicted. None: the labels that more than half of the neighbours have. "a": the
+        The predicted label set. None: the labels of more than half of the neighbours. "a": the
         same, or the label with the highest score if there are none. "b": the labels with the
-        highest scores, as many as the neighbours have on average (halves are rounded up). Between
-        equal scores the label that is more frequent in training comes first.
+        highest scores, as many as the neighbours have on average (halves are rounded up). Ties go
+        to the label that is more frequent in training.
     smoothing : float, default=0.5
-        Votes for and against that are added to each label (s); 0 gives the plain share. It
-        does not change predictions.
+        Votes for and against that are added to each label (s); 0 gives the plain share. It does
+        not change predictions.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
@@ -44,7 +43,7 @@ class BRkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing: the k nearest neighbours that know a label vote on it,
+    Labels may be unknown: the k nearest neighbours that know a label vote on it,
     as in :class:`MLkNN`.
 
     References
@@ -80,17 +79,12 @@ class BRkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.variant = variant
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        super()._fit(X, Y)
-        k, s = self.n_neighbors, self.smoothing
+    def _learn_points(self) -> None:
+        k, s = self.fitted_params_["n_neighbors"], self.fitted_params_["smoothing"]
         share = (s + np.arange(k + 1)) / (2 * s + k)
         self.table_ = np.broadcast_to(share, (self.n_labels_, k + 1))
 
@@ -107,7 +101,7 @@ class BRkNN(CountingClassifier):
         if variant is None or self.single_output_:
             return super().predict(X)
         distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
-        votes = sparse.csr_array(self._events(distances, neighbors))
+        votes = sparse.csr_array(self._labels.events(distances, neighbors).count)
         n, k = len(neighbors), self.n_neighbors_
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)

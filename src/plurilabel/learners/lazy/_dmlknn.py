@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, labels, numbers, places
-from plurilabel.learners.lazy._base import CELLS, Floats, LazyClassifier, Rows
-from plurilabel.learners.lazy._counts import known_counts, label_counts, label_frequencies
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import CELLS, Floats, Rows, label_frequencies
 
 
 class DMLkNN(LazyClassifier):
@@ -27,7 +27,7 @@ class DMLkNN(LazyClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted (k).
+        Number of neighbours (k).
     width : int, default=2
         How far the counts of other labels may be from those of the instance (delta).
     smoothing : float, default=1.0
@@ -42,22 +42,22 @@ class DMLkNN(LazyClassifier):
     counts_ : ndarray of shape (n, q)
         Counts of each training instance's neighbours.
     counted_ : ndarray of bool of shape (n, q), or None for all
-        Which training instances count for which label: those that know it, as one of their
-        neighbours does.
+        Which training instances count for which label: those that know it and have a neighbour
+        that does.
 
     Notes
     -----
-    The likelihoods are smoothed as those of ML-kNN, ``(s + v) / (s (k + 1) + c)``: k + 1 is how
-    many values the count of a label can have, and only so is ML-kNN the special case of a large
-    width. Mulan's implementation has ``s q`` for q labels in place of ``s (k + 1)``, which makes
-    the estimates depend on how many other labels there are. It matters little: with k = 10 and
-    width 2 no predicted label changes on Emotions, Scene and Yeast, and average precision is .6964
-    instead of .6959, .8527 in both, and .7357 instead of .7353.
+    The likelihoods are smoothed as in ML-kNN, ``(s + v) / (s (k + 1) + c)``: the count of a label
+    has k + 1 possible values, and ML-kNN is the special case of a large width. Mulan's
+    implementation has ``s q`` for q labels in place of ``s (k + 1)``, which makes the estimates
+    depend on the number of other labels. The difference is small: with k = 10 and width 2 no
+    predicted label changes on Emotions, Scene and Yeast, and average precision is .6964 instead of
+    .6959, .8527 in both, and .7357 instead of .7353.
 
-    Labels may be missing: counts are those of :class:`MLkNN`, and only training instances that
-    know a label count for it, in the prior too, if one of their neighbours knows it.
+    Labels may be unknown: counts are those of :class:`MLkNN`, and a training instance counts for a
+    label, also in the prior, if it knows the label and one of its neighbours does.
 
-    A prediction compares its counts with those of every training instance: n times m times q
+    A prediction compares its counts with those of every training instance, n times m times q
     steps. The counts (m, q) are dense, also for sparse labels.
 
     References
@@ -99,50 +99,38 @@ class DMLkNN(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.width = width
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _dense_bytes(self) -> float:
         return 4.0  # counts_
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        del distances
         s = self.fitted_params_["smoothing"]
-        self.counted_ = None
-        if self.unknown_ is None:
-            self.counts_ = dense(label_counts(neighbors, self.Y_))
-        else:
-            counts, silent = map(
-                dense, known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)
-            )
-            self.counts_ = counts
-            self.counted_ = ~(silent | dense(self.unknown_))
+        count, silent = self._labels.events(distances, neighbors)
+        self.counts_, self.counted_ = dense(count), None
+        if silent is not None:
+            self.counted_ = ~(dense(silent) | dense(self.unknown_))
         have, known = self._frequencies()
         self.prior_ = (s + have) / (2 * s + known)
 
     def _frequencies(self) -> tuple[Any, Any]:
-        """How many training instances have each label, and how many count for it."""
+        """Number of training instances that have each label, and number that count for it."""
         if self.counted_ is None:
             return label_frequencies(self.Y_), self.Y_.shape[0]
         return (dense(self.Y_) * self.counted_).sum(axis=0), self.counted_.sum(axis=0)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
-        del X, distances
+        del X
         k, s, width = (self.fitted_params_[name] for name in ("n_neighbors", "smoothing", "width"))
         m, Y, (have, known) = self.Y_.shape[0], dense(self.Y_), self._frequencies()
+        C = dense(self._labels.events(distances, neighbors).count)  # (n, q)
         # A count and whether the instance has the label, in one small number: less to go through.
         small = np.min_scalar_type(2 * k + 2)
         code = 2 * self.counts_.astype(small) + Y.astype(small)
-        if self.counted_ is None:
-            C = dense(label_counts(neighbors, self.Y_))  # (n, q)
-        else:
-            C = dense(known_counts(neighbors, self.Y_, self.unknown_, k)[0])
-            code[~self.counted_] = 2 * k + 2  # like none that is asked
+        if self.counted_ is not None:
+            code[~self.counted_] = 2 * k + 2  # unlike any query
         asked = 2 * C.astype(small)
         scores = np.empty(C.shape)
         for rows in row_blocks(len(C), m, CELLS):

@@ -11,19 +11,19 @@ from scipy import sparse
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, numbers
-from plurilabel.learners.lazy._base import CELLS, Floats, Rows, graph_blocks
-from plurilabel.learners.lazy._counts import (
-    CountingClassifier,
-    known_counts,
-    label_counts,
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier
+from plurilabel.learners.lazy._mlknn import MLkNN
+from plurilabel.learners.lazy._neighbor_labels import (
+    CELLS,
+    Floats,
+    Rows,
     label_frequencies,
-    label_shares,
     likelihoods,
     posterior,
     ratio,
     tally,
+    weighted_sums,
 )
-from plurilabel.learners.lazy._mlknn import MLkNN
 
 TINY = 1e-12
 """The small constant in the denominator of equation 4."""
@@ -32,26 +32,26 @@ TINY = 1e-12
 class DWMLkNN(CountingClassifier):
     """Dual weighted ML-kNN.
 
-    Like :class:`MLkNN`, but a training instance x adds to the frequency arrays of label l not one
-    but a weight: ``w`` is the share of its neighbours that have l, each neighbour weighted by a
-    Gaussian of its distance (equations 4 to 6), and ``v = 1 - w`` the share of those that lack l.
-    A second pair of arrays counts the neighbours without l. The two likelihoods are blended
+    Like :class:`MLkNN`, but a training instance adds a weight instead of one to the frequency
+    arrays of label l: ``w`` is the share of its neighbours that have l, each weighted by a
+    Gaussian of its distance (equations 4 to 6), and ``v = 1 - w`` the share of those without l. A
+    second pair of arrays counts the neighbours without l. The two likelihoods are blended
     (equation 8).
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted (K).
+        Number of neighbours (K).
     smoothing : float, default=1.0
         Strength of the uniform prior (s).
     blend : float, default=0.5
-        Weight of the likelihood of the neighbours that have the label (lambda); the rest goes to
-        that of the neighbours that lack it.
+        Weight of the likelihood of the neighbours with the label (lambda); the likelihood of the
+        neighbours without it has the rest.
     reading : {"table", "figure"}, default="table"
-        What an instance that lacks the label adds to its first array, c'. Line 14 of figure 1 in
-        the paper has ``w``, which does not give the published results: mean recall over
-        K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them on
-        Yeast, Scene and Emotions; "figure" follows the figure literally.
+        The weight that an instance without the label adds to its first array, c'. Line 14 of
+        figure 1 in the paper has ``w``, which does not give the published results: mean recall
+        over K = 5..15 on Scene is .25 instead of .76. "table" adds ``v`` instead, which gives them
+        on Yeast, Scene and Emotions; "figure" follows the figure literally.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
@@ -68,10 +68,10 @@ class DWMLkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing. A label is then learned from the training instances that know it, by
-    their K nearest neighbours that do, as in :class:`MLkNN`; the distances of these are the
-    nearest and the farthest of equation 4. Training instances of which no neighbour knows the
-    label are left out, of the prior too.
+    Labels may be unknown. A label is then learned from the training instances that know it, by
+    their K nearest neighbours that do, as in :class:`MLkNN`; equation 4 takes the nearest and the
+    farthest of these. Training instances none of whose neighbours knows the label are left out,
+    also of the prior.
 
     References
     ----------
@@ -111,55 +111,51 @@ class DWMLkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.smoothing = smoothing
         self.blend = blend
         self.reading = reading
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        if self.unknown_ is not None:
-            self._learn_known(distances, neighbors)
-            return
-        reading, K, Y = self.fitted_params_["reading"], neighbors.shape[1], self.Y_
-        near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
-        p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)  # equations 4 and 5
-        p /= p.sum(axis=1, keepdims=True)
-        c = np.zeros((2, self.n_labels_, K + 1))
-        c_without = np.zeros_like(c)
-        for rows in graph_blocks(neighbors, Y):
-            delta = label_counts(neighbors[rows], Y)
-            w = label_shares(p[rows], neighbors[rows], Y)  # equation 6
-            v = _complement(w)
-            lacking, unseen = (v, 1.0) if reading == "table" else (w, 0.0)
-            c += tally(delta, Y[rows], K + 1, weights=(lacking, w), background=(unseen, 0.0))
+        params, K = self.fitted_params_, self.n_neighbors_
+        s, blend = params["smoothing"], params["blend"]
+        m: Any = self.Y_.shape[0]
+        have = label_frequencies(self.Y_)
+        c, c_without = np.zeros((2, 2, self.n_labels_, K + 1))
+        for rows in self._blocks(neighbors):
+            w, v, counted = self._weights(distances[rows], neighbors[rows], rows)
+            delta, y = self._labels.events(distances[rows], neighbors[rows]).count, self.Y_[rows]
+            if counted is not None:
+                delta, y = dense(delta), dense(y)
+                have, m = have - (~counted & (y == 1)).sum(axis=0), m - (~counted).sum(axis=0)
+            lacking, unseen = (v, 1.0) if params["reading"] == "table" else (w, 0.0)
+            c += tally(delta, y, K + 1, weights=(lacking, w), background=(unseen, 0.0))
             # K - delta neighbours lack the label: the same arrays, read from the other end.
-            c_without += tally(delta, Y[rows], K + 1, weights=(v, v))[:, :, ::-1]
-        self._estimate(label_frequencies(Y), Y.shape[0], c, c_without)
-
-    def _learn_known(self, distances: Floats, neighbors: Rows) -> None:
-        """The same of known labels: each from the K nearest neighbours that know it."""
-        reading, K, Y = self.fitted_params_["reading"], self.n_neighbors_, self.Y_
-        have, n_known = np.zeros((2, self.n_labels_), dtype=np.int64)
-        c = np.zeros((2, self.n_labels_, K + 1))
-        c_without = np.zeros_like(c)
-        for rows in row_blocks(len(neighbors), self.n_labels_, CELLS):
-            near = neighbors[rows]
-            w, silent = self._known_shares(distances[rows], near)
-            y, counted = dense(Y[rows]), ~(silent | dense(self.unknown_[rows]))
-            delta = dense(known_counts(near, Y, self.unknown_, K)[0])
-            v, w = counted * (1 - w), counted * w
-            c += tally(delta, y, K + 1, weights=(v if reading == "table" else w, w))
             c_without += tally(delta, y, K + 1, weights=(v, v))[:, :, ::-1]
-            have += (counted & (y == 1)).sum(axis=0)
-            n_known += counted.sum(axis=0)
-        self._estimate(have, n_known, c, c_without)
+        self.prior_ = ratio(s + have, 2 * s + m)
+        self.likelihood_ = likelihoods(c, s)
+        self.likelihood_without_ = likelihoods(c_without, s)
+        blended = blend * self.likelihood_ + (1 - blend) * self.likelihood_without_[:, :, ::-1]
+        self.table_ = posterior(self.prior_[:, None], *blended)  # equation 8
+
+    def _blocks(self, neighbors: Rows) -> list[slice]:
+        if self.unknown_ is None:
+            return self._labels.blocks(neighbors)
+        return row_blocks(len(neighbors), self.n_labels_, CELLS)  # all are dense
+
+    def _weights(self, distances: Floats, neighbors: Rows, rows: slice) -> tuple[Any, Any, Any]:
+        """The shares w and v of equations 4 to 6, and which labels count (None for all)."""
+        if self.unknown_ is None:
+            near, far = distances.min(axis=1, keepdims=True), distances.max(axis=1, keepdims=True)
+            p = np.exp(-(((distances - near) / (far - near + TINY)) ** 2) / 2)
+            w = weighted_sums(p / p.sum(axis=1, keepdims=True), neighbors, self.Y_)
+            return w, _complement(w), None
+        w, silent = self._known_shares(distances, neighbors)
+        counted = ~(silent | dense(self.unknown_[rows]))
+        return counted * w, counted * (1 - w), counted
 
     def _known_shares(self, distances: Floats, neighbors: Rows) -> tuple[Floats, Any]:
-        """Equations 4 to 6 for the neighbours that are asked for each label."""
+        """Equations 4 to 6 for the K nearest neighbours that know each label."""
         shape = len(neighbors), self.n_labels_
         asked = np.zeros(shape, dtype=np.int64)
         knows = []  # by neighbour, from near to far
@@ -177,15 +173,6 @@ class DWMLkNN(CountingClassifier):
             part += p * dense(self.Y_[column])
             total += p
         return ratio(part, total), asked == 0
-
-    def _estimate(self, have: Any, m: Any, c: Floats, c_without: Floats) -> None:
-        """From how many of m instances have each label, and the frequency arrays."""
-        s, blend = self.fitted_params_["smoothing"], self.fitted_params_["blend"]
-        self.prior_ = ratio(s + have, 2 * s + m)
-        self.likelihood_ = likelihoods(c, s)
-        self.likelihood_without_ = likelihoods(c_without, s)
-        blended = blend * self.likelihood_ + (1 - blend) * self.likelihood_without_[:, :, ::-1]
-        self.table_ = posterior(self.prior_[:, None], *blended)  # equation 8
 
 
 def _complement(w: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import sparse
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
@@ -16,9 +19,15 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import one_blas_thread
-from plurilabel.learners.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.learners.lazy._counts import known_counts, label_counts, label_frequencies
-from plurilabel.learners.lazy._logistic import Regressions, Solution
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, label_frequencies
+
+GAIN = 1e-12
+"""A step that gains less than this share of the objective is the last."""
+
+DIRECT = 500
+"""Number of features up to which the Hessian is factorised; beyond, and for sparse features, there
+are only products with it."""
 
 
 class IBLRML(LazyClassifier):
@@ -32,14 +41,14 @@ class IBLRML(LazyClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted.
+        Number of neighbours.
     own_features : bool, default=False
-        Whether the regression also uses the instance's own features. They should be scaled, so
-        that the penalty and the search treat them alike; the optimum is found at any scale.
+        Whether the regression also uses the instance's own features. Scale them, so that the
+        penalty and the search treat them alike; the optimum is found at any scale.
     C : float, default=1.0
         Inverse strength of the regression's L2 penalty.
     max_iter : int, default=1000
-        Maximum number of Newton steps; some ten are enough.
+        Maximum number of Newton steps; about ten are enough.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`; ``n_jobs`` is also the number of regressions fitted at a time.
 
@@ -50,11 +59,11 @@ class IBLRML(LazyClassifier):
         the labels. Zero for labels that all or no training instances have.
     intercept_ : ndarray of shape (q,)
     n_iter_ : int
-        Steps of the slowest of the regressions.
+        Largest number of steps of a regression.
 
     Notes
     -----
-    Uses dense matrices (n, q), also for sparse labels. Labels may be missing: votes are counted
+    Uses dense matrices (n, q), also for sparse labels. Labels may be unknown: votes are counted
     as in :class:`MLkNN`, and each regression is learned on the instances that know its label.
 
     The regressions are solved to within 1e-8 of the optimum of their objective,
@@ -99,18 +108,13 @@ class IBLRML(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.own_features = own_features
         self.C = C
         self.max_iter = max_iter
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        del distances
-        F = self._features(neighbors, self.X_)
+        F = self._features(distances, neighbors, self.X_)
         (m, q), have = self.Y_.shape, label_frequencies(self.Y_)
         if self.unknown_ is not None:
             m = m - label_frequencies(self.unknown_)
@@ -148,17 +152,109 @@ class IBLRML(LazyClassifier):
     def _dense_bytes(self) -> float:
         return 24.0  # F, and twice as much while it is made
 
-    def _features(self, neighbors: Rows, X: Any) -> Any:
-        # votes for minus votes against, (n, q)
-        if self.unknown_ is None:
-            counts = label_counts(neighbors, self.Y_)
-        else:
-            counts = known_counts(neighbors, self.Y_, self.unknown_, self.n_neighbors_)[0]
-        F = 2.0 * dense(counts) - self.n_neighbors_
+    def _features(self, distances: Floats, neighbors: Rows, X: Any) -> Any:
+        """Votes for minus votes against each label, (n, q), and the own features."""
+        F = 2.0 * dense(self._labels.events(distances, neighbors).count) - self.n_neighbors_
         if not self.fitted_params_["own_features"]:
             return F
         return sparse.hstack([F, X], format="csr") if sparse.issparse(X) else np.hstack([F, X])
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
-        del distances
-        return expit(self._features(neighbors, X) @ self.coef_.T + self.intercept_)
+        return expit(self._features(distances, neighbors, X) @ self.coef_.T + self.intercept_)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights (d,) and intercept, the number of steps, and whether they are the optimum."""
+
+    coef: Floats
+    intercept: float
+    n_iter: int
+    converged: bool
+
+
+class Regressions:
+    """Logistic regressions with an L2 penalty on the same features, solved by Newton's method.
+
+    For label y and features F the objective over weights w and an intercept b is
+
+        C Σ_i log(1 + exp(-s_i (F_i·w + b))) + ‖w‖² / 2        with s_i = ±1
+
+    scikit-learn's solvers stop by the size of the gradient, which depends on the scale of the
+    features: with raw features of Emotions they leave the objective 3.4 above its optimum.
+    Newton's method knows its distance: a step still gains half of the decrement g·H⁻¹g.
+
+    Dense columns are centred, and columns with values above one are scaled down by a power of two.
+    The intercept and the penalty follow, so the solution is that of the features as given.
+    """
+
+    def __init__(self, F: Any, C: float):
+        d = F.shape[1]
+        if sparse.issparse(F):
+            self.mean, largest = np.zeros(d), np.zeros(d)
+            np.maximum.at(largest, F.indices, np.abs(F.data))
+        else:
+            self.mean = F.mean(axis=0)
+            F = F - self.mean
+            largest = np.abs(F).max(axis=0)
+        self.scale = np.ldexp(1.0, np.maximum(np.frexp(largest)[1], 0))
+        if sparse.issparse(F):
+            data = F.data / self.scale[F.indices]
+            self.F: Any = sparse.csr_array((data, F.indices, F.indptr), F.shape)
+        else:
+            self.F = F / self.scale
+        self.C, self.penalty = C, np.append(self.scale**-2.0, 0.0)  # of scaled weights
+
+    def solve(self, y: NDArray[Any], max_iter: int) -> Solution:
+        F, C, d = self.F, self.C, self.F.shape[1]
+        sign = np.where(y == 1, 1.0, -1.0)
+
+        def objective(u: Floats) -> tuple[float, Floats]:
+            z = F @ u[:d] + u[d]
+            return C * np.logaddexp(0, -sign * z).sum() + self.penalty @ u**2 / 2, z
+
+        u = np.zeros(d + 1)  # scaled weights and the intercept
+        u[d] = np.log((1 + y.sum()) / (1 + len(y) - y.sum()))
+        value, z = objective(u)
+        n_iter, last = 0, False
+        while n_iter < max_iter and not last:
+            n_iter += 1
+            p = expit(z)
+            slope = C * (p - y)
+            g = np.append(F.T @ slope, slope.sum()) + self.penalty * u
+            step = self._newton(C * p * (1 - p), g)
+            gain = float(g @ step) / 2
+            last = gain <= GAIN * value
+            length = 1.0
+            while True:  # the last step is a full one: only rounding of the objective is left
+                u_new = u - length * step
+                value_new, z_new = objective(u_new)
+                if last or value_new <= value - 1e-4 * length * gain or length < 1e-10:
+                    break
+                length /= 2
+            u, value, z = u_new, value_new, z_new
+        coef = u[:d] / self.scale
+        return Solution(coef, float(u[d] - self.mean @ coef), n_iter, last)
+
+    def _newton(self, h: Floats, g: Floats) -> Floats:
+        """The step H⁻¹ g, where h has the second derivative of each instance's loss."""
+        F, d = self.F, self.F.shape[1]
+        if isinstance(F, np.ndarray) and d <= DIRECT:
+            H = np.empty((d + 1, d + 1))
+            weighted = F * h[:, None]
+            H[:d, :d], H[d, :d], H[d, d] = weighted.T @ F, weighted.sum(axis=0), h.sum()
+            H[:d, d] = H[d, :d]
+            H[np.diag_indices(d + 1)] += self.penalty
+            # Features that depend on each other may leave it singular after rounding.
+            H[np.diag_indices(d + 1)] *= 1 + 1e-14
+            return linalg.cho_solve(linalg.cho_factor(H), g)
+
+        def times(v: Floats) -> Floats:
+            w = h * (F @ v[:d] + v[d])
+            return np.append(F.T @ w, w.sum()) + self.penalty * v
+
+        squares = F.multiply(F) if sparse.issparse(F) else F * F
+        diagonal = np.append(squares.T @ h, h.sum()) + self.penalty
+        inverse = LinearOperator((d + 1, d + 1), matvec=lambda v: v / diagonal)
+        H = LinearOperator((d + 1, d + 1), matvec=times)
+        return cg(H, g, rtol=1e-6, maxiter=4 * d, M=inverse)[0]

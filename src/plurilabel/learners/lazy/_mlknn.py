@@ -5,20 +5,10 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
-from plurilabel.learners.lazy._base import Floats, Graph, LazyClassifier, Rows, graph_blocks
-from plurilabel.learners.lazy._counts import (
-    CountingClassifier,
-    cells_of,
-    likelihoods,
-    posterior,
-    tally,
-)
+from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import Floats, Graph, Rows, likelihoods, posterior
 
 
 class MLkNN(CountingClassifier):
@@ -32,20 +22,19 @@ class MLkNN(CountingClassifier):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours that are counted (k).
+        Number of neighbours (k).
     smoothing : float, default=1.0
         Strength of the uniform prior (s); 1 is Laplace smoothing.
     metric : str or callable, default="euclidean"
         Distance, as in :class:`~plurilabel.ExactIndex`.
     index : object with ``fit(X)`` and ``kneighbors(X, n_neighbors)``, default=None
-        Where the neighbours come from, if not from an exact search with ``metric``; its answers
-        are checked. See :class:`~plurilabel.neighbors.NeighborsIndex`.
+        Finds the neighbours in place of an exact search with ``metric``; its results are
+        validated. See :class:`~plurilabel.neighbors.NeighborsIndex`.
     n_jobs : int, default=None
-        Threads of the search. The result does not depend on it.
+        Number of threads of the search. The result does not depend on it.
     device : str, default="auto"
-        Where an exact search runs: "cpu", "cuda", "cuda:1", or "auto" for a GPU where there is one
-        and it gains, as in :class:`~plurilabel.ExactIndex`; an ``index`` has its own.
-        The result does not depend on it.
+        Where an exact search runs: "cpu", "cuda", "cuda:1", or "auto" for a GPU if there is one
+        and it is faster, as in :class:`~plurilabel.ExactIndex`. The result does not depend on it.
 
     Attributes
     ----------
@@ -61,11 +50,11 @@ class MLkNN(CountingClassifier):
 
     Notes
     -----
-    Labels may be missing. A label is then counted among the k nearest neighbours that know it, on
-    the training instances that know it. For that more than k neighbours are searched; where fewer
-    than k of them know the label, the count is scaled to k and rounded. Training instances of
-    which no neighbour knows the label are left out, of the prior too. ``partial_fit`` and
-    ``forget`` then search all neighbours again, since what is known decides how many.
+    Labels may be unknown. A label is then counted among the k nearest neighbours that know it, on
+    the training instances that know it. More than k neighbours are searched for this; where fewer
+    than k of them know the label, the count is scaled to k and rounded. Training instances none of
+    whose neighbours knows the label are left out, also of the prior. ``partial_fit`` and
+    ``forget`` then search all neighbours again, since the unknown labels decide how many.
 
     References
     ----------
@@ -106,54 +95,19 @@ class MLkNN(CountingClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.smoothing = smoothing
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
-        self.counts_ = self._count(distances, neighbors, self.Y_)
+        self.counts_ = self._labels.tally(distances, neighbors)  # c' and c, steps 9 to 11
         self._estimate(self.fitted_params_["smoothing"])
 
-    def _count(self, distances: Floats, neighbors: Rows, Y: LabelMatrix) -> NDArray[np.int64]:
-        """The arrays c' and c, (2, q, k + 1), of instances with these neighbours and labels."""
-        size = neighbors.shape[1] + 1
-        if self.unknown_ is not None:
-            return self._count_known(distances, neighbors)
-        if (device := self._counting_device()) is not None:
-            from plurilabel.learners.lazy import _device  # torch is there
-
-            return _device.tally(neighbors, self.Y_, Y, device)
-        c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
-        for rows in graph_blocks(neighbors, Y):
-            delta = self._events(distances[rows], neighbors[rows])  # step 9
-            c += tally(delta, Y[rows], size)  # steps 10 and 11
-        return c
-
-    def _count_known(self, distances: Floats, neighbors: Rows) -> NDArray[np.int64]:
-        """The same of the instances whose label is known, as it is of some neighbour."""
-        size = self.n_neighbors_ + 1
-        c = np.zeros((2, self.n_labels_, size), dtype=np.int64)
-        for rows in graph_blocks(neighbors, self.Y_):
-            j, silent = self._known_events(distances[rows], neighbors[rows])
-            Y = self.Y_[rows]
-            c += tally(j, Y, size)
-            at, label = (silent + self.unknown_[rows]).nonzero()  # + is "or" here
-            np.subtract.at(c, (cells_of(Y, at, label), label, cells_of(j, at, label)), 1)
-        return c
+    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
+        self.counts_ = self._labels.tally_grown(self.counts_, before, self.graph_, changed, added)
+        self._estimate(self.fitted_params_["smoothing"])
 
     def _estimate(self, s: float) -> None:
         m, have = self.counts_.sum(axis=(0, 2)), self.counts_[1].sum(axis=1)
         self.prior_ = (s + have) / (2 * s + m)  # step 2
         self.likelihood_ = likelihoods(self.counts_, s)  # steps 13 and 14
         self.table_ = posterior(self.prior_[:, None], *self.likelihood_)  # step 19
-
-    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
-        """Only the rows whose neighbours are new move to other cells of the arrays."""
-        old, graph = changed[: len(changed) - added], self.graph_
-        gone = self._count(before[0][old], before[1][old], self.Y_[old])
-        come = self._count(graph[0][changed], graph[1][changed], self.Y_[changed])
-        self.counts_ = self.counts_ - gone + come
-        self._estimate(self.fitted_params_["smoothing"])

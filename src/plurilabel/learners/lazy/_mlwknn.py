@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from scipy import sparse
-
-from plurilabel.learners.lazy._base import Floats, Rows
-from plurilabel.learners.lazy._counts import known_weights, label_shares, nearness, whole
 from plurilabel.learners.lazy._mlknn import MLkNN
 
 
@@ -21,13 +14,12 @@ class MLWkNN(MLkNN):
     priors, likelihoods and posterior are those of :class:`MLkNN`. Neighbours at distance zero
     share all the weight.
 
-    The paper leaves open how the learned weight ratios of steps 9 and 10 enter the posterior.
-    This interpretation learns from the training set, as those steps ask, how the weight of the
-    neighbours with the label, relative to that of those without, goes with the label. On the Yeast
-    hold-out data with k = 7 it gives average precision .7631, coverage 6.310, Hamming loss .1948,
-    one-error .2312 and ranking loss .1678, where the paper reports .7599, 6.362, .1972, .2366 and
-    .1701; a constant factor for each label, the mode of the ratio, gives .7558, 6.382, .2001,
-    .2454 and .1702.
+    The paper leaves open how the learned weight ratios of steps 9 and 10 enter the posterior. This
+    interpretation learns from the training set, as in those steps, how the neighbours' weight with
+    the label relates to the label. On the Yeast hold-out data with k = 7 it gives average
+    precision .7631, coverage 6.310, Hamming loss .1948, one-error .2312 and ranking loss .1678,
+    where the paper reports .7599, 6.362, .1972, .2366 and .1701; a constant factor for each label,
+    the mode of the ratio, gives .7558, 6.382, .2001, .2454 and .1702.
 
     Parameters
     ----------
@@ -41,7 +33,7 @@ class MLWkNN(MLkNN):
 
     Notes
     -----
-    Labels may be missing: a label's event is then the weight among the k nearest neighbours that
+    Labels may be unknown: a label's event is then the weight among the k nearest neighbours that
     know it.
 
     References
@@ -59,19 +51,4 @@ class MLWkNN(MLkNN):
            [0, 1]])
     """
 
-    _weighs_neighbors = True
-
-    def _known_events(self, distances: Floats, neighbors: Rows) -> tuple[Any, Any]:
-        return known_weights(distances, neighbors, self.Y_, self.unknown_, self.n_neighbors_)
-
-    def _events(self, distances: Floats, neighbors: Rows) -> Any:
-        if self.unknown_ is not None:
-            return super()._events(distances, neighbors)
-        k = neighbors.shape[1]
-        share = label_shares(nearness(distances, 2), neighbors, self.Y_)
-        if not sparse.issparse(share):
-            return whole(k * share).astype(np.min_scalar_type(k))
-        events = whole(k * share.data).astype(np.int32)
-        rounded = sparse.csr_array((events, share.indices, share.indptr), share.shape)
-        rounded.eliminate_zeros()  # a label of too little weight is one that no neighbour has
-        return rounded
+    _power = 2  # neighbours weigh 1 / d**2

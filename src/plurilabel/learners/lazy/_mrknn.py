@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.blocks import dense, row_blocks, stack_rows
+from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, numbers
-from plurilabel.learners.lazy._base import Floats, LazyClassifier, Rows
-from plurilabel.learners.lazy._counts import (
-    known_shares,
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
+from plurilabel.learners.lazy._neighbor_labels import (
+    CELLS,
+    Floats,
+    NeighborLabels,
+    Rows,
     label_frequencies,
-    label_shares,
-    nearness,
-    ratio,
-    relative_weights,
 )
-
-CELLS = 1 << 18
-"""Features of pairs of an instance and a label that are worked on at a time."""
 
 
 class MrkNN(LazyClassifier):
     """k nearest neighbours vote with the soft relevance of each of their labels.
 
-    Not all labels of an instance say the same about it. A step like fuzzy c-means, in which each
-    label has a center and an instance may only belong to the labels that it has, gives every
-    training instance a relevance of each of its labels. The score of a label is the mean of the
+    Not all labels of an instance are equally relevant. A step like fuzzy c-means, in which each
+    label has a center and an instance may only belong to the labels that it has, estimates the
+    relevance of each label of each training instance. The score of a label is the mean of the
     neighbours' relevances, weighted by ``1 / distance ** power``.
 
     Parameters
@@ -43,37 +38,36 @@ class MrkNN(LazyClassifier):
         m of fuzzy c-means, above 1. Near 1 an instance belongs to the label with the nearest
         center only; as it grows, all its labels become equally relevant.
     power : float, default=2.0
-        Of the distance, in the weights of the neighbours; 0 for equal weights.
+        Power of the distance in the weights of the neighbours; 0 for equal weights.
     max_iter : int, default=100
-        Most steps of the relevances.
+        Maximum number of steps of the relevances.
     tol : float, default=1e-4
-        They stop when no membership changes by more.
+        The steps end when no membership changes by more.
     metric, index, n_jobs, device :
-        As in :class:`MLkNN`. The metric is that of the neighbours; centers are means, and the
-        distances from them are Euclidean.
+        As in :class:`MLkNN`. Centers are means, and distances from them are always Euclidean.
 
     Attributes
     ----------
     relevance_ : matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse
-        Relevance of each label of each training instance: 1 for the strongest of an instance, less
-        for its others, 0 for labels that it does not have. A label that all instances have says
-        nothing about any: its relevance is 1.
+        Relevance of each label of each training instance: 1 for the most relevant label of an
+        instance, less for its others, 0 for labels that it does not have. A label that all
+        instances have has relevance 1.
     centers_ : array or CSR matrix of shape (q, d)
         Centers of the labels.
     n_iter_ : int
-        Steps of the relevances.
+        Number of steps of the relevances.
 
     Notes
     -----
     The step minimises the sum of ``u_il ** m * ||x_i - c_l|| ** 2`` over memberships u and centers
-    c, where the memberships of an instance sum to 1 over its labels. Those that sum to 1 cannot
-    all be above one half, so that the labels of an instance could never be predicted together;
-    the relevance of a label is therefore its membership divided by the largest of the instance.
-    Labels may be missing. An instance then belongs to the labels that it is known to have, and the
-    k nearest neighbours that know a label vote on it. For that more than k are searched.
+    c, where the memberships of an instance sum to 1 over its labels. Memberships that sum to 1
+    cannot all be above one half, so that labels could never be predicted together; the relevance
+    of a label is therefore its membership divided by the largest of the instance. Labels may be
+    unknown: an instance then belongs to the labels that it is known to have, and the k nearest
+    neighbours that know a label vote on it.
 
-    The paper is known here from its abstract and from what others say of it; this scaling is a
-    reading of ours.
+    Only the abstract of the paper and citations of it were available; the scaling is our own
+    reading.
 
     On the hold-outs of Emotions, Yeast and Scene, standardised, average precision is .793, .760
     and .829, that of :class:`MLkNN` .784, .759 and .853. With ``fuzziness=2``, the usual value of
@@ -123,55 +117,14 @@ class MrkNN(LazyClassifier):
         n_jobs: int | None = None,
         device: str = "auto",
     ):
-        self.n_neighbors = n_neighbors
+        super().__init__(n_neighbors, metric=metric, index=index, n_jobs=n_jobs, device=device)
         self.fuzziness = fuzziness
         self.power = power
         self.max_iter = max_iter
         self.tol = tol
-        self.metric = metric
-        self.index = index
-        self.n_jobs = n_jobs
-        self.device = device
 
-    def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        super()._fit(X, Y)
+    def _learn_points(self) -> None:
         self._check_features("fit")  # centers are means of features
-        self._soften()
-
-    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
-        """Add instances; the result is exactly that of ``fit`` on all instances so far.
-
-        Parameters
-        ----------
-        X, y, classes : as in :meth:`MLkNN.partial_fit`
-
-        Returns
-        -------
-        self
-        """
-        fitted = hasattr(self, "index_")
-        super().partial_fit(X, y, classes)
-        if fitted:
-            self._soften()
-        return self
-
-    def forget(self, indices: ArrayLike) -> Self:
-        """Remove training instances; the result is exactly that of ``fit`` on those that remain.
-
-        Parameters
-        ----------
-        indices : array of int
-            As in :meth:`MLkNN.forget`.
-
-        Returns
-        -------
-        self
-        """
-        super().forget(indices)
-        self._soften()
-        return self
-
-    def _soften(self) -> None:
         m, max_iter, tol = (self.fitted_params_[k] for k in ("fuzziness", "max_iter", "tol"))
         relevance, self.centers_, self.n_iter_ = soft_relevance(
             self.X_, self.Y_, m, max_iter=max_iter, tol=tol, unknown=self.unknown_
@@ -180,26 +133,9 @@ class MrkNN(LazyClassifier):
 
     def _shares(self, distances: Floats, neighbors: Rows) -> Any:
         """Scores (n, q), CSR for sparse labels."""
-        if self.unknown_ is not None:
-            parts = [
-                self._known_shares(distances[rows], neighbors[rows])
-                for rows in row_blocks(len(neighbors), self.n_labels_, CELLS)
-            ]
-            return stack_rows(parts)
-        weights = nearness(distances, self.fitted_params_["power"])
-        return label_shares(weights, neighbors, self.relevance_)
-
-    def _known_shares(self, distances: Floats, neighbors: Rows) -> Any:
-        """The same from the nearest neighbours that know a label; its mean where none does."""
-        unknown = self.unknown_
-        weights = relative_weights(distances, self.fitted_params_["power"])
-        share, silent = known_shares(
-            weights, neighbors, self.relevance_, unknown, self.n_neighbors_
-        )
-        total = np.asarray(self.relevance_.sum(axis=0)).ravel()
-        usual = ratio(total, self.relevance_.shape[0] - label_frequencies(unknown))
-        share = np.where(silent, usual, share)
-        return sparse.csr_array(share) if self.sparse_output_ else share
+        power = self.fitted_params_["power"]
+        relevance = NeighborLabels(self.relevance_, self.unknown_, self.n_neighbors_, power)
+        return relevance.shares(distances, neighbors)
 
     def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
         del X
@@ -253,7 +189,7 @@ def _centers(X: Any, weights: sparse.csr_array) -> Any:
 
 
 def _squared_distances(X: Any, centers: Any, Y: sparse.csr_array) -> Floats:
-    """Of each instance to the center of each label that it has, in the order of Y's entries."""
+    """From each instance to the center of each of its labels, in the order of Y's entries."""
     square = np.empty(Y.nnz)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     for part in row_blocks(Y.nnz, X.shape[1], CELLS):

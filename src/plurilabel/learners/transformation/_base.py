@@ -23,7 +23,7 @@ from plurilabel._core.base import (
 )
 from plurilabel._core.compat import HasMethods, check_sample_weight, rows_of_params
 from plurilabel._core.fitted import Declared, flag, one_of
-from plurilabel.metrics import score_method
+from plurilabel._core.scores import score_method
 
 ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [

@@ -29,8 +29,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import class_parts, output_parts
+from plurilabel._core.scores import score_matrix
 from plurilabel._core.unknown import PartialLabels, cell_weights
-from plurilabel.metrics import score_matrix
 
 Params: TypeAlias = Mapping[str, Any]
 """What goes to the base estimator's ``fit`` beside X and y."""

@@ -16,6 +16,7 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
+from plurilabel._core.scores import score_method
 from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
 from plurilabel.learners.transformation._models import (
     LINEAR,
@@ -28,7 +29,6 @@ from plurilabel.learners.transformation._models import (
     score_each,
     with_columns,
 )
-from plurilabel.metrics import score_method
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 

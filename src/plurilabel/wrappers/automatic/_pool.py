@@ -18,7 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from plurilabel._core.compat import versions
 from plurilabel._core.limits import one_blas_thread
 from plurilabel._core.records import digest_of, write_atomic
-from plurilabel.metrics import label_scores, score_method
+from plurilabel._core.scores import score_method
+from plurilabel.metrics import label_scores
 from plurilabel.wrappers.automatic._ensemble import HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
 

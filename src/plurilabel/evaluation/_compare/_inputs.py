@@ -1,0 +1,214 @@
+"""Learners, datasets and splits from the arguments of a comparison."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+
+from plurilabel import datasets as library
+from plurilabel._core.base import check_labels, column_names, names_or_default
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.words import distinct_names, unique_name
+from plurilabel.io import read
+from plurilabel.learners import learner_text, make_learner, make_learners
+from plurilabel.model_selection import IterativeStratifiedKFold, IterativeStratifiedShuffleSplit
+
+# learners ------------------------------------------------------------------------------------
+
+
+def named_learners(learners: Any) -> dict[str, Any]:
+    """Unfitted copies of learners by name, from any form that :func:`compare` takes.
+
+    Examples
+    --------
+    >>> from plurilabel import BRkNN, MLkNN
+    >>> list(named_learners([MLkNN(7), MLkNN(9), BRkNN()]))
+    ['MLkNN(n_neighbors=7)', 'MLkNN(n_neighbors=9)', 'BRkNN']
+    """
+    if isinstance(learners, Mapping):
+        table = {str(name): _learner(one) for name, one in learners.items()}
+    elif isinstance(learners, str):
+        table = make_learners(learners)
+    else:
+        table = _with_names(learners if isinstance(learners, Sequence) else [learners])
+    if not table:
+        raise ValueError("learners must hold at least one learner, got none")
+    check_distinct("learners", list(table))
+    for name, one in table.items():
+        if isinstance(one, type):
+            raise TypeError(f"learners must be instances such as {one.__name__}(), got the class")
+        if not (hasattr(one, "fit") and hasattr(one, "predict")):
+            raise TypeError(f"learners[{name!r}] must have fit and predict, got {one!r}")
+    return {name: clone(one, safe=False) for name, one in table.items()}
+
+
+def check_distinct(what: str, names: list[str]) -> None:
+    """Raise an error for names that a file system may not tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name:
+            raise ValueError(f"{what} must have names that are not empty, got ''")
+        other = seen.setdefault(name.casefold(), name)
+        if other is not name:
+            raise ValueError(f"{what} must have names that differ, got {other!r} and {name!r}")
+
+
+def _learner(given: Any) -> Any:
+    return make_learner(given) if isinstance(given, str) else given
+
+
+def _with_names(several: Sequence[Any]) -> dict[str, Any]:
+    """Learners by class, by their parameters where that is not enough, or numbered."""
+    made = [_learner(one) for one in several]
+    texts = [a if isinstance(a, str) else learner_text(b) for a, b in zip(several, made)]
+    return dict(zip(distinct_names([short_name(one) for one in made], texts), made))
+
+
+def short_name(learner: Any) -> str:
+    """Name of a learner: its class, the steps of a pipeline, or the learner of a search.
+
+    Examples
+    --------
+    >>> from plurilabel.learners import make_learner
+    >>> short_name(make_learner("StandardScaler | MLkNN(n_neighbors=[5, 7])"))
+    'StandardScaler | MLkNN (search)'
+    """
+    if isinstance(learner, Pipeline):
+        return " | ".join(short_name(step) for _, step in learner.steps)
+    if hasattr(learner, "estimator") and (
+        hasattr(learner, "param_grid") or hasattr(learner, "param_distributions")
+    ):
+        return f"{short_name(learner.estimator)} (search)"
+    return type(learner).__name__
+
+
+# datasets ------------------------------------------------------------------------------------
+
+
+def named_datasets(given: Any) -> dict[str, Dataset]:
+    """Datasets by name, from any form that :func:`compare` takes.
+
+    Examples
+    --------
+    >>> named_datasets("digits")
+    {'digits': Dataset 'digits': 1797 instances, 64 features, 7 labels}
+    >>> list(named_datasets([([[0.0], [1.0]], [[1, 0], [0, 1]])]))
+    ['data']
+    """
+    table: dict[str, Dataset] = {}
+    if isinstance(given, Mapping):
+        table = {str(name): _dataset(one, str(name)) for name, one in given.items()}
+    else:
+        one = not isinstance(given, Iterable) or isinstance(given, str | os.PathLike | Dataset)
+        for entry in [given] if one or _is_pair(given) else given:
+            data = _dataset(entry, "data")
+            table[unique_name(data.name or "data", table, "{}-{}")] = data
+    if not table:
+        raise ValueError("datasets must hold at least one dataset, got none")
+    check_distinct("datasets", list(table))
+    return table
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether this is (X, Y), and not two datasets."""
+    whole = (str, os.PathLike, Dataset, tuple)
+    return isinstance(given, tuple) and len(given) == 2 and not isinstance(given[0], whole)
+
+
+def _dataset(given: Any, name: str) -> Dataset:
+    if isinstance(given, Dataset):
+        return given
+    if isinstance(given, str | os.PathLike):
+        if Path(given).is_file():
+            return read(given)
+        if given in library.dataset_names():
+            return library.load(str(given))
+        raise FileNotFoundError(
+            f"{os.fspath(given)!r} is neither a file nor a standard dataset; "
+            f"there are {', '.join(library.dataset_names())}"
+        )
+    if not _is_pair(given):
+        raise TypeError(
+            "datasets must be names, paths, Dataset objects or pairs (X, Y), "
+            f"got {type(given).__name__}"
+        )
+    X, Y = given
+    filled, unknown = known_part(Y)
+    labels: Any = check_labels(filled).astype(np.int64)
+    if unknown is not None:
+        labels = PartialLabels(labels, unknown)
+        labels = labels if sparse.issparse(filled) else labels.toarray()
+    if not hasattr(X, "iloc"):
+        X = check_array(X, accept_sparse="csr", ensure_all_finite=False)
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+    features = column_names(X) or [f"feature{j}" for j in range(X.shape[1])]
+    label_names = names_or_default(column_names(Y), labels.shape[1])
+    return Dataset(X, labels, tuple(features), tuple(label_names), name=name)
+
+
+class Split(NamedTuple):
+    """Row numbers of one training and test part."""
+
+    repeat: int
+    fold: int
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+def splits_of(
+    data: Dataset, name: str, cv: Any, repeats: int, random_state: int
+) -> tuple[str, list[Split]]:
+    """The splits of a dataset, and a description of them."""
+    is_holdout = isinstance(cv, str) and cv == "holdout"
+    if is_holdout and data.train is not None and data.test is not None:
+        words = f"published, {len(data.train)} to train and {len(data.test)} to test"
+        parts: list[Any] = [[(data.train, data.test)]] * repeats
+    else:
+        words, splitter = _splitter(cv)
+        seeded = [_seeded(splitter, repeat, repeats, random_state) for repeat in range(repeats)]
+        parts = [one.split(data.X, data.Y) for one in seeded]
+    splits = []
+    for repeat, folds in enumerate(parts):
+        for fold, (train, test) in enumerate(folds):
+            if not len(train) or not len(test):
+                raise ValueError(
+                    f"cv must leave rows to train and to test, got {len(train)} and {len(test)} "
+                    f"in split {fold} of {name}"
+                )
+            splits.append(Split(repeat, fold, np.asarray(train), np.asarray(test)))
+    return words, splits
+
+
+def _splitter(cv: Any) -> tuple[str, Any]:
+    """A description of what ``cv`` stands for, and the splitter."""
+    if isinstance(cv, str) and cv == "holdout":
+        words = "stratified, two thirds to train and one third to test (no published split)"
+        return words, IterativeStratifiedShuffleSplit(1, test_size=1 / 3)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        return f"{cv} stratified folds", IterativeStratifiedKFold(int(cv), shuffle=True)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        return learner_text(cv), cv
+    raise ValueError(f"cv must be 'holdout', a number of folds or a splitter, got {cv!r}")
+
+
+def _seeded(cv: Any, repeat: int, repeats: int, random_state: int) -> Any:
+    """A copy of the splitter for this repeat: seeded, so that it can be repeated."""
+    own = copy.deepcopy(cv)
+    given: Any = getattr(own, "random_state", "none")
+    if getattr(own, "shuffle", True) and (given is None or isinstance(given, int)):
+        own.random_state = (random_state if given is None else given) + repeat
+    elif repeats > 1:
+        raise ValueError(f"repeats must be 1 for a splitter that takes no seed, got {repeats}")
+    return own

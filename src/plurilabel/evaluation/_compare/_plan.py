@@ -1,0 +1,239 @@
+"""The cells of a comparison: which there are, what each is made of, and their files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from scipy import sparse
+
+from plurilabel._core import records
+from plurilabel._core.compat import versions
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import class_name, digest_of, plain, read_json
+from plurilabel.datasets import describe
+from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_learners, splits_of
+from plurilabel.learners import learner_text
+from plurilabel.metrics.shared import check_measures
+
+FORMAT = 1
+"""Number of the format of plans and cells; a change that old readers cannot read raises it."""
+
+Cell: TypeAlias = dict[str, Any]
+
+
+def make_plan(
+    datasets: Any,
+    learners: Any,
+    *,
+    cv: Any = "holdout",
+    repeats: int = 1,
+    measures: Sequence[str] | None = None,
+    random_state: int = 0,
+    command: str | None = None,
+) -> tuple[dict[str, Any], list[Place]]:
+    """The plan as it is written down, and the cells in the order in which they run."""
+    table, by_name = named_learners(learners), named_datasets(datasets)
+    names, made_by = check_measures(measures), versions("joblib", "torch")
+    what = {
+        name: {"class": class_name(one), "repr": learner_text(one), "parameters": _parameters(one)}
+        for name, one in table.items()
+    }
+    protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
+    if command is None:
+        options = protocol if measures is None else {**protocol, "measures": names}
+        command = _call_text(by_name, what, options)
+    plan: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": {**plain(protocol), "measures": names},
+        "datasets": {},
+        "learners": what,
+        "command": command,
+        "versions": made_by,
+    }
+    places = []
+    for name, data in by_name.items():
+        words, splits = splits_of(data, name, cv, repeats, random_state)
+        about = plan["datasets"][name] = {
+            **_described_data(data),
+            "split": words,
+            "digest": digest_of(data.X, data.Y),
+            "splits": [f"{split.repeat}-{split.fold}" for split in splits],
+        }
+        for split in splits:
+            made_of = {
+                "data": about["digest"],
+                "rows": digest_of(split.train, split.test),
+                "measures": names,
+                "plurilabel": made_by["plurilabel"],
+            }
+            seed = derived_seed(random_state, name, split.repeat, split.fold)
+            for learner, one in table.items():
+                parts = {k: what[learner][k] for k in ("class", "parameters")} | {"seed": seed}
+                known = {
+                    "format": FORMAT,
+                    "key": digest_of([FORMAT, made_of, parts]),
+                    "dataset": name,
+                    "learner": learner,
+                    "repeat": split.repeat,
+                    "fold": split.fold,
+                    "n_train": len(split.train),
+                    "n_test": len(split.test),
+                    **parts,
+                    "made_of": made_of,
+                    "versions": made_by,
+                    **empty_cell(names),
+                }
+                places.append(Place(data, one, split, known))
+    return plan, places
+
+
+def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: Any) -> str:
+    """The call of :func:`compare` that repeats a comparison."""
+    shown = ", ".join(f"{name!r}: {about['repr']}" for name, about in learners.items())
+    given = " ".join(", ".join(f"{key}={value!r}" for key, value in options.items()).split())
+    return f"evaluation.compare({list(datasets)!r}, {{{shown}}}, {given})"
+
+
+def empty_cell(measures: Sequence[str]) -> Cell:
+    """The fields of a cell that a successful run fills."""
+    costs = dict.fromkeys(("fit_seconds", "predict_seconds", "search_seconds", "peak_mb"))
+    more = dict.fromkeys(
+        ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
+    )
+    return {"scores": dict.fromkeys(measures), **costs, **more, "warnings": []}
+
+
+def _parameters(learner: Any) -> Any:
+    return plain(learner.get_params(deep=False)) if hasattr(learner, "get_params") else {}
+
+
+def _described_data(data: Dataset) -> dict[str, Any]:
+    found = describe(data)
+    figures = ("cardinality", "density", "diversity", "mean_ir", "scumble")
+    return plain(
+        {
+            "n": found.instances,
+            "d": found.features,
+            "q": found.labels,
+            **{name: getattr(found, name) for name in figures},
+            "sparse": bool(sparse.issparse(data.X)),
+            "citation": data.citation,
+            "label_names": data.label_names,
+            "label_counts": found.counts,
+            **({"not_known": found.unknown} if found.unknown else {}),
+        }
+    )
+
+
+def derived_seed(random_state: int, dataset: str, repeat: int, fold: int) -> int:
+    """A seed for one split, the same wherever and whenever it runs."""
+    text = f"{random_state}/{dataset}/{repeat}/{fold}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest()) >> 1
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A cell to run: data, learner and split, and the fields that are known before."""
+
+    data: Dataset
+    learner: Any
+    split: Split
+    known: Cell
+
+    def kept(self, folder: Path, *, retry: bool, fresh: bool) -> Cell | None:
+        """The cell in the folder, if it is complete and wanted.
+
+        A cell of the same place that was made of something else is an error: keeping it would be
+        wrong, and replacing it would lose results.
+        """
+        path = cell_path(folder, self.known)
+        if fresh:
+            path.unlink(missing_ok=True)
+        cell = read_cell(path)
+        if cell is None:
+            return None
+        if cell["key"] != self.known["key"]:
+            raise ValueError(
+                f"{folder} holds a cell of {self.known['learner']} on {self.known['dataset']} "
+                f"that was made with {self._difference(cell)}; choose another folder, or "
+                "replace it with fresh=True"
+            )
+        return None if retry and cell["status"] != "ok" else cell
+
+    def _difference(self, cell: Cell) -> str:
+        old, new = ({**c, **(c.get("made_of") or {})} for c in (cell, self.known))
+        differences = {
+            "class": f"another class ({old.get('class')}, now {new['class']})",
+            "parameters": f"other parameters ({old.get('parameters')}, now {new['parameters']})",
+            "seed": f"another random_state ({old.get('seed')}, now {new['seed']})",
+            "data": "other data of that name",
+            "rows": "another split into training and test rows",
+            "measures": "other measures",
+            "plurilabel": "another version of plurilabel",
+        }
+        found = (words for field, words in differences.items() if old.get(field) != new[field])
+        return next(found, "something else")
+
+
+# files ---------------------------------------------------------------------------------------
+
+
+def safe_name(name: str) -> str:
+    """A name for a file: plain names as they are, others cut, cleaned and made unique.
+
+    Examples
+    --------
+    >>> safe_name("ML-kNN")
+    'ML-kNN'
+    >>> safe_name("MLkNN(n_neighbors=7)")
+    'MLkNN_n_neighbors=7_-3710ab9e'
+    """
+    clean = re.sub(r"[^A-Za-z0-9._+=-]", "_", name)[:60]
+    # Windows takes the name of a device for the device, whatever the suffix
+    device = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", clean)
+    if clean == name and not clean.startswith(".") and not clean.endswith(".") and not device:
+        return clean
+    return f"{clean.lstrip('.')}-{hashlib.blake2b(name.encode(), digest_size=4).hexdigest()}"
+
+
+def cell_path(folder: str | os.PathLike[str], cell: Mapping[str, Any]) -> Path:
+    """The file of one cell, by its dataset, learner, repeat and fold."""
+    place = Path(folder, "cells", safe_name(cell["dataset"]), safe_name(cell["learner"]))
+    return place / f"{cell['repeat']}-{cell['fold']}.json"
+
+
+def read_cell(path: Path) -> Cell | None:
+    """The cell in a file; None if the file holds no complete cell."""
+    cell = read_json(path)
+    if not isinstance(cell, dict) or cell.get("format") != FORMAT:
+        return None
+    return cell if all(type(cell.get(name)) is kind for name, kind in _IN_CELL.items()) else None
+
+
+_IN_CELL = {
+    **dict.fromkeys(("key", "dataset", "learner", "status"), str),
+    **dict.fromkeys(("repeat", "fold"), int),
+    "scores": dict,
+}
+"""What every cell has, and its type."""
+
+_IN_PLAN = dict.fromkeys(("protocol", "learners", "datasets"), dict)
+
+
+def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The plan in a folder; None if there is none, or only part of one."""
+    plan = records.read_plan(folder, "comparison", FORMAT, _IN_PLAN)
+    if plan is None:
+        return None
+    measures = plan["protocol"].get("measures")
+    if not isinstance(measures, list) or not all(isinstance(name, str) for name in measures):
+        raise ValueError(f"plan.json in {folder} is broken: it lists no measures")
+    if not all(isinstance(about, dict) for about in plan["datasets"].values()):
+        raise ValueError(f"plan.json in {folder} is broken: a dataset is not described")
+    return plan

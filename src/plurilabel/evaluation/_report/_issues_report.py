@@ -1,0 +1,107 @@
+"""A page for reviewing doubtful labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plurilabel._core.compat import versions
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import counted
+from plurilabel.evaluation._report._report import html_page
+from plurilabel.inspection import LabelIssues
+
+
+def write_issues_report(
+    issues: LabelIssues,
+    path: str | os.PathLike[str],
+    *,
+    instances: Sequence[Any] | None = None,
+    top: int = 500,
+    title: str = "Labels to check",
+) -> Path:
+    """Write a page for reviewing doubtful labels, the worst first.
+
+    Each line has the instance, the label, what seems wrong, and the evidence. Each can be marked
+    as right or wrong; a button saves the decisions as a CSV file. The page is self-contained.
+    Needs jinja2 (``pip install 'plurilabel[cli]'``).
+
+    Parameters
+    ----------
+    issues : LabelIssues
+        Of :func:`~plurilabel.inspection.find_label_issues`.
+    path : path
+        The file to write; folders are created if needed.
+    instances : sequence of n texts, optional
+        Shown for each instance, such as a title or the text; by default only the row number.
+    top : int, default=500
+        How many issues are shown at most.
+    title : str
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plurilabel.inspection import find_label_issues
+    >>> from plurilabel.evaluation import write_issues_report
+    >>> scores = [[0.9, 0.2], [0.7, 0.6]]
+    >>> issues = find_label_issues([[1, 0], [0, 1]], scores, calibrate=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_issues_report(issues, f"{folder}/issues.html", instances=["a", "b < c"])
+    ...     "b &lt; c" in page.read_text()
+    True
+    """
+    n, q = issues.shape
+    if instances is not None and len(instances) != n:
+        raise ValueError(
+            f"instances must have {n} entries, one for each row, got {len(instances)}"
+        )
+    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
+        raise ValueError(f"top must be an integer of at least 1, got {top!r}")
+    lines = [
+        {
+            "row": row,
+            "text": "" if instances is None else str(instances[row]),
+            "label": issues.label_names[label],
+            "given": bool(issues.given[i]),
+            "quality": f"{issues.quality[i]:.3f}",
+            "score": f"{issues.scores[i]:.2f}",
+            "agreeing": None if issues.agreeing is None else int(issues.agreeing[i]),
+        }
+        for i, (row, label) in enumerate(
+            zip(issues.rows[:top].tolist(), issues.labels[:top].tolist())
+        )
+    ]
+    counts = np.bincount(issues.labels, minlength=q)
+    wrong = np.bincount(issues.labels[issues.given], minlength=q)
+    most = [l for l in np.argsort(-counts, kind="stable")[:50].tolist() if counts[l]]
+    shown = {
+        "title": title,
+        "headline": f"{counted(len(issues), 'label')} of {n * q:,} should be looked at.",
+        "facts": [
+            ("instances", f"{n:,}"),
+            ("labels", f"{q:,}"),
+            ("seem wrong", f"{int(issues.given.sum()):,}"),
+            ("seem to be missing", f"{int((~issues.given).sum()):,}"),
+        ],
+        "lines": lines,
+        "hidden": len(issues) - len(lines),
+        "texts": instances is not None,
+        "neighbours": None if issues.agreeing is None else issues.n_neighbors,
+        "by_label": [
+            (issues.label_names[l], [f"{wrong[l]:,}", f"{counts[l] - wrong[l]:,}"]) for l in most
+        ],
+        "version": versions()["plurilabel"],
+    }
+    page, path = html_page("issues", shown), Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with write_atomic(path) as stream:
+        stream.write(page.encode())
+    return path

@@ -1,0 +1,224 @@
+"""Writing the report of a comparison: templates filled in, files replaced whole."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from io import StringIO
+from operator import methodcaller
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plurilabel._core.compat import import_extra
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import capital, counted, listed, no_formula, shortened
+from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._report._charts import charts, label_scores
+from plurilabel.evaluation._report._findings import Findings, describe
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+FORMATS = ("html", "md", "tex", "csv")
+
+_SPACES = dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029", " ")
+_MARKDOWN = _SPACES | {c: f"\\{c}" for c in "\\`*_[]|#~$"} | {"&": "&amp;", "<": "&lt;"}
+_LATEX = _SPACES | {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "∞": r"$\infty$", "…": r"\ldots{}",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$",
+}  # fmt: skip
+_JOINTS = str.maketrans({c: f"{c}\u200b" for c in "(_,/"})
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_LONG_WORD = re.compile(r"[^\s\u200b-]{15,}")
+
+
+def breakable(text: str) -> str:
+    """The head of a column, which may break where code has a joint, and in very long words.
+
+    Examples
+    --------
+    >>> breakable("MLkNN(n=5)").split("\\u200b"), breakable("a" * 20).split("\\u200b")
+    (['MLkNN(', 'n=5)'], ['aaaaaaaaaaaa', 'aaaaaaaa'])
+    >>> breakable("ClassifierChain").split("\\u200b")
+    ['Classifier', 'Chain']
+    """
+    joined = _CAMEL.sub("\u200b", text.translate(_JOINTS))
+    return _LONG_WORD.sub(lambda found: "\u200b".join(re.findall(".{1,12}", found[0])), joined)
+
+
+FILTERS = {
+    # text in which nothing is markup; HTML is escaped by jinja2 itself
+    "markdown": methodcaller("translate", str.maketrans(_MARKDOWN)),
+    "latex": methodcaller("translate", str.maketrans(_LATEX)),
+    "breakable": breakable,
+    "capital": capital,
+    "counted": counted,
+    "listed": listed,
+    "shortened": shortened,
+}
+
+
+def write_report(
+    results: Results,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    formats: Sequence[str] = FORMATS,
+    title: str | None = None,
+) -> dict[str, Path]:
+    """Write the results of a comparison as ``report.html``, ``.md``, ``.tex`` and ``.csv``.
+
+    The page is self-contained: which learner is best in which measure, tables that mark the best
+    and those not significantly worse, ranks and tests, plots, a description of the data, failures,
+    and how to reproduce the results. The LaTeX file has tables for ``\\input``; the CSV file one
+    line for each dataset, learner and measure. All but CSV need jinja2
+    (``pip install 'plurilabel[cli]'``).
+
+    Within a dataset with several folds, each learner is compared with the best by
+    :func:`~plurilabel.evaluation.corrected_resampled_t` with Holm's correction, at 0.05. With five
+    datasets or more, :func:`~plurilabel.evaluation.friedman`,
+    :func:`~plurilabel.evaluation.nemenyi` and :func:`~plurilabel.evaluation.wilcoxon` test the
+    headline measures; datasets without any result are left out, then learners that lack one of
+    the others.
+
+    Parameters
+    ----------
+    results : Results
+        Of :func:`~plurilabel.evaluation.compare`, finished or not.
+    folder : path, optional
+        By default that of the comparison. It is created if needed; each file is replaced as a
+        whole or not at all.
+    formats : sequence of str
+        Of "html", "md", "tex" and "csv".
+    title : str, optional
+        By default made of the names of learners and datasets.
+
+    Returns
+    -------
+    dict of str to Path
+        The file of each format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plurilabel.evaluation import Results, write_report
+    >>> plan = {"protocol": {"measures": ["f1"], "cv": 2}, "datasets": {"toy": {}},
+    ...         "learners": {"MLkNN": {}, "BRkNN": {}}}
+    >>> cells = [
+    ...     {"dataset": "toy", "learner": learner, "repeat": 0, "fold": fold, "status": "ok",
+    ...      "scores": {"f1": f1}, "n_train": 50, "n_test": 50}
+    ...     for learner, values in {"MLkNN": (0.5, 0.7), "BRkNN": (0.4, 0.6)}.items()
+    ...     for fold, f1 in enumerate(values)
+    ... ]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_report(Results(plan, cells), folder, formats=["csv"])
+    ...     print(files["csv"].read_text())
+    dataset,learner,measure,mean,deviation,splits,rank,best,not_worse
+    toy,MLkNN,f1,0.6,0.1414...,2,1.0,1,0
+    toy,BRkNN,f1,0.5,0.1414...,2,2.0,0,0
+    <BLANKLINE>
+    """
+    place, formats = destination(results.folder, folder, formats, FORMATS)
+    if not results.cells:
+        raise ValueError("results must have at least one cell, got none")
+    texts = rendered(results, formats, title)
+    return write_files(place, {name: texts[name] for name in formats})
+
+
+def destination(
+    own: Path | None,
+    folder: str | os.PathLike[str] | None,
+    formats: Sequence[str],
+    known: Sequence[str],
+) -> tuple[Path, list[str]]:
+    """Check where to write a report and in which formats; ``own`` is the folder of the results."""
+    formats = [formats] if isinstance(formats, str) else list(formats)
+    for name in formats:
+        if name not in known:
+            raise ValueError(f"formats must be of {', '.join(known)}, got {name!r}")
+    place = own if folder is None else Path(folder)
+    if place is None:
+        raise ValueError("folder must say where to write: these results have none of their own")
+    return place, formats
+
+
+def write_files(place: Path, texts: Mapping[str, str]) -> dict[str, Path]:
+    """Write ``report.*`` for each format, each file whole or not at all; return their paths."""
+    place.mkdir(parents=True, exist_ok=True)
+    files = {name: place / f"report.{name}" for name in texts}
+    for name, path in files.items():
+        with write_atomic(path) as stream:
+            stream.write(texts[name].encode())
+    return files
+
+
+def rendered(results: Results, formats: Sequence[str], title: str | None) -> dict[str, str]:
+    """The text of each format."""
+    findings = Findings(results)
+    texts = {"csv": _csv(findings)} if "csv" in formats else {}
+    pages = [name for name in formats if name != "csv"]
+    if pages:
+        shown = describe(findings)
+        shown["title"] = title or shown["title"]
+    if "html" in pages:
+        plan = results.plan["datasets"]
+        shown["plots"] = [
+            (name, plan[name].get("q"), charts(findings, name), label_scores(findings, name))
+            for name in results.datasets
+        ]
+    for name in pages:
+        is_html = name == "html"
+        texts[name] = html_page("report", shown) if is_html else _template(name).render(shown)
+    return texts
+
+
+def html_page(page: str, shown: dict[str, Any]) -> str:
+    """A page from its template, without the indentation between tags."""
+    return re.sub(r">\n\s*<", "><", _template("html", page).render(shown).lstrip())
+
+
+@cache
+def _template(name: str, page: str = "report") -> Template:
+    """A template of ``templates/`` by its ending and its name."""
+    jinja2 = import_extra("jinja2", f"a report in {name}", "cli")
+    options: dict[str, Any] = {"autoescape": name == "html"}
+    if name == "tex":  # braces belong to TeX
+        options |= {"block_start_string": "<%", "block_end_string": "%>"}
+        options |= {"variable_start_string": "<<", "variable_end_string": ">>"}
+        options |= {"comment_start_string": "<#", "comment_end_string": "#>"}
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plurilabel.evaluation._report"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        **options,
+    )
+    environment.filters |= FILTERS
+    return environment.get_template(f"{page}.{name}")
+
+
+def _csv(findings: Findings) -> str:
+    """One line for each dataset, learner and measure; empty where there is no value."""
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    columns = "dataset learner measure mean deviation splits rank best not_worse"
+    writer.writerow(columns.split())
+    tables = {
+        name: (t.means, t.deviations, t.counts, t.ranks, 1 * t.best, 1 * t.close)
+        for name, t in findings.tables.items()
+    }
+    for i, dataset in enumerate(findings.results.datasets):
+        for j, learner in enumerate(findings.results.learners):
+            for measure, parts in tables.items():
+                numbers = [part[i, j].item() for part in parts]
+                cells = ["" if np.isnan(number) else number for number in numbers]
+                names = map(no_formula, (dataset, learner, measure))
+                writer.writerow([*names, *cells])
+    return text.getvalue()

@@ -1,0 +1,256 @@
+"""The report of a run on a stream: curves over time, with the drifts marked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plurilabel._core.words import capital, counted, duration, file_size, listed
+from plurilabel.evaluation._report._charts import Chart, Mark, evenly, padded, series
+from plurilabel.evaluation._report._report import destination, html_page, write_files
+from plurilabel.metrics import get_measure
+from plurilabel.streams import StreamResults
+
+HEADLINES = (
+    "subset_accuracy", "f1", "micro_f1", "macro_f1", "hamming_loss", "average_precision",
+    "ranking_loss",
+)  # fmt: skip
+MOST_POINTS = 400
+"""Points of a curve that are drawn."""
+FORMATS = ("html", "csv")
+
+
+def write_stream_report(
+    results: StreamResults,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    formats: Sequence[str] = FORMATS,
+    title: str | None = None,
+) -> dict[str, Path]:
+    """Write the results of a run on a stream as ``report.html`` and ``report.csv``.
+
+    The page is self-contained: which learner is best over all rows, curves over time with the
+    drifts marked, how soon each learner recovers, speed and size. The CSV file has all readings,
+    one line for each learner, kind and row. Needs jinja2 and pandas
+    (``pip install 'plurilabel[cli]'``).
+
+    Parameters
+    ----------
+    results : StreamResults
+        Of :func:`~plurilabel.streams.prequential`, finished or not.
+    folder, formats, title :
+        As in :func:`write_report`, with the formats "html" and "csv".
+
+    Returns
+    -------
+    dict of str to Path
+        The file of each format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from plurilabel.evaluation import write_stream_report
+    >>> from plurilabel.streams import LabelShares, RandomTreeStream, prequential
+    >>> results = prequential(RandomTreeStream(500), LabelShares(), ["f1"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = write_stream_report(results, folder)
+    ...     "<svg" in files["html"].read_text()
+    True
+    """
+    place, formats = destination(results.folder, folder, formats, FORMATS)
+    if not results.n_rows:
+        raise ValueError("results must have at least one reading, got none")
+    texts = {}
+    if "html" in formats:
+        texts["html"] = html_page("stream", _shown(results, title))
+    if "csv" in formats:
+        texts["csv"] = results.frame().to_csv(index=False, lineterminator="\n")
+    return write_files(place, {name: texts[name] for name in formats})
+
+
+def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
+    """The variables of the template."""
+    headlines = [name for name in HEADLINES if name in results.measures] or results.measures[:6]
+    others = [name for name in results.measures if name not in headlines]
+    kind = next(k for k in ("window", "fading", "overall") if k in results.kinds)
+    plan = results.plan
+    return {
+        "title": title or f"{capital(listed(results.learners, 3))} on {plan['name']}",
+        "headline": _headline(results, headlines[0]),
+        "facts": _facts(results),
+        "overall": _table(results, [*headlines, *others], results.final),
+        "means": _table(results, headlines, results.mean) if "fading" in results.kinds else None,
+        "fading": plan["protocol"]["fading"],
+        "recoveries": _recoveries(results, headlines[0], kind),
+        "costs": _costs(results),
+        "kind": _kind_in_words(results, kind),
+        "charts": _drawn(curve_chart(results, name, kind) for name in headlines),
+        "others": _drawn(curve_chart(results, name, kind) for name in others),
+        "cost_charts": _drawn(cost_chart(results, name) for name in ("seconds", "bytes")),
+        "failures": list(results.errors.items()),
+        "learners": list(plan["learners"].items()),
+        "command": plan.get("command") or "",
+        "repeat": _repeat(plan),
+        "version": plan["versions"]["plurilabel"],
+    }
+
+
+def _drawn(charts: Iterable[Chart | None]) -> list[Chart]:
+    return [chart for chart in charts if chart is not None]
+
+
+def _repeat(plan: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What has to be the same to get the same results, as (word, value)."""
+    protocol = [
+        (name.replace("_", " "), value)
+        for name, value in plan["protocol"].items()
+        if name != "measures" and value is not None
+    ]
+    return [*protocol, ("versions", ", ".join(f"{k} {v}" for k, v in plan["versions"].items()))]
+
+
+def _headline(results: StreamResults, measure: str) -> str:
+    about = get_measure(measure)
+    found = {n: v for n, v in results.final(measure).items() if np.isfinite(v)}
+    order = sorted(found, key=lambda n: found[n], reverse=about.greater_is_better)
+    if not order:
+        return "No learner reached the end of the stream; see the failures below."
+    said = f"{capital(about.title)} over all rows: {order[0]} {found[order[0]]:.3f}"
+    others = [f"{name} {found[name]:.3f}" for name in order[1:4]]
+    return f"{said}, then {listed(others)}." if others else f"{said}."
+
+
+def _facts(results: StreamResults) -> list[tuple[str, str]]:
+    protocol = results.plan["protocol"]
+    seconds = [results.curve("seconds", name) for name in results.learners]
+    spent = sum(float(np.nanmax(s)) for s in seconds if np.isfinite(s).any())
+    state = "" if results.is_finished else ", not finished"
+    found = [
+        ("rows", f"{results.n_rows:,}{state}"),
+        ("learners", f"{len(results.learners):,}"),
+        ("drifts", f"{len(results.drifts):,}"),
+        ("read every", counted(protocol["every"], "row")),
+        ("delay of labels", counted(protocol["delay"], "row")),
+        ("time of learners", duration(spent)),
+    ]
+    return [fact for fact in found if fact[1] not in ("0", "0 rows")]
+
+
+def _table(
+    results: StreamResults, measures: Sequence[str], values: Any
+) -> tuple[list[str], list[tuple[str, list[tuple[str, bool]]]]]:
+    """Titles, and for each learner its values as text, with the best ones marked."""
+    columns, cells = [], {name: [] for name in results.learners}  # type: ignore[var-annotated]
+    for measure in measures:
+        about = get_measure(measure)
+        columns.append(f"{about.title} {'↑' if about.greater_is_better else '↓'}")
+        found = values(measure)
+        known = [v for v in found.values() if np.isfinite(v)]
+        best = (max if about.greater_is_better else min)(known, default=np.nan)
+        for name, value in found.items():
+            text = f"{value:.3f}" if np.isfinite(value) else "–"
+            cells[name].append((text, len(known) > 1 and value == best))
+    return columns, list(cells.items())
+
+
+def _recoveries(results: StreamResults, measure: str, kind: str) -> Any:
+    """Rows until each learner is back after each drift."""
+    drifts = [d for d in results.drifts if d.kind != "moving" and d.row < results.n_rows]
+    if not drifts:
+        return None
+    rows = []
+    for name in results.learners:
+        found = results.recoveries(measure, name, kind=kind)[: len(drifts)]
+        rows.append((name, ["–" if rest is None else f"{rest:,}" for rest in found]))
+    title = get_measure(measure).title
+    return title, [f"drift at {drift.row:,}" for drift in drifts], rows
+
+
+def _costs(results: StreamResults) -> list[tuple[str, list[str]]]:
+    speed, size = results.speed(), results.size()
+    rows = []
+    for name in results.learners:
+        fast = f"{speed[name]:,.0f}" if np.isfinite(speed[name]) else "–"
+        large = file_size(size[name]) if np.isfinite(size[name]) else "–"
+        rows.append((name, [fast, large]))
+    return rows
+
+
+def _kind_in_words(results: StreamResults, kind: str) -> str:
+    protocol = results.plan["protocol"]
+    return {
+        "window": f"over the last {counted(protocol['window'] or 0, 'row')}",
+        "fading": f"with fading by {protocol['fading']}",
+        "overall": "over all rows so far",
+    }[kind]
+
+
+def curve_chart(results: StreamResults, measure: str, kind: str) -> Chart | None:
+    """A measure over time for all learners; None if it is nowhere defined."""
+    about = get_measure(measure)
+    title = capital(about.title)
+    curves = {name: results.curve(measure, name, kind) for name in results.learners}
+    arrow = "↑" if about.greater_is_better else "↓"
+    chart = _chart(results, curves, title, f"{about.title} {arrow}")
+    if chart is not None:
+        mark_drifts(chart, results)
+    return chart
+
+
+def cost_chart(results: StreamResults, cost: str) -> Chart | None:
+    """Time or size of the learners over time."""
+    curves = {name: results.curve(cost, name) for name in results.learners}
+    if cost == "bytes":
+        curves = {name: curve / 1e6 for name, curve in curves.items()}
+        if sum(np.isfinite(curve).sum() > 1 for curve in curves.values()) == 0:
+            return None
+        return _chart(results, curves, "Size when pickled", "MB", at_zero=True)
+    return _chart(results, curves, "Time of prediction and learning", "seconds", at_zero=True)
+
+
+def _chart(
+    results: StreamResults,
+    curves: dict[str, Any],
+    title: str,
+    label: str,
+    *,
+    at_zero: bool = False,
+) -> Chart | None:
+    values = np.concatenate(list(curves.values()))
+    if not np.isfinite(values).any():
+        return None
+    low, high = padded(values)
+    says = f"{title} of {listed(list(curves), 4)} over the rows of the stream"
+    ends = (0.0 if at_zero else low, high)
+    chart = Chart(title, says, (0, results.n_rows), ends, ("rows", label))
+    for place, (name, curve) in enumerate(curves.items()):
+        rows, known = results.rows, np.isfinite(curve)
+        if not known.any():
+            continue
+        if at_zero:  # sizes are known for some rows only
+            rows, curve = rows[known], curve[known]
+        if len(rows) > MOST_POINTS:
+            shown = evenly(len(rows), MOST_POINTS)
+            rows, curve = rows[shown], curve[shown]
+        chart.series(rows, curve, series(place), name)
+    return chart
+
+
+def mark_drifts(chart: Chart, results: StreamResults) -> None:
+    """A line at each drift, and a band as long as it takes; behind the curves."""
+    marks = []
+    for drift in results.drifts:
+        if drift.row >= results.n_rows:
+            continue
+        (start, _), (end, _) = chart.points(
+            [drift.row, min(drift.row + drift.width, results.n_rows)], [np.nan, np.nan]
+        )
+        band = f"M{start:.1f} {chart.top}V{chart.bottom}H{end:.1f}V{chart.top}Z"
+        if drift.width:
+            marks.append(Mark("drifting", band))
+        marks.append(Mark("drift", f"M{start:.1f} {chart.top}V{chart.bottom}"))
+    chart.marks[:0] = marks

@@ -1,1 +1,0 @@
-"""Label distributions: degrees of all labels that sum to one."""

@@ -1,1 +1,0 @@
-"""ARFF, the file format of WEKA, MULAN and MEKA."""

@@ -1,0 +1,410 @@
+"""LIBSVM's multi-label format, and that of the extreme-classification repository (XMC)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import BinaryIO, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._core.data.dataset import Dataset
+from plurilabel._core.records import write_atomic
+from plurilabel._core.words import shortened
+from plurilabel.io._decimal_text import MOST_DIGITS
+from plurilabel.io._files import AnyPath, FileFormatError, Format, plain_name
+from plurilabel.io._sparse_lines import (
+    BLOCK_BYTES,
+    LARGEST_NUMBER,
+    Kind,
+    Rows,
+    joined,
+    line_blocks,
+    parse_rows,
+    row_lines,
+    sparse_pair,
+)
+
+# LIBSVM ----------------------------------------------------------------------------------------
+
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+def read_libsvm(
+    path: AnyPath,
+    *,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    label_names: Sequence[str] | None = None,
+    name: str | None = None,
+) -> Dataset:
+    r"""Read a file in LIBSVM's multi-label format.
+
+    Each line is a row: its labels with commas between them, then ``feature:value`` pairs. Both
+    may be missing. What follows a ``#`` is a comment, and blank lines are skipped::
+
+        1,5 3:0.5 4:2   # two labels
+         1:1            # none
+
+    Parameters
+    ----------
+    path : str or path
+        The file, gzipped or not.
+    n_features, n_labels : int, default=None
+        Numbers of columns; by default as many as the file needs. Pass them if several files,
+        such as training and test data, must have the same columns.
+    zero_based : bool or "auto", default="auto"
+        Whether features are numbered from 0 or from 1 in the file. "auto" assumes that a
+        file without a feature 0 is numbered from 1, as LIBSVM's own files are.
+    label_names : sequence of str, default=None
+        Names for the labels 0, 1, ...; by default ``label0, label1, ...``.
+    name : str, default=None
+        Name of the dataset; by default that of the file.
+
+    Returns
+    -------
+    Dataset
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` after
+        their columns.
+
+    Raises
+    ------
+    FileFormatError
+        With the line and what was expected there.
+
+    See Also
+    --------
+    write_libsvm : Writes this format.
+    read_xmc : The same lines after a header that gives the numbers of columns.
+
+    Notes
+    -----
+    Labels keep their numbers: column j of Y is label j of the file, whichever other labels occur,
+    so that the columns of two files always agree. LIBSVM's own multi-label files number labels
+    from 0; in a file that numbers them from 1, column 0 of Y is empty.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.io import read_libsvm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.svm")
+    ...     _ = path.write_text("0,2 1:0.5 3:2   # two labels\n 2:1\n")
+    ...     data = read_libsvm(path)
+    >>> data
+    Dataset 'toy': 2 instances, 3 features, 3 labels
+    >>> data.X.toarray()
+    array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]])
+    """
+    if not (isinstance(zero_based, bool) or zero_based == "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
+    width, source = n_labels, f"n_labels={n_labels}"
+    if label_names is not None:
+        width, source = len(label_names), "the number of label_names"
+        if n_labels not in (None, width):
+            raise ValueError(f"n_labels is {n_labels}, but label_names has {width} entries")
+    for what, size in (("n_features", n_features), ("n_labels", n_labels)):
+        if (size or 0) < 0:
+            raise ValueError(f"{what} must be at least 0, got {size}")
+    rows = joined(_rows(path))
+    if not len(rows.lines):
+        raise FileFormatError(path, None, "expected at least one row, got none")
+    base = _base(path, rows, zero_based)
+    d = _width(path, rows, "feature", n_features, f"n_features={n_features}", base)
+    q = _width(path, rows, "label", width, source)
+    X, Y = rows.matrices(path, d, q, base=base)
+    name = plain_name(path) if name is None else name
+    return Dataset(X, Y, label_names=label_names or (), name=name)
+
+
+def _width(
+    path: AnyPath, rows: Rows, kind: Kind, given: int | None, source: str, base: int = 0
+) -> int:
+    """Number of columns: as given, unless the file needs more, or as many as it needs."""
+    if given is None:
+        return max(rows.width(kind) - base, 0)
+    rows.check_below(path, kind, given + base, source)
+    return given
+
+
+def _base(path: AnyPath, rows: Rows, zero_based: bool | str) -> int:
+    """The number of the first feature."""
+    if zero_based == "auto":
+        return int(rows.columns.all())
+    if not zero_based and not rows.columns.all():
+        problem = "expected feature numbers from 1 (zero_based=False), got 0"
+        raise FileFormatError(path, rows.line("feature", rows.columns.argmin()), problem)
+    return int(not zero_based)
+
+
+def _rows(path: AnyPath) -> Iterator[Rows]:
+    for first_line, text in line_blocks(path):
+        rows = parse_rows(path, first_line, _COMMENT.sub(b"", text) if b"#" in text else text)
+        yield rows.drop(rows.blank)
+
+
+def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
+    """Write a dataset in LIBSVM's multi-label format.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
+    are written so that :func:`read_libsvm` reads the same X and Y back, bit for bit, given the
+    numbers of features and labels: the format does not hold them, nor any names.
+
+    Parameters
+    ----------
+    path : str or path
+    dataset : Dataset
+        X and Y may be dense or sparse.
+    zero_based : bool, default=False
+        Number the features from 0 instead of 1. LIBSVM itself expects 1.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_libsvm
+    >>> data = Dataset(np.array([[0, 0.5], [2, 0]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.svm")
+    ...     write_libsvm(path, data)
+    ...     print(path.read_text())
+    0,1 2:0.5
+     1:2.0
+    """
+    X, Y = sparse_pair(dataset)
+    if X.shape[1] == 0:
+        raise ValueError("dataset.X must have at least one feature to be written, got 0")
+    with write_atomic(path) as stream:
+        for lines in row_lines(X, Y, base=0 if zero_based else 1):
+            stream.write(lines)
+
+
+# extreme classification -------------------------------------------------------------------------
+
+
+def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
+    r"""Read a file in the text format of the extreme-classification repository.
+
+    The first line holds the numbers of rows, features and labels. Each further line is a row:
+    its labels with commas between them, then ``feature:value`` pairs. Both are numbered from 0,
+    and both may be missing::
+
+        3 5 4
+        0,3 1:0.5 4:2
+        2
+         0:1.5
+
+    Parameters
+    ----------
+    path : str or path
+        The file, gzipped or not.
+    name : str, default=None
+        Name of the dataset; by default that of the file.
+
+    Returns
+    -------
+    Dataset
+        X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
+        labels ``label0, label1, ...``, after their numbers in the file.
+
+    Raises
+    ------
+    FileFormatError
+        With the line and what was expected there: a word that is not a number, a number that the
+        header excludes, a label or a feature twice in one row, more or fewer rows than
+        announced. Blank lines count as rows, except at the end of the file.
+
+    See Also
+    --------
+    write_xmc : Writes this format.
+    read_libsvm : The same lines without the header.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.io import read_xmc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.txt")
+    ...     _ = path.write_text("3 5 4\n0,3 1:0.5 4:2\n2\n 0:1.5\n")
+    ...     data = read_xmc(path)
+    >>> data
+    Dataset 'toy': 3 instances, 5 features, 4 labels
+    >>> data.Y.toarray()
+    array([[1, 0, 0, 1],
+           [0, 0, 1, 0],
+           [0, 0, 0, 0]])
+    """
+    blocks = line_blocks(path)
+    first = next(blocks, None)
+    if first is None:
+        raise FileFormatError(path, None, f"{_HEADER_EXPECTED}, got an empty file")
+    header, _, text = first[1].partition(b"\n")
+    n, d, q = _header(path, header)
+    rows = joined(_announced_rows(path, chain([(2, text)], blocks), n))
+    rows.check_below(path, "feature", d, "the header's second number")
+    rows.check_below(path, "label", q, "the header's third number")
+    if len(rows.lines) < n:
+        raise FileFormatError(path, None, _too_few(n, len(rows.lines)))
+    X, Y = rows.matrices(path, d, q)
+    return Dataset(X, Y, name=plain_name(path) if name is None else name)
+
+
+class XmcBlock(NamedTuple):
+    """Rows of a file in the text format that can be read by themselves."""
+
+    path: AnyPath
+    start: int  # bytes
+    stop: int
+    first_line: int
+    n_rows: int
+    n_features: int
+    n_labels: int
+
+    def read(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """X and Y of these rows."""
+        with open(self.path, "rb") as stream:
+            stream.seek(self.start)
+            text = stream.read(self.stop - self.start)
+        rows = parse_rows(self.path, self.first_line, text if text[-1:] == b"\n" else text + b"\n")
+        if len(rows.lines) != self.n_rows:
+            raise FileFormatError(self.path, None, "the file has changed while it was read")
+        rows.check_below(self.path, "feature", self.n_features, "the header's second number")
+        rows.check_below(self.path, "label", self.n_labels, "the header's third number")
+        return rows.matrices(self.path, self.n_features, self.n_labels)
+
+
+def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
+    """The rows of a file in the text format, a number of them at a time.
+
+    The file is read once for the ends of its lines; the rows are parsed when a block is read.
+    """
+    with open(path, "rb") as stream:
+        if stream.read(2) == b"\x1f\x8b":
+            problem = "a gzipped file cannot be read in blocks: unpack it first"
+            raise FileFormatError(path, None, problem)
+        stream.seek(0)
+        n, d, q = _header(path, stream.readline())
+        lines, ends = _line_ends(stream, n, n_rows)
+        if lines < n:
+            raise FileFormatError(path, None, _too_few(n, lines))
+        if n == 0:
+            return []
+        stream.seek(ends[-1])
+        for line, text in enumerate(iter(stream.readline, b""), n + 2):
+            if text.strip():
+                raise FileFormatError(path, line, _too_many(n))
+    return [
+        XmcBlock(path, a, b, 2 + i * n_rows, min(n_rows, n - i * n_rows), d, q)
+        for i, (a, b) in enumerate(pairwise(ends))
+    ]
+
+
+def _line_ends(stream: BinaryIO, n: int, n_rows: int) -> tuple[int, list[int]]:
+    """The number of lines; where the header, every ``n_rows`` lines and the n-th line end."""
+    ends, last = [stream.tell()], 0
+    lines, at = 0, stream.tell()
+    while text := stream.read(BLOCK_BYTES):
+        found = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")) + 1
+        wanted = range(-lines % n_rows or n_rows, len(found) + 1, n_rows)
+        ends += [at + int(found[i - 1]) for i in wanted if lines + i < n]
+        if lines < n <= lines + len(found):
+            last = at + int(found[n - lines - 1])
+        lines, at = lines + len(found), at + len(text)
+    if lines < n and at > ends[0]:
+        stream.seek(at - 1)
+        if stream.read(1) != b"\n":  # the last line need not have an end
+            lines, last = lines + 1, at
+    return lines, [*ends, last]
+
+
+def _too_few(n: int, lines: int) -> str:
+    return f"expected {n} rows (the header's first number), got {lines}"
+
+
+def _too_many(n: int) -> str:
+    return f"expected no more than {n} rows (the header's first number), got another"
+
+
+_HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
+
+
+def _header(path: AnyPath, line: bytes) -> tuple[int, int, int]:
+    words = line.split()
+    if len(words) != 3 or not all(word.isdigit() for word in words):
+        shown = shortened(line.decode("utf-8", errors="replace").strip())
+        raise FileFormatError(path, 1, f"{_HEADER_EXPECTED}, got {shown!r}")
+    n, d, q = (int(word[:MOST_DIGITS]) for word in words)
+    if max(n, d, q) > LARGEST_NUMBER + 1 or max(map(len, words)) > MOST_DIGITS:
+        shown = shortened(line.decode("latin-1").strip())
+        problem = f"expected up to {LARGEST_NUMBER + 1} rows, features and labels, got {shown}"
+        raise FileFormatError(path, 1, problem)
+    return n, d, q
+
+
+def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) -> Iterator[Rows]:
+    """The rows that the header announces, on lines 2 to n + 1; what follows must be blank."""
+    for first_line, text in blocks:
+        if not text:
+            continue
+        rows = parse_rows(path, first_line, text)
+        surplus = rows.lines > n + 1
+        unexpected = surplus & ~rows.blank
+        if unexpected.any():
+            raise FileFormatError(path, int(rows.lines[unexpected.argmax()]), _too_many(n))
+        yield rows.drop(surplus)
+
+
+def write_xmc(path: AnyPath, dataset: Dataset) -> None:
+    """Write a dataset in the text format of the extreme-classification repository.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
+    are written so that :func:`read_xmc` reads the same X and Y back, bit for bit; the format
+    has no place for names, split and citation.
+
+    Parameters
+    ----------
+    path : str or path
+    dataset : Dataset
+        X and Y may be dense or sparse.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_xmc
+    >>> data = Dataset(np.array([[0, 0.5], [2, 0]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.txt")
+    ...     write_xmc(path, data)
+    ...     print(path.read_text())
+    2 2 2
+    0,1 1:0.5
+     0:2.0
+    """
+    X, Y = sparse_pair(dataset)
+    with write_atomic(path) as stream:
+        stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
+        for lines in row_lines(X, Y):
+            stream.write(lines)
+
+
+def _further_libsvm(path: AnyPath, n_features: int, label_names: list[str]) -> Dataset:
+    return read_libsvm(path, n_features=n_features, n_labels=len(label_names))
+
+
+def _further_xmc(path: AnyPath, _: int, __: list[str]) -> Dataset:
+    return read_xmc(path)
+
+
+FORMATS = (
+    Format("libsvm", (".svm", ".libsvm"), read_libsvm, True, _further_libsvm, has_names=False),
+    Format("xmc", (".txt", ".xmc"), read_xmc, True, _further_xmc, has_names=False),
+)

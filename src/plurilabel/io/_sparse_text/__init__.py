@@ -1,1 +1,0 @@
-"""Lines of ``labels index:value ...``: the XMC and LIBSVM formats."""

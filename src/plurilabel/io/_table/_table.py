@@ -1,0 +1,514 @@
+"""Reading and writing tables: CSV, Parquet, JSON and data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from plurilabel._core.base import check_labels
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.records import write_atomic
+from plurilabel._core.unknown import known_part
+from plurilabel._core.words import first_repeated, listed, similar
+from plurilabel.io._files import formats
+from plurilabel.io._table._encoder import table_encoder
+from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
+from plurilabel.io._table._kinds import typed_frame, typed_like
+from plurilabel.io._table._labels import label_columns, tag_column
+
+_CELLS_AT_ONCE = 1 << 18
+
+
+def read_table(
+    path: str | os.PathLike[str] | Any,
+    *,
+    labels: str | Sequence[str],
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    text: str | Sequence[str] | None = None,
+    sep: str | None = None,
+    tag_sep: str | None = None,
+    label_names: Sequence[str] | None = None,
+    format: Literal["csv", "tsv", "parquet", "jsonl", "json"] | None = None,
+    encode: bool = True,
+    name: str | None = None,
+    words: Any = None,
+    embeddings: str | os.PathLike[str] | Any = None,
+    decimal: Literal[".", ","] | None = None,
+    day_first: bool | None = None,
+    empty_labels: Literal["unknown", "absent"] | None = None,
+) -> Dataset:
+    r"""Read a table: CSV, Parquet, JSON, or a data frame.
+
+    Needs pandas: ``pip install plurilabel[table]``.
+
+    Parameters
+    ----------
+    path : str, path or data frame
+        A file, gzipped or not; or a data frame of pandas or polars.
+    labels : sequence of str, or str
+        Names of the label columns, which hold 0 and 1 (also true and false, yes and no). Or the
+        name of the one column with the tags of each row: text with a separator
+        (``sport;politics``), or lists in Parquet, JSON and data frames.
+    features : sequence of str, default=None
+        Feature columns. By default all but the labels; with ``text``, none.
+    drop : sequence of str, default=()
+        Columns to leave out, for instance identifiers.
+    text : str or sequence of str, default=None
+        One or several columns of text, whose words become features.
+    sep : str, default=None
+        Column separator of CSV. By default a tab in ``.tsv`` files, otherwise comma, semicolon,
+        tab or ``|``: the one that splits the first rows into the most columns of equal number.
+    tag_sep : str, default=None
+        Tag separator. By default ``;``, ``|`` or ``,``, whichever occurs in the column; required
+        if more than one does.
+    label_names : sequence of str, default=None
+        With a column of tags: the labels in order, by default the sorted tags that occur. Pass
+        it if several files must have the same columns.
+    format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
+        By default the format given by the file name.
+    encode : bool, default=True
+        Whether to turn X into numbers. If False, X is a data frame of typed columns, for a
+        pipeline that begins with :func:`table_encoder`.
+    name : str, default=None
+        Name of the dataset; by default that of the file.
+    words : transformer, default=None
+        Turns text into features, see :func:`table_encoder`.
+    embeddings : path or ndarray of shape (n, dimensions), default=None
+        Precomputed vectors of the rows, as a ``.npy`` file or an array. They become features
+        ``embeddings[0], embeddings[1], ...``.
+    decimal : {".", ","}, default=None
+        Decimal mark; by default detected for each column.
+    day_first : bool, default=None
+        Whether 03/04/2021 is 3 April or March 4; by default detected from the column, or else
+        from the other columns.
+    empty_labels : {"unknown", "absent"}, default=None
+        Meaning of an empty cell in a label column: the label is unknown, NaN in Y, or absent, 0.
+        By default unknown if the label columns have zeros; if none of them has a zero, empty
+        cells are refused, since they may stand for it.
+
+    Returns
+    -------
+    Dataset
+        X is dense, or CSR with ``text``; without ``encode`` it is a data frame with float64
+        numbers, datetime64 dates, and text for categories and ``text``. Y is dense for label
+        columns, with floats if some labels are unknown, and CSR for tags. ``written`` holds the
+        notation of numbers and dates.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is broken: with the line, if there is one, and what was expected.
+    ValueError
+        If a parameter does not fit the table or, for a data frame, a cell; rows are counted from
+        0.
+
+    See Also
+    --------
+    table_encoder : Turns the columns into numbers.
+    write_table : Writes a dataset as a table.
+
+    Notes
+    -----
+    *Features.* Numbers are kept. Booleans become 0 and 1, as do two words such as no and yes.
+    Empty cells among them are NaN. Lists of numbers, such as embeddings in Parquet, become
+    columns ``name[0], name[1], ...``. Other text columns are categories and become 0/1 columns
+    ``name_value``, sorted by value, with ``name_nan`` for empty cells; pandas' categorical type
+    keeps its declared values and their order. Numbers come first, then categories, then words, as
+    :func:`table_encoder` arranges them. Two files with different values get different columns:
+    read them as one, declare the categories, or put the encoder in a pipeline.
+
+    *Dates* become the year, and season, weekday and hour, see :class:`DateEncoder`. Accepted are
+    ``2021-04-03``, ``2021/04/03``, ``3.4.2021``, ``03/04/2021``, ``3 Apr 2021`` and
+    ``April 3, 2021``, each with or without a time, and a time or a month (``2021-04``) alone.
+    Offsets from UTC are ignored.
+
+    *Numbers* may be written ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` or ``$5``; percent
+    and currency signs are ignored. If most of a column are numbers, the rest must be too; ``?``,
+    ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
+
+    *Free text.* A column with more than 255 distinct values, or more than 20 if they exceed half
+    the number of rows, or with a value of more than 60 characters, is refused as categories:
+    ``drop`` it, choose the ``features``, or pass it as ``text``. One error names all such
+    columns. Word weights come from all rows; to keep test rows out of them, put the encoder in a
+    pipeline.
+
+    *Tags.* Blanks around tags, empty tags and repetitions are dropped. An empty cell is an empty
+    label set: all labels are known to be absent.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from plurilabel.io import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "films.csv")
+    ...     _ = path.write_text("length,country,tags\n90,fr,comedy;love\n143,us,war\n71,uk,\n")
+    ...     data = read_table(path, labels="tags")
+    >>> data
+    Dataset 'films': 3 instances, 4 features, 3 labels
+    >>> data.feature_names
+    ('length', 'country_fr', 'country_uk', 'country_us')
+    >>> data.label_names
+    ('comedy', 'love', 'war')
+    >>> data.Y.toarray()
+    array([[1, 1, 0],
+           [0, 0, 1],
+           [0, 0, 0]])
+
+    In a pipeline, words and their weights are those of the rows that it is fitted on:
+
+    >>> import pandas as pd
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from plurilabel.io import table_encoder
+    >>> notes = pd.DataFrame(
+    ...     {"note": ["cough, fever", "fever", "a rash"], "codes": ["c;f", "f", "r"]})
+    >>> data = read_table(notes, labels="codes", text="note", encode=False)
+    >>> model = make_pipeline(table_encoder(data.X, text="note"), KNeighborsClassifier(1))
+    >>> model.fit(data.X, data.Y.toarray()).predict(pd.DataFrame({"note": ["rash, itching"]}))
+    array([[0, 0, 1]])
+    """
+    _check_labels_given(labels, label_names, tag_sep, empty_labels)
+    for parameter, names in (("features", features), ("drop", drop)):
+        if isinstance(names, str):
+            raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
+    texts = [text] if isinstance(text, str) else list(text or ())
+    as_text = [*texts, labels] if isinstance(labels, str) else texts
+    table = open_frame(
+        path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
+    )
+    with table.located():
+        own = [labels] if isinstance(labels, str) else labels
+        used = _feature_columns(list(table.frame.columns), own, features, texts, drop)
+        if embeddings is not None and VECTORS not in used:
+            used.append(VECTORS)
+        Y: Matrix
+        if isinstance(labels, str):
+            Y, found, tag_sep = tag_column(table.frame[labels], labels, tag_sep, label_names)
+        else:
+            Y = label_columns(table.frame, labels, empty_labels)
+            found, tag_sep = list(labels), None
+        X, written = typed_frame(
+            table.frame, used, texts, commas=table.commas, day_first=day_first
+        )
+    X, feature_names = _encoded(X, texts, words) if encode else (X, X.columns)
+    return Dataset(
+        X,
+        Y,
+        tuple(feature_names.tolist()),
+        tuple(found),
+        name=table.name if name is None else name,
+        tag_sep=tag_sep,
+        written=written,
+    )
+
+
+def _check_labels_given(
+    labels: str | Sequence[str],
+    label_names: Sequence[str] | None,
+    tag_sep: str | None,
+    empty_labels: str | None,
+) -> None:
+    is_tags = isinstance(labels, str)
+    if label_names is not None and not is_tags:
+        raise ValueError("label_names is for one column of tags, but labels names label columns")
+    if label_names is not None and (twice := first_repeated(label_names)) is not None:
+        raise ValueError(f"label_names must name each label once, got {twice!r} twice")
+    if tag_sep == "":
+        raise ValueError("tag_sep must hold at least one character, got ''")
+    if empty_labels not in (None, "unknown", "absent"):
+        raise ValueError(f'empty_labels must be "unknown", "absent" or None, got {empty_labels!r}')
+    if empty_labels is not None and is_tags:
+        raise ValueError("empty_labels is for label columns, but labels names a column of tags")
+
+
+def _encoded(X: Any, texts: list[str], words: Any) -> tuple[Any, Any]:
+    """Numbers for typed columns, and the names of the features."""
+    encoder = table_encoder(X, text=texts, words=words)
+    X = encoder.fit_transform(X)
+    try:
+        names = encoder.get_feature_names_out()
+    except ValueError as error:
+        problem = f"two columns would give the same feature: rename one ({error})"
+        raise ValueError(problem) from None
+    return sparse.csr_array(X) if texts else X, names
+
+
+def _feature_columns(
+    columns: list[str],
+    labels: Sequence[str],
+    features: Sequence[str] | None,
+    text: Sequence[str],
+    drop: Sequence[str],
+) -> list[str]:
+    """The feature columns, after a check of all names that were given."""
+    chosen = list(features or ())
+    _check_named(columns, "labels", labels)
+    _check_named(columns, "features", chosen, labels)
+    _check_named(columns, "text", text, labels)
+    _check_named(columns, "drop", drop, labels, {*text, *chosen})
+    if not labels:
+        raise ValueError("labels must name at least one column, got none")
+    if features is None:
+        features = [] if text else columns
+    used = [column for column in features if column not in {*labels, *drop, *text}]
+    if not used and not text:
+        raise ValueError("features must name at least one column, got none besides the labels")
+    if features is columns and "" in used:
+        raise ValueError(
+            f"column {columns.index('') + 1} has no name, as that of an index which was saved "
+            "with the table: give it one, or leave it out with drop=['']"
+        )
+    return used
+
+
+def _check_named(
+    columns: list[str],
+    parameter: str,
+    names: Sequence[str],
+    labels: Sequence[str] = (),
+    chosen: Collection[str] = (),
+) -> None:
+    """Check that a parameter names columns that are there, once each, and may be named by it."""
+    if (twice := first_repeated(names)) is not None:
+        raise ValueError(f"{parameter} must name each column once, got {twice!r} twice")
+    there = set(columns)
+    for column in names:
+        if column not in there:
+            raise ValueError(f"{parameter} names a column {column!r}, {_instead(column, columns)}")
+        if column in labels:
+            raise ValueError(f"{parameter} must name no label column, got {column!r}")
+        if column in chosen:
+            raise ValueError(f"drop must name no column that is to be used, got {column!r}")
+
+
+def _instead(column: str, columns: list[str]) -> str:
+    if len(columns) == 1:
+        return f"but the table has only one, {columns[0]!r}; is sep= right?"
+    if (close := similar(column, columns)) is not None:
+        return f"which the table does not have; did you mean {close!r}?"
+    shown = ", ".join(map(repr, columns[:10])) + (", ..." if len(columns) > 10 else "")
+    return f"which the table does not have; its {len(columns)} columns are {shown}"
+
+
+class FurtherRows(NamedTuple):
+    """What :func:`read_further` returns.
+
+    Attributes
+    ----------
+    X : pandas data frame
+        The features as typed columns.
+    Y : ndarray or csr_array of shape (n, q), or None
+    label_names : list of str
+        Names of the columns of Y.
+    frame : pandas data frame
+        The whole table.
+    """
+
+    X: Any
+    Y: Matrix | None
+    label_names: list[str]
+    frame: Any
+
+
+def read_further(
+    path: str | os.PathLike[str] | Any,
+    kinds: Mapping[str, str],
+    *,
+    labels: str | None = None,
+    label_names: Sequence[str] | None = None,
+    sep: str | None = None,
+    tag_sep: str | None = None,
+    written: Mapping[str, str] | None = None,
+    embeddings: str | os.PathLike[str] | Any = None,
+    empty_labels: Literal["unknown", "absent"] | None = None,
+) -> FurtherRows:
+    """Read a table for a model that was trained on another one.
+
+    Parameters
+    ----------
+    path : str, path or data frame
+    kinds : mapping of str to {"numbers", "dates", "categories", "text"}
+        Kinds of the training columns, see :func:`column_kinds`. Columns are found by name, in
+        any order; others are ignored.
+    labels : str, default=None
+        The column of tags. A table without it has a column of 0 and 1 for each label.
+    label_names : sequence of str, default=None
+        All labels, to get Y. Other tags are returned too.
+    written : mapping of str to str, default=None
+        Notation of numbers and dates in the training table, from its dataset.
+    sep, tag_sep, embeddings, empty_labels : optional
+        As for :func:`read_table`.
+
+    Returns
+    -------
+    FurtherRows
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.io import read_further
+    >>> new = pd.DataFrame({"id": [7], "country": ["it"], "length": ["100"]})
+    >>> read_further(new, {"length": "numbers", "country": "categories"}).X
+       length country
+    0   100.0      it
+    """
+    written = written or {}
+    as_text = [name for name, kind in kinds.items() if kind != "numbers" or name in written]
+    as_text += [] if labels is None else [labels]
+    table = open_frame(path, sep=sep, as_text=as_text, embeddings=embeddings)
+    with table.located():
+        X, Y = typed_like(table.frame, kinds, written), None
+        names = list(label_names or ())
+        if label_names is not None and labels in table.frame.columns:
+            Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
+        elif label_names is not None:
+            _check_true_labels(table.frame, names, labels)
+            Y = label_columns(table.frame, names, empty_labels)
+    return FurtherRows(X, Y, names, table.frame)
+
+
+def _check_true_labels(frame: Any, names: list[str], tags: str | None) -> None:
+    if missing := [name for name in names if name not in frame.columns]:
+        where = "columns" if tags is None else f"the column {tags!r}"
+        raise ValueError(
+            f"the table must have the true labels, in {where} as in training; "
+            f"it has no {listed([repr(name) for name in missing], 5)}"
+        )
+
+
+# writing ----------------------------------------------------------------------------------------
+
+
+def write_table(
+    path: str | os.PathLike[str], dataset: Dataset, *, tags: str | None = None, tag_sep: str = ";"
+) -> None:
+    """Write a dataset as a table: CSV, Parquet or JSON lines, as given by the file name.
+
+    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
+    :func:`read_table` gives back the same numbers, bit for bit, and the same names, including
+    those that a spreadsheet would take for formulas, such as ``=A1``. Split and citation are not
+    written. A sparse X is written with all its zeros; for many features, use :func:`write_xmc` or
+    :func:`write_libsvm`. Needs pandas: ``pip install plurilabel[table]``.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``, and perhaps ``.gz``.
+    dataset : Dataset
+    tags : str, default=None
+        Name of one column for the labels of each row: separated text in CSV, lists in the other
+        formats. By default each label is a column of 0 and 1, after the features; cells of
+        unknown labels are empty.
+    tag_sep : str, default=";"
+        Tag separator in CSV, which no label name may contain.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from plurilabel.datasets import Dataset
+    >>> from plurilabel.io import write_table
+    >>> data = Dataset(np.array([[0, 0.5], [2, np.nan]]), np.array([[1, 1], [0, 0]]),
+    ...                ("width", "height"), ("red", "blue"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "toy.csv")
+    ...     write_table(path, data, tags="colours")
+    ...     print(path.read_text())
+    width,height,colours
+    0.0,0.5,red;blue
+    2.0,,
+    """
+    pandas, format = table_module("pandas"), table_format(path)
+    if format.writer is None:
+        raise ValueError(f"tables are not written as {format.name}: choose another suffix")
+    if dataset.has_bags:
+        raise ValueError("dataset.X must be a matrix (n, d) to be written, got bags of instances")
+    if not tag_sep:
+        raise ValueError("tag_sep must hold at least one character, got ''")
+    features = list(dataset.feature_names)
+    labels = list(dataset.label_names) if tags is None else [tags]
+    is_csv = format.name in ("csv", "tsv")
+    # a lone carriage return would end a line of CSV: the csv module does not quote it
+    unwanted = ["\r", tag_sep] if is_csv else []
+    _check_writable(features + labels, "column name", unwanted[:1])
+    if tags is not None:
+        _check_writable(dataset.label_names, "label name", unwanted)
+
+    def schema(arrow: Any) -> Any:
+        label_type = arrow.int64() if tags is None else arrow.list_(arrow.string())
+        numbers = [(name, arrow.float64()) for name in features]
+        return arrow.schema(numbers + [(name, label_type) for name in labels])
+
+    label_frame = _label_frames(dataset, tags, tag_sep if is_csv else None)
+    with (
+        write_atomic(path) as stream,
+        frame_writer(stream, format.name, features + labels, schema) as write,
+    ):
+        for rows in row_blocks(dataset.X.shape[0], len(features + labels), _CELLS_AT_ONCE):
+            X = pandas.DataFrame(dense(dataset.X[rows]).astype(np.float64), columns=features)
+            write(pandas.concat([X, label_frame(rows)], axis=1))
+
+
+def _label_frames(
+    dataset: Dataset, tags: str | None, tag_sep: str | None
+) -> Callable[[slice], Any]:
+    """From rows to a data frame of label columns, or of one column of tags, as lists or text."""
+    pandas = table_module("pandas")
+    filled, unknown = known_part(dataset.Y)
+    Y = check_labels(filled, name="dataset.Y")
+    names = np.array(dataset.label_names, dtype=object)
+    if unknown is not None and tags is not None:
+        raise ValueError("a column of tags cannot say which labels are not known: leave out tags")
+
+    def zeros_and_ones(rows: slice) -> Any:
+        found = pandas.DataFrame(dense(Y[rows]).astype(np.int64), columns=names)
+        return found if unknown is None else found.astype("Int64").mask(dense(unknown[rows]))
+
+    def tag_cells(rows: slice) -> Any:
+        y = sparse.csr_array(Y[rows])
+        sets = [names[y.indices[i:j]].tolist() for i, j in pairwise(y.indptr)]
+        cells = sets if tag_sep is None else [tag_sep.join(own) for own in sets]
+        return pandas.DataFrame({tags: pandas.Series(cells, dtype=object)})
+
+    return zeros_and_ones if tags is None else tag_cells
+
+
+def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) -> None:
+    """Names that a reader would not give back are refused."""
+    for name in names:
+        if not name or name != name.strip():
+            raise ValueError(f"a {what} must have text without blanks around it, got {name!r}")
+        for part in unwanted:
+            if part in name:
+                raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
+    twice = first_repeated(names)
+    if twice is not None:
+        raise ValueError(f"each {what} must be there once, got {twice!r} twice")
+
+
+def frame_writer(
+    stream: BinaryIO,
+    format: str,
+    names: Sequence[str],
+    schema: Callable[[Any], Any],
+    *,
+    escape_formulas: bool = False,
+) -> AbstractContextManager[Callable[[Any], object]]:
+    """Give a function that appends data frames to a stream.
+
+    ``schema`` takes pyarrow and returns the schema of a Parquet file: a single block of rows may
+    not show what kind of lists a column holds. With ``escape_formulas``, text in CSV that a
+    spreadsheet would take for a formula gets a ``'`` before it.
+    """
+    writer = formats()[format].writer
+    if writer is None:
+        raise ValueError(f"tables are not written as {format}")
+    return writer(stream, names, schema, escape_formulas)

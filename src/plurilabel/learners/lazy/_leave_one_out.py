@@ -1,0 +1,208 @@
+"""Leave-one-out for ML-kNN, for every k, from one neighbour graph.
+
+Leaving instance i out changes the frequency arrays in two ways. Its own entry goes; and every
+instance j that had i among its k neighbours has the next one in its place, which may move j to
+another entry. The first change is the same for all instances with the same label and event, so it
+is a table; the second is counted for each instance and label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.blocks import row_blocks
+from plurilabel.learners.lazy._neighbor_labels import (
+    CELLS,
+    Floats,
+    Rows,
+    look_up,
+    posterior,
+    ratio,
+    tally,
+    whole,
+)
+
+TOGETHER = 1 << 15
+"""Cells (instances, neighbours and labels) that are compared at a time."""
+
+
+@dataclass
+class LeftOut:
+    """The frequency arrays of one k, as each instance would see them without itself."""
+
+    table: NDArray[np.int64]  # (2, q, k + 1)
+    event: NDArray[Any]  # (n, q)
+    Y: NDArray[np.int8]  # (n, q)
+    moved: NDArray[np.int32] | None  # (2, n, q): how many others came to the instance's entry
+
+    def __post_init__(self) -> None:
+        self.have = self.table[1].sum(axis=1)  # instances with each label, (q,)
+
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
+        size = self.table.shape[2]
+        usual = np.concatenate(self._usual(s), axis=1)  # (q, 2 * size): by y, then by event
+        column = self.event + size * self.Y.astype(np.int64)
+        scores = look_up(usual if cut is None else usual > cut, column)
+        if self.moved is not None:
+            # Flat cells: one index array is much faster than three.
+            flat = self.moved.reshape(2, -1)
+            cell = np.flatnonzero(flat[0] | flat[1])
+            l = cell % len(self.have)
+            place = l * size + self.event.reshape(-1)[cell]
+            entries = self.table.reshape(2, -1).take(place, axis=1) + flat.take(cell, axis=1)
+            mended = self._posterior(self.Y.reshape(-1)[cell], entries, self.have[l], s)
+            scores.reshape(-1)[cell] = mended if cut is None else mended > cut
+        return scores
+
+    def hamming_loss(self, s: float, cut: float) -> float:
+        """Hamming loss of the scores cut there; without moves the frequency arrays tell it."""
+        if self.moved is not None:
+            return float((self.scores(s, cut) != self.Y).mean())
+        predicted = self._usual(s) > cut
+        wrong = self.table[0][predicted[0]].sum() + self.table[1][~predicted[1]].sum()
+        return float(wrong / self.Y.size)
+
+    def _usual(self, s: float) -> Floats:
+        """Posterior by the instance's own y, label and event, (2, q, size), without moves."""
+        y = np.array([0, 1])[:, None, None]
+        return self._posterior(y, self.table, self.have[:, None], s)
+
+    def _posterior(
+        self, y: NDArray[Any], entries: NDArray[Any], have: NDArray[Any], s: float
+    ) -> Floats:
+        """P(H1 | E) of an instance with label value y that is left out."""
+        others, size = len(self.Y) - 1, self.table.shape[2]
+        have = have - y  # other instances that have the label
+        against = ratio(s + entries[0] - (y == 0), s * size + others - have)
+        for_ = ratio(s + entries[1] - (y == 1), s * size + have)
+        return posterior((s + have) / (2 * s + others), against, for_)
+
+
+def leave_one_out(
+    neighbors: Rows, Y: NDArray[np.int8], ks: set[int], *, replace: bool
+) -> Iterator[tuple[int, LeftOut]]:
+    """For each k, in increasing order, the arrays with each instance left out.
+
+    With ``replace`` the next neighbour takes the place of the instance that is left out, for
+    which ``neighbors`` has one column more than the largest k.
+    """
+    # event[j, l]: how many of the k nearest neighbours of j have label l
+    event = np.zeros(Y.shape, dtype=np.min_scalar_type(max(ks) + 1))
+    for k in range(1, max(ks) + 1):
+        event += Y[neighbors[:, k - 1]].view(np.uint8)
+        if k in ks:
+            table = np.zeros((2, Y.shape[1], k + 1), dtype=np.int64)
+            for rows in row_blocks(len(Y), Y.shape[1], CELLS):
+                table += tally(event[rows], Y[rows], k + 1)
+            moved = _moves(neighbors[:, : k + 1], event, Y) if replace else None
+            yield k, LeftOut(table, event, Y, moved)
+
+
+def _moves(neighbors: Rows, event: NDArray[Any], Y: NDArray[np.int8]) -> NDArray[np.int32]:
+    """How many instances come to the event of i, less those that leave it, if i is left out.
+
+    ``[b, i, l]`` counts instances whose label l is b. Without i, the k nearest neighbours of j are
+    its k + 1 nearest except i, so the event of j becomes that of k + 1 neighbours, less one if i
+    has the label.
+    """
+    (n, q), k = Y.shape, neighbors.shape[1] - 1
+    wider = event + Y[neighbors[:, k]].view(np.uint8)  # event of k + 1 neighbours
+    wanted = event + Y.view(np.uint8)  # the value of ``wider`` at which j comes to the event of i
+    moved = np.zeros((2, n, q), dtype=np.int32)
+    for rows in row_blocks(n, q, CELLS):  # of j
+        of_j, width = np.arange(rows.start, rows.stop), rows.stop - rows.start
+        for part in row_blocks(k, width * q, TOGETHER):  # several neighbours of few instances
+            i = neighbors[rows, part].T  # (neighbours, instances)
+            comes = wider[rows] == wanted.take(i, axis=0)
+            was_there = event[rows] == event.take(i, axis=0)
+            change = np.flatnonzero(comes != was_there)
+            pair, l = np.divmod(change, q)
+            j = of_j[pair % width]
+            # Flat cells [b, i, l]: adding at one index array is much faster than at three.
+            cell = (n * Y.reshape(-1)[j * q + l].astype(np.int64) + i.reshape(-1)[pair]) * q + l
+            step = np.where(comes.reshape(-1)[change], 1, -1).astype(np.int32)
+            np.add.at(moved.reshape(-1), cell, step)
+    return moved
+
+
+@dataclass
+class KnownLeftOut:
+    """The same if some labels are unknown; arrays have shape (n, q) or (2, n, q).
+
+    Leaving an instance out may also take the last neighbour that knows a label, or bring the
+    first: then an instance is no longer counted, or is from now on.
+    """
+
+    size: int  # k + 1
+    Y: NDArray[np.int8]
+    entries: NDArray[np.int64]  # of the instance's event among the others, by their label
+    totals: NDArray[np.int64]  # of all events
+
+    def scores(self, s: float, cut: float | None = None) -> NDArray[Any]:
+        """Leave-one-out posteriors for smoothing s, or whether they exceed a cut, (n, q)."""
+        lack, have = self.totals
+        no, yes = (ratio(s + e, s * self.size + t) for e, t in zip(self.entries, self.totals))
+        found = posterior(ratio(s + have, 2 * s + lack + have), no, yes)
+        return found if cut is None else found > cut
+
+
+def known_leave_one_out(
+    neighbors: Rows,
+    Y: NDArray[np.int8],
+    unknown: NDArray[np.bool_],
+    reach: dict[int, int],
+    *,
+    replace: bool,
+) -> Iterator[tuple[int, KnownLeftOut]]:
+    """For each k, the arrays with each instance left out, if some labels are unknown.
+
+    ``reach`` has for each k the number of neighbours searched: without one of them, the next is.
+    """
+    (n, q), known = Y.shape, ~unknown
+    others = known.sum(axis=0) - known  # that know the label, without i
+    usual = ratio(Y.sum(axis=0, dtype=np.int64) - Y, others)
+    for k in sorted(reach):
+        near = neighbors[:, : reach[k] + 1]
+        # of the k nearest that know the label: how many, how many have it, and the next one
+        asked, has = np.zeros((2, n, q), dtype=np.int64)
+        after, after_has = np.zeros((2, n, q), dtype=np.int64)
+        for c, column in enumerate(near.T):
+            says = known.take(column, axis=0)
+            first = says & (asked < k) & (c < reach[k])
+            later = says & ~first & (after == 0)
+            asked, has = asked + first, has + (first & (Y.take(column, axis=0) == 1))
+            after, after_has = after + later, after_has + (later & (Y.take(column, axis=0) == 1))
+        event = whole(k * ratio(has, asked)).astype(np.int64)
+        own = np.where(asked > 0, event, whole(k * usual).astype(np.int64))  # as a query
+        table = np.zeros((2, q, k + 1), dtype=np.int64)
+        counted = known & (asked > 0)
+        row, label = np.nonzero(counted)
+        np.add.at(table, (Y[row, label], label, event[row, label]), 1)
+
+        entries = np.stack([look_up(each, own) for each in table])
+        totals = np.repeat(table.sum(axis=2)[:, None], n, axis=1)
+        for b in (0, 1):  # without itself
+            totals[b] -= counted & (b == Y)
+            entries[b] -= counted & (b == Y)
+        rank = np.zeros((n, q), dtype=np.int64)
+        for i in near[:, : reach[k]].T if replace else ():
+            says = known.take(i, axis=0)
+            gone = says & (rank < k)
+            rank += says
+            comes = (after > 0) & (gone | (asked < k))
+            less = asked - gone + comes
+            share = ratio(has - (gone & (Y.take(i, axis=0) == 1)) + comes * after_has, less)
+            new, there = whole(k * share).astype(np.int64), own.take(i, axis=0)
+            seen, was = known & (less > 0), counted
+            change = (seen & (new == there)).astype(np.int64) - (was & (event == there))
+            entered = seen.astype(np.int64) - was
+            for b in (0, 1):
+                np.add.at(entries[b], i, change * (b == Y))
+                np.add.at(totals[b], i, entered * (b == Y))
+        yield k, KnownLeftOut(k + 1, Y, entries, totals)

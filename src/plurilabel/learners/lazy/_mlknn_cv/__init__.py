@@ -1,1 +1,0 @@
-"""ML-kNN that chooses its own parameters by leave-one-out."""

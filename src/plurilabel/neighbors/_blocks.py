@@ -1,0 +1,483 @@
+"""Engines that multiply matrices, such that rounding cannot change a neighbour.
+
+BLAS rounds the products of :mod:`~plurilabel.neighbors._products`. There are two ways to rule out
+that this changes a neighbour:
+
+:class:`Rounded` shrinks the h by the largest error that any order of the sum can make. What comes
+out is then never above the true squared distance.
+
+:class:`Whole`, for whole numbers, leaves no rounding at all: with a factor M > 2 n and the index
+of each point added to its h, the product is ``M ‖x - y‖² + i + j``, all whole numbers below
+2**53. For each i that sorts by distance and equal distances by index: no ties are left.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import dense
+from plurilabel.neighbors._distance import (
+    UNIT,
+    Floats,
+    Formula,
+    Integers,
+    Neighbors,
+    Points,
+    row_sums,
+)
+from plurilabel.neighbors._engines import (
+    Candidates,
+    CertifiedEngine,
+    Engine,
+    Pairs,
+    Run,
+    ranked,
+    threads,
+    without_self,
+)
+from plurilabel.neighbors._products import (
+    Operand,
+    all_products,
+    below,
+    smallest,
+    smallest_across,
+    smallest_in_order,
+)
+
+FEW = 256
+"""Points up to which float64 costs less than finding out whether float32 tells them apart."""
+
+
+class Blocks(CertifiedEngine):
+    """Products in blocks, in float32 where that tells neighbours apart, else in float64."""
+
+    def __init__(self, formula: Formula, X: Points, rounded: Rounded | None = None):
+        self.formula, self.X = formula, X
+        self.rounded = Rounded.for_points(X) if rounded is None else rounded
+        self.operand = self.rounded.operand(X)
+
+    def grown(self, X: Points, new: Points) -> Blocks | None:
+        new = self.formula.prepare(new)
+        if self.rounded.is_far(new):
+            return None
+        return self._with(X, self.operand.stack(self.rounded.operand(new)))
+
+    def reduced(self, X: Points, stay: Integers) -> Blocks:
+        return self._with(X, self.operand.take(stay))
+
+    def _with(self, X: Points, operand: Operand) -> Blocks:
+        other = copy(self)
+        other.X, other.operand = self.formula.prepare(X), operand
+        return other
+
+    def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:
+        if Q is not None and self.rounded.is_far(Q):
+            return self.precise(Q).candidates(Q, k, K, run)
+        rows = None if Q is None else self.rounded.operand(Q)
+        near, values, bounds = smallest_in_order(rows, self.operand, K, run)
+        after_k = np.minimum(values[:, k], bounds) if k < K else bounds
+        return near, self._floor(after_k), self._floor(bounds)
+
+    def _floor(self, bounds: NDArray[Any]) -> Floats:
+        return self.formula.of_norm(self.rounded.floor(bounds, self.X.shape[1]))
+
+    def precise(self, Q: Points | None) -> Blocks:
+        if Q is not None and self.rounded.is_far(Q):
+            return Blocks(self.formula, self.X, self.rounded.scaled_to(Q))
+        if self.rounded.dtype == np.float32:
+            return Blocks(self.formula, self.X, replace(self.rounded, dtype=np.float64))
+        return self
+
+    def within(self, Q: Points, radius: Floats) -> Pairs:
+        limits = self.rounded.ceiling(self.formula.to_norm(radius), self.X.shape[1])
+        return below(self.rounded.operand(Q), self.operand, limits)
+
+
+class Across:
+    """Two sets of points, each searched for the neighbours of the other: a product serves both.
+
+    The first set is fixed; the second may change from call to call.
+
+    Parameters
+    ----------
+    formula : Formula
+    first : points of shape (n, d), prepared
+    far : ndarray of shape (n,), optional
+        About how far their neighbours are: points with similar distances are kept together.
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        first: Points,
+        far: Floats | None = None,
+        rounded: Rounded | None = None,
+    ):
+        self.formula, self.first = formula, first
+        self.rounded = Rounded.for_points(first) if rounded is None else rounded
+        n = first.shape[0]
+        self.order = np.arange(n) if far is None else np.argsort(far, kind="stable")
+        self.operand = self.rounded.operand(first, self.order)
+        self.scratch = threading.local()  # of one search, for the next
+
+    def of_each(
+        self, second: Points, k: int, run: Run, limits: tuple[Floats, Floats] | None = None
+    ) -> tuple[Neighbors, Neighbors]:
+        """Distances and numbers of the k nearest in the other set, for both sets.
+
+        With ``limits``, distances for the points of both sets, neighbours that are farther than
+        the limit of a point may be left out: their places at the end of its list have distance
+        inf.
+        """
+        if self.rounded.is_far(second):
+            wider = self.rounded.scaled_to(second)
+            return Across(self.formula, self.first, None, wider).of_each(second, k, run, limits)
+        n, (m, d) = self.first.shape[0], second.shape
+        orders, bounds = (self.order, np.arange(m)), None
+        if limits is not None:
+            orders = self.order, np.argsort(limits[1], kind="stable")
+            bounds = np.concatenate([limit[order] for limit, order in zip(limits, orders)])
+            bounds = self.rounded.ceiling(self.formula.to_norm(bounds), d)
+        K = min(k + max(3, k // 8), n, m)
+        both = self._both(second, orders[1])
+        near, _, floor = smallest_across(both, n, K, run, bounds, self.scratch)
+        floor = self.formula.of_norm(self.rounded.floor(floor, d))
+        found = []
+        for own, other, rows, start in (
+            (0, 1, slice(0, n), n),
+            (1, 0, slice(n, n + m), 0),
+        ):
+            back = np.argsort(orders[own])
+            candidates = near[rows][back]
+            is_full = (candidates >= 0).all(axis=1)
+            numbers = orders[other][np.maximum(candidates - start, 0)]
+            candidates = np.where(candidates >= 0, numbers, -1)
+            all_seen = is_full & (len(orders[other]) == K)
+            if limits is not None:  # fewer than K below the limit: these are all
+                all_seen |= ~is_full
+            sets = (self.first, second)[own], (self.first, second)[other]
+            found.append(self._certain(*sets, candidates, floor[rows][back], all_seen, k, run))
+        return found[0], found[1]
+
+    def _both(self, second: Points, order: Integers) -> Operand:
+        """Both sets as rows of a product, in memory that is used again."""
+        n, m = self.first.shape[0], second.shape[0]
+        rows = self.operand.rows
+        if sparse.issparse(rows) or sparse.issparse(second):
+            return self.operand.stack(self.rounded.operand(second, order))
+        if len(rows) < n + m:
+            room = np.empty((n + m, rows.shape[1]), dtype=rows.dtype)
+            room[:n] = rows[:n]
+            rows = room
+            self.operand = replace(self.operand, rows=rows)
+        self.rounded.operand(second, order, out=rows[n : n + m])
+        return replace(self.operand, rows=rows[: n + m])
+
+    def _certain(
+        self,
+        points: Points,
+        others: Points,
+        candidates: Integers,
+        floor: Floats,
+        all_seen: NDArray[np.bool_],
+        k: int,
+        run: Run,
+    ) -> Neighbors:
+        """The k nearest others of all points; uncertain ones are searched again."""
+        formula, n = self.formula, points.shape[0]
+        distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
+
+        def rank(part: slice) -> None:
+            found = ranked(formula, points, part, others, candidates[part], k)
+            distances[part], indices[part] = found
+
+        run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
+        zero = formula.zero_rows(points)
+        again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
+        if len(again):
+            precise = Blocks(formula, others, replace(self.rounded, dtype=np.float64))
+            precise.search_wider(points, again, distances, indices, run)
+        if zero.any():  # at distance 1 from all others: the first are the nearest
+            distances[zero], indices[zero] = 1.0, np.arange(k)
+        return distances, indices
+
+
+class WholeBlocks(Engine):
+    """Products in blocks for whole numbers: exact, nothing to certify."""
+
+    formula = Formula()
+
+    def __init__(self, X: Points, whole: Whole):
+        self.X = X
+        self.whole, self.operand = whole, whole.operand(X, index=True)
+
+    def neighbors(self, Q: Points | None, k: int, run: Run) -> Neighbors:
+        if Q is not None and not self.whole.fits(Q):
+            return Blocks(self.formula, self.X).neighbors(Q, k, run)
+        whole, n = self.whole, self.X.shape[0]
+        others = n - (Q is None)
+        K = k if whole.grain == 1 else min(k + max(4, k // 4), others)
+        rows = None if Q is None else whole.operand(Q, index=False)
+        near, keys, bounds = smallest(rows, self.operand, K, run)
+        # A key is M ‖x - y‖² plus the indices of both, in units of ``grain``.
+        own = np.arange(n)[:, None] // whole.grain if Q is None else 0
+        squared = (keys.astype(np.float64) - own - near // whole.grain) / whole.factor
+        order = np.lexsort((near, squared))[:, :k]
+        indices = np.take_along_axis(near, order, axis=1)
+        squared = np.take_along_axis(squared, order, axis=1)
+        distances = np.sqrt(squared) / whole.scale
+        if whole.grain > 1 and others > K:
+            last = squared[:, -1] * whole.factor + (own + indices[:, [-1]] // whole.grain)[:, 0]
+            again = np.flatnonzero(last >= bounds)
+            if len(again):
+                distances[again], indices[again] = self._finely(Q, again, k, run)
+        return distances, indices
+
+    def _finely(self, Q: Points | None, again: Integers, k: int, run: Run) -> Neighbors:
+        """The same with a key for each single index."""
+        whole = Whole.for_points(self.X, np.float64)
+        assert whole is not None
+        fine = WholeBlocks(self.X, whole)
+        if Q is not None:
+            return fine.neighbors(Q[again], k, run)
+        return without_self(*fine.neighbors(self.X[again], k + 1, run), again)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where points are moved, by which power of two they are scaled, and how they are stored."""
+
+    centre: Floats | None  # None for sparse points, which stay where they are
+    scale: float  # a power of two: multiplies without rounding
+    dtype: Any
+
+    def moved(self, X: Points, out: Floats | None = None) -> Points:
+        """Moved and scaled, in float64; ``out`` is used for dense points."""
+        shifted: Any
+        if self.centre is None:
+            shifted = X.astype(np.float64)
+        else:
+            shifted = np.subtract(X, self.centre, out=out)
+        shifted *= self.scale
+        return shifted
+
+    def longest(self, X: Points) -> float:
+        """Largest squared length of a moved row."""
+        return max(float(row_sums(self.moved(X[part]), 2.0).max()) for part in _parts(X))
+
+    def rows(
+        self,
+        X: Points,
+        heights: Callable[[Floats, int], Any],
+        order: Integers | None = None,
+        out: NDArray[Any] | None = None,
+    ) -> Points:
+        """``(x, 1, h)`` for all points; h is a function of squared lengths and the first row."""
+        n, d = X.shape
+        if isinstance(X, np.ndarray):
+            full = np.empty((n, d + 2), dtype=self.dtype) if out is None else out
+            taken, room = _room(X, X.dtype), _room(X)
+            for part in _parts(X):
+                some, size = X[part], part.stop - part.start
+                if order is not None:
+                    some = X.take(order[part], 0, out=taken[:size], mode="clip")
+                full[part, :d] = x = self.moved(some, room[:size])
+                if self.dtype != np.float64:
+                    x[:] = full[part, :d]  # as it was rounded
+                squared = np.einsum("ij,ij->i", x, x)  # any order of the sum will do here
+                full[part, d + 1] = heights(squared, part.start)
+            full[:, d] = 1
+            return full
+        moved: Any = self.moved(X if order is None else X[order])
+        x = moved.astype(self.dtype, copy=False)
+        indptr = x.indptr + 2 * np.arange(n + 1, dtype=x.indptr.dtype)
+        inside = np.ones(indptr[-1], dtype=bool)
+        last = indptr[1:] - 1  # where each row has its h, after the 1
+        inside[last] = inside[last - 1] = False
+        data, indices = np.empty(len(inside), self.dtype), np.empty(len(inside), x.indices.dtype)
+        data[inside], data[last - 1], data[last] = x.data, 1, heights(row_sums(x, 2.0), 0)
+        indices[inside], indices[last - 1], indices[last] = x.indices, d, d + 1
+        return sparse.csr_array((data, indices, indptr), shape=(n, d + 2))
+
+
+_LARGEST = 500
+"""Largest exponent of a scale. Values below 2**-500 vanish when squared, at least in part: the
+canonical distance does not tell them apart either, and a larger scale could overflow."""
+
+
+class Rounded(Frame):
+    """For any finite points: products are lower bounds.
+
+    A product divided by ``scale**2`` is at most the true squared distance.
+    """
+
+    @classmethod
+    def for_points(cls, X: Points) -> Rounded:
+        """In float32 where that tells neighbours apart."""
+        double = cls(_middle(X), np.inf, np.float64).scaled_to(X)
+        single = replace(double, dtype=np.float32)
+        return single if single._tells_apart(X, double) else double
+
+    def _tells_apart(self, X: Points, double: Rounded, k: int = 10, spare: int = 4) -> bool:
+        """Whether this type tells neighbour k from neighbour k + spare, for most of a sample."""
+        n, d = X.shape
+        if n <= (FEW if isinstance(X, np.ndarray) else 4 * FEW):
+            return False
+        size = min(max(n // 4, 128), 1024)
+        sample = double.operand(X[np.linspace(0, n - 1, size).astype(int)])
+        asked = sample.take(np.arange(0, size, 16))
+        with threads(1):  # BLAS on several threads is slow to start for one small product
+            D = all_products(asked, slice(None), sample)
+        D.partition((k, k + spare), axis=1)
+        gap = D[:, k + spare] - D[:, k]
+        relative, absolute = self.errors(d)
+        h = dense(asked.rows[:, [-1]]).ravel()
+        # A point and its neighbours have about the same length.
+        return bool(np.mean(gap > 4 * relative * h + 2 * absolute) > 0.75)
+
+    def scaled_to(self, Q: Points) -> Rounded:
+        """In float64, and with room for these points as well."""
+        exponent = int(np.frexp(self._reach(Q))[1])
+        return replace(
+            self, scale=min(self.scale, 2.0 ** min(-exponent, _LARGEST)), dtype=np.float64
+        )
+
+    def is_far(self, Q: Points) -> bool:
+        """Whether squares of these points could overflow at this scale."""
+        return self._reach(Q) * self.scale > 2.0**20
+
+    def _reach(self, X: Points) -> float:
+        """Largest magnitude of a value, seen from the centre."""
+        if not isinstance(X, np.ndarray):
+            return float(np.abs(X.data).max(initial=0.0))
+        assert self.centre is not None
+        largest, room = 0.0, _room(X)
+        for part in _parts(X):
+            x = np.subtract(X[part], self.centre, out=room[: part.stop - part.start])
+            largest = max(largest, float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
+        return largest
+
+    def operand(
+        self, X: Points, order: Integers | None = None, out: NDArray[Any] | None = None
+    ) -> Operand:
+        """Points as rows of a product, in another order if one is given."""
+        relative, absolute = self.errors(X.shape[1])
+        rows = self.rows(X, lambda h, _: h * (1 - relative) - absolute, order, out)
+        return Operand(rows, -2.0)
+
+    def errors(self, d: int) -> tuple[float, float]:
+        """Largest relative (of h_x + h_y) and absolute error of a product, in any order.
+
+        Rounding of a sum of d + 2 products is at most (d + 2) u times the sum of magnitudes,
+        itself at most 2 (h_x + h_y); rounding the points to the type adds 4 u, centre and h in
+        float64 (d + 4) u of float64. 4 (d + 8) u covers all of it. Magnitudes below the
+        smallest normal number may be lost in each term.
+        """
+        kind = np.finfo(self.dtype)
+        return 4 * (d + 8) * float(kind.eps) / 2, 4 * (d + 8) * float(kind.tiny)
+
+    def floor(self, bound: NDArray[Any], d: int) -> Floats:
+        """Least canonical distance that a point with at least this bound can have."""
+        true = np.sqrt(np.maximum(bound.astype(np.float64), 0)) / self.scale
+        return true * (1 - (d + 16) * UNIT) - _underflow(d)
+
+    def ceiling(self, distance: Floats, d: int) -> Floats:
+        """Largest bound that a point within this canonical distance can have."""
+        true = (distance + _underflow(d)) * (1 + (d + 16) * UNIT) * self.scale
+        return true * true * (1 + 4 * UNIT)
+
+
+def _underflow(d: int) -> float:
+    """Largest error of a distance from squares that underflow to 0."""
+    return float(np.sqrt(4 * (d + 1) * np.finfo(np.float64).tiny))
+
+
+@dataclass(frozen=True)
+class Whole(Frame):
+    """For whole numbers (times a power of two): products are exact.
+
+    ``grain`` > 1 keeps the numbers within 2**24 for float32: ``grain`` neighbouring indices
+    share one key, and the few rows where that matters are searched again.
+    """
+
+    factor: float  # M
+    grain: int
+
+    @classmethod
+    def for_points(cls, X: Points, dtype: Any = None) -> Whole | None:
+        """None if the values are not whole numbers, or too large to stay exact."""
+        for scale in (1.0, 16.0, 256.0):
+            if _are_whole(X[:64], scale) and _are_whole(X, scale):
+                break
+        else:
+            return None
+        centre, n = _middle(X), X.shape[0]
+        if centre is not None:
+            centre = np.rint(centre * scale) / scale
+        longest = Frame(centre, scale, np.float64).longest(X)
+        for kind, grain in ((np.float32, 1), (np.float32, 2), (np.float32, 4), (np.float64, 1)):
+            if dtype in (None, kind):
+                factor = 2.0 ** np.ceil(np.log2(2 * (n // grain + 1)))
+                whole = cls(centre, scale, kind, factor, grain)
+                if whole._has_room(longest):
+                    return whole
+        return None
+
+    def operand(self, X: Points, *, index: bool) -> Operand:
+        """Rows with their index in h, or without (queries)."""
+
+        def heights(squared: Floats, first: int) -> Floats:
+            h = self.factor * squared
+            return h + np.arange(first, first + len(h)) // self.grain if index else h
+
+        return Operand(self.rows(X, heights), -2 * self.factor)
+
+    def fits(self, Q: Points) -> bool:
+        """Whether products with these queries stay exact as well."""
+        return _are_whole(Q, self.scale) and self._has_room(self.longest(Q))
+
+    def _has_room(self, longest: float) -> bool:
+        return bool(4 * self.factor * (longest + 1) <= 2.0 ** (np.finfo(self.dtype).nmant + 1))
+
+
+def _are_whole(X: Points, scale: float) -> bool:
+    parts = (X[part] for part in _parts(X)) if isinstance(X, np.ndarray) else [X.data]
+    with np.errstate(over="ignore"):  # of float32: infinite, and not whole
+        scaled = (values * scale for values in parts)
+        return all(((np.rint(some) == some) & (abs(some) < np.inf)).all() for some in scaled)
+
+
+def _middle(X: Points) -> Floats | None:
+    """The median of some rows: near the bulk, whatever single rows do. None for sparse points."""
+    if not isinstance(X, np.ndarray):
+        return None
+    some = np.linspace(0, len(X) - 1, min(len(X), 65)).astype(int)
+    middle = np.empty(X.shape[1])
+    for a in range(0, len(middle), 1000):
+        columns = X[some, a : a + 1000].T.astype(np.float64, order="C")
+        columns.sort(axis=1)  # where they are contiguous
+        middle[a : a + 1000] = columns[:, len(some) // 2]
+    return middle
+
+
+def _parts(X: Points) -> list[slice]:
+    """Rows of some ten thousand numbers: they stay in the cache."""
+    n, step = X.shape[0], _step(X)
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+def _step(X: Points) -> int:
+    return max(1, (1 << 16) // max(X.shape[1], 1))
+
+
+def _room(X: Points, dtype: Any = np.float64) -> NDArray[Any]:
+    """Memory for the rows of any of the parts: new memory for each costs more than its use."""
+    return np.empty((min(_step(X), X.shape[0]), X.shape[1]), dtype=dtype)

@@ -1,0 +1,252 @@
+"""Baselines, and scikit-learn classifiers and river regressors as learners of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.multioutput import MultiOutputClassifier
+
+from plurilabel._core.blocks import is_missing
+from plurilabel._core.scores import score_method
+from plurilabel.metrics import label_scores
+
+
+def _as_probabilities(scores: Mapping[Hashable, float]) -> dict[Hashable, dict[bool, float]]:
+    return {label: {True: p, False: 1.0 - p} for label, p in scores.items()}
+
+
+class NoChange:
+    """Predict the labels of the row learned last.
+
+    On a stream whose consecutive rows are alike, such as scenes of a film, this is hard to beat.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import NoChange
+    >>> learner = NoChange()
+    >>> learner.learn_one({"a": 1.0}, {"red": True, "blue": False})
+    >>> learner.predict_one({"a": 2.0})
+    {'red': True, 'blue': False}
+    """
+
+    def __init__(self) -> None:
+        self.last_: dict[Hashable, bool] = {}
+
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
+        """Remember the labels; unknown ones stay as they were."""
+        self.last_.update({label: bool(present) for label, present in y.items()})
+
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:  # noqa: ARG002
+        """Predict the labels of the last row."""
+        return dict(self.last_)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
+        """Probabilities, all 0 or 1."""
+        return _as_probabilities({label: float(y) for label, y in self.last_.items()})
+
+    def __repr__(self) -> str:
+        return "NoChange()"
+
+
+class LabelShares:
+    """Predict the frequency of each label, whatever the features.
+
+    Parameters
+    ----------
+    fading : float, default=1.0
+        Factor on the weight of earlier rows with each further row in which the label is known;
+        1 for no fading.
+
+    Examples
+    --------
+    >>> from plurilabel.streams import LabelShares
+    >>> learner = LabelShares()
+    >>> for red in (True, True, False):
+    ...     learner.learn_one({}, {"red": red})
+    >>> learner.predict_one({}), round(learner.predict_proba_one({})["red"][True], 3)
+    ({'red': True}, 0.667)
+    """
+
+    def __init__(self, fading: float = 1.0) -> None:
+        if not 0 < fading <= 1:
+            raise ValueError(f"fading must lie between 0 and 1, 0 excluded, got {fading!r}")
+        self.fading = fading
+        self.sums_: dict[Hashable, tuple[float, float]] = {}
+
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
+        """Count the labels."""
+        for label, present in y.items():
+            total, weight = self.sums_.get(label, (0.0, 0.0))
+            self.sums_[label] = self.fading * total + bool(present), self.fading * weight + 1
+
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:  # noqa: ARG002
+        """Predict the labels of more than half of the rows."""
+        return {label: total > weight / 2 for label, (total, weight) in self.sums_.items()}
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
+        """Frequency of each label."""
+        return _as_probabilities({l: total / weight for l, (total, weight) in self.sums_.items()})
+
+    def __repr__(self) -> str:
+        return f"LabelShares(fading={self.fading})"
+
+
+class ArrayLearner:
+    """A scikit-learn classifier with ``partial_fit`` as a learner of single rows.
+
+    Features and labels are those of the first row that is learned. Later ones are ignored, so a
+    new label is never predicted. A feature that a row lacks is 0; a row with an unknown label is
+    not learned.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``partial_fit`` on arrays of features and 0/1 labels, such as
+        :class:`~plurilabel.MLkNN` or scikit-learn's ``MultiOutputClassifier``.
+    batch : int, default=1
+        Rows to collect for each ``partial_fit``: a larger number is faster, and learns later.
+    first : int, default=100
+        Rows to collect for the first ``partial_fit``; ML-kNN needs more than it has neighbours.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from sklearn.multioutput import MultiOutputClassifier
+    >>> from plurilabel.streams import ArrayLearner
+    >>> learner = ArrayLearner(MultiOutputClassifier(SGDClassifier(random_state=0)), first=2)
+    >>> for a in (-1.0, 1.0, -2.0, 2.0):
+    ...     learner.learn_one({"a": a}, {"up": a > 0, "down": a < 0})
+    >>> learner.predict_one({"a": 3.0})
+    {'up': True, 'down': False}
+    """
+
+    def __init__(self, estimator: Any, batch: int = 1, first: int = 100) -> None:
+        if not hasattr(estimator, "partial_fit"):
+            raise TypeError(
+                f"estimator must have partial_fit to learn from a stream, but "
+                f"{type(estimator).__name__} has none"
+            )
+        for name, value in {"batch": batch, "first": first}.items():
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value!r}")
+        self.estimator, self.batch, self.first = estimator, batch, first
+        self.features_: dict[Hashable, int] = {}
+        self.labels_: tuple[Hashable, ...] = ()
+        self.is_fitted_ = False
+        self._waiting: list[tuple[NDArray[np.float64], list[bool]]] = []
+
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:
+        """Collect a row, and learn all collected ones once they are enough."""
+        if not self.labels_:
+            if not x or not y:
+                return
+            self.features_ = {name: j for j, name in enumerate(x)}
+            self.labels_ = tuple(y)
+        if not all(label in y for label in self.labels_):
+            return
+        self._waiting.append((self._row(x), [bool(y[label]) for label in self.labels_]))
+        if len(self._waiting) >= (self.batch if self.is_fitted_ else self.first):
+            self._learn()
+
+    def _learn(self) -> None:
+        X = np.array([x for x, _ in self._waiting])
+        Y = np.array([y for _, y in self._waiting], dtype=np.int64)
+        more = {}
+        if isinstance(self.estimator, MultiOutputClassifier) and not self.is_fitted_:
+            more["classes"] = [np.array([0, 1])] * len(self.labels_)
+        self.estimator.partial_fit(X, Y, **more)
+        self.is_fitted_ = True
+        self._waiting.clear()
+
+    def _row(self, x: Mapping[Any, Any]) -> NDArray[np.float64]:
+        row = np.zeros(len(self.features_))
+        for name, value in x.items():
+            if name in self.features_:
+                row[self.features_[name]] = value
+        return row
+
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:
+        """Predict the labels; none before the first ``partial_fit``."""
+        if not self.is_fitted_:
+            return {}
+        Z = np.asarray(self.estimator.predict(self._row(x)[None])).reshape(1, -1)
+        return dict(zip(self.labels_, map(bool, Z[0].tolist())))
+
+    def scores_one(self, x: Mapping[Any, Any]) -> dict[Hashable, float]:
+        """Scores, from ``predict_proba`` or ``decision_function``."""
+        score_method(self.estimator)
+        if not self.is_fitted_:
+            return {}
+        S = label_scores(self.estimator, self._row(x)[None], n_labels=len(self.labels_))
+        return dict(zip(self.labels_, np.asarray(S)[0].tolist()))
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:
+        """Probabilities, if the classifier has any."""
+        if score_method(self.estimator) != "predict_proba":
+            raise NotImplementedError(f"{type(self.estimator).__name__} has no predict_proba")
+        return _as_probabilities(self.scores_one(x))
+
+    def __repr__(self) -> str:
+        inner = " ".join(repr(self.estimator).split())
+        return f"ArrayLearner({inner}, batch={self.batch}, first={self.first})"
+
+
+class RegressorLearner:
+    """A multi-target regressor of river as a learner of labels.
+
+    A label is a target of 0 or 1, predicted above one half; scores are the values of the
+    regressor, clipped to 0 and 1. A row without the value of a label seen before is not learned,
+    since regressors need every target.
+
+    Parameters
+    ----------
+    regressor : river multi-target regressor
+        Such as :class:`river.tree.ISOUPTreeRegressor` or a
+        :class:`river.multioutput.RegressorChain`.
+
+    Examples
+    --------
+    >>> from river import tree
+    >>> from plurilabel.streams import RegressorLearner
+    >>> learner = RegressorLearner(tree.ISOUPTreeRegressor(grace_period=20))
+    >>> for i in range(200):
+    ...     learner.learn_one({"a": i % 10}, {"low": i % 10 < 5, "high": i % 10 > 7})
+    >>> learner.predict_one({"a": 1.0})
+    {'low': True, 'high': False}
+    """
+
+    def __init__(self, regressor: Any) -> None:
+        for method in ("learn_one", "predict_one"):
+            if not hasattr(regressor, method):
+                raise TypeError(
+                    f"regressor must have {method} as river's have, but "
+                    f"{type(regressor).__name__} has none"
+                )
+        self.regressor = regressor
+        self.labels_: dict[Hashable, None] = {}
+
+    def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, Any]) -> None:
+        """Learn a row whose labels are all known."""
+        known = {label: float(value) for label, value in y.items() if not is_missing(value)}
+        if known and known.keys() >= self.labels_.keys():
+            self.regressor.learn_one(dict(x), known)
+            self.labels_.update(dict.fromkeys(known))
+
+    def _values(self, x: Mapping[Any, Any]) -> dict[Hashable, float]:
+        found = self.regressor.predict_one(dict(x)) if self.labels_ else {}
+        return {label: float(found.get(label, 0.0)) for label in self.labels_}
+
+    def predict_one(self, x: Mapping[Any, Any]) -> dict[Hashable, bool]:
+        """Predict the labels with values above one half."""
+        return {label: value > 0.5 for label, value in self._values(x).items()}
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:
+        """The values, clipped to 0 and 1."""
+        values = self._values(x).items()
+        return _as_probabilities({label: min(max(value, 0.0), 1.0) for label, value in values})
+
+    def __repr__(self) -> str:
+        return f"RegressorLearner({' '.join(repr(self.regressor).split())})"

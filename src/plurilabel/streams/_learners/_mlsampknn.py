@@ -1,0 +1,342 @@
+"""MLSAMPkNN: self-adjusting windows of neighbours that are punished for wrong votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel.streams._learners._window import Before, Slots, Window
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
+
+PULL = 5.0
+"""How many rows of evidence a label's own figures must outweigh: rare labels follow the others."""
+
+CUTS = np.array([0.5, 0.4, 0.3, 0.2])
+"""Shares of the votes above which a label may be predicted."""
+
+FEW = 10
+"""With fewer features than these, all members look at all of them."""
+
+
+class SelfAdjusting(Window):
+    """Members that vote; each chooses a window and a k for each label by recent F1.
+
+    Windows have ``size`` rows, half as many, and so on down to ``smallest``. At a charge of 1 a
+    neighbour is removed: ``penalty`` is the charge for having all labels wrong. With several
+    members, each has a random part of the features and of the rows.
+    """
+
+    _fitted: ClassVar[Declared] = {
+        "alive": numbers("members", "size"),
+        "charges": numbers("members", "size"),
+        "masks": numbers("members", "d"),
+        "shares": numbers("members"),
+        "occurrences": numbers("d"),
+        "sizes": numbers("windows"),
+        "ks": numbers("counts"),
+        "gains": numbers(len(CUTS)),
+        "norms": numbers("size", "members"),
+        "tallies": numbers(3, "members", "windows", "counts", "q"),
+        "best": numbers("members", "q"),
+        "skill": numbers("members"),
+    }
+
+    def __init__(
+        self,
+        size: int,
+        smallest: int,
+        metric: str,
+        ks: tuple[int, ...],
+        penalty: float,
+        fading: float,
+        members: int,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(size, "euclidean")
+        self.closeness = metric
+        sizes = [size]
+        while sizes[-1] // 2 >= smallest:
+            sizes.append(sizes[-1] // 2)
+        self.sizes = np.array(sizes)
+        self.ks = np.array(sorted(ks))
+        self.penalty, self.fading, self.rng = penalty, fading, rng
+        self.alive = np.zeros((members, size), dtype=bool)
+        self.charges = np.zeros((members, size))
+        self.masks = np.zeros((members, 0))  # 1 for features that a member looks at
+        self.shares = np.ones(1) if members == 1 else rng.uniform(0.5, 1.0, members)
+        self.norms = np.zeros((size, members))  # squared, over the features of each member
+        # recent true positives, false positives and false negatives
+        self.tallies = np.zeros((3, members, len(sizes), len(self.ks), 0))
+        self.best = np.zeros((members, 0), dtype=np.intp)  # window and k of each label, as one
+        self.skill = np.ones(members)
+        self.gains = np.zeros(len(CUTS))  # recent skill with each threshold
+        self.occurrences = np.zeros(0)  # rows in which each feature was not 0
+
+    def widen(self, x: Floats, y: Labels) -> None:
+        super().widen(x, y)
+        members, d, q = len(self.masks), self.points.shape[1], self.labels.shape[1]
+        if (more := d - self.masks.shape[1]) > 0:
+            drawn = self.rng.random((members, more)) < self.shares[:, None]
+            self.masks = np.hstack([self.masks, drawn | (d < FEW)])
+            self.occurrences = np.append(self.occurrences, np.zeros(more))
+        if (more := q - self.tallies.shape[-1]) > 0:
+            new = np.zeros((*self.tallies.shape[:-1], more))
+            self.tallies = np.concatenate([self.tallies, new], axis=-1)
+            self.best = np.hstack([self.best, np.zeros((members, more), dtype=np.intp)])
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the rows so far are mostly zeros."""
+        return 2 * self.occurrences.sum() < self.seen * len(self.occurrences)
+
+    def _dissimilarities(self, point: Floats) -> Floats:
+        """Dissimilarities of a row to the window, (members, n); inf for removed rows."""
+        masked = self.masks * point
+        dots = masked @ self.points[: self.n].T
+        norms, own = self.norms[: self.n].T, (masked * masked).sum(axis=1)[:, None]
+        if self.closeness == "cosine" or (self.closeness == "auto" and self._sparse):
+            lengths = np.sqrt(norms * own)
+            found = 1 - np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        else:
+            found = norms + own - 2 * dots
+        return np.where(self.alive[:, : self.n], found, np.inf)
+
+    def _votes(self, point: Floats) -> tuple[Floats, NDArray[np.intp]]:
+        """Shares of the neighbours with each label, (members, windows, ks, q); the neighbours.
+
+        The neighbours, (members, windows, k), are slots; -1 where the window has no more.
+        """
+        members, most = len(self.masks), int(self.ks[-1])
+        found = self._dissimilarities(point)
+        order = np.lexsort((np.broadcast_to(-self.born[: self.n], found.shape), found), axis=1)
+        slots = np.full((members, len(self.sizes), most), -1, dtype=np.intp)
+        starts = self.seen - self.sizes
+        for m, row in enumerate(order):
+            row = row[: int(self.alive[m, : self.n].sum())]
+            born = self.born[row]
+            for w, start in enumerate(starts):
+                first = row if w == 0 else row[born >= start]
+                slots[m, w, : len(first)] = first[:most]
+        have = (self.labels[slots] == 1) & (slots >= 0)[..., None]
+        sums = have.cumsum(axis=2, dtype=np.int32)[:, :, self.ks - 1]
+        there = np.minimum((slots >= 0).sum(axis=2)[:, :, None], self.ks)
+        return sums / np.maximum(there, 1)[..., None], slots
+
+    def _chosen(self, votes: Floats) -> Floats:
+        """The votes in the window and with the k that each member prefers: (members, q)."""
+        flat = votes.reshape(len(votes), -1, votes.shape[-1])
+        return np.take_along_axis(flat, self.best[:, None, :], axis=1)[:, 0]
+
+    def score(self, x: Floats) -> Floats:
+        """Mean of the members' votes, weighted by their skill."""
+        if self.n == 0:
+            return np.zeros(self.labels.shape[1])
+        share = self._combined(self._chosen(self._votes(self.prepared(x))[0]))
+        cut = CUTS[self.gains.argmax()]  # becomes 0.5
+        above = 0.5 + (share - cut) / (1 - cut) / 2
+        return np.clip(np.where(share > cut, above, share / cut / 2), 0.0, 1.0)
+
+    def _combined(self, votes: Floats) -> Floats:
+        """Mean of the members' votes (members, q), weighted by their skill."""
+        if len(votes) == 1 or not self.skill.any():
+            return votes.mean(axis=0)
+        return self.skill @ votes / self.skill.sum()
+
+    def learn(self, x: Floats, y: Labels) -> None:
+        """Judge the prediction for a row, punish neighbours, and remember the row."""
+        before, drawn = Before(self, SelfAdjusting._fitted), self.rng.bit_generator.state
+        try:
+            self._learn(x, y, before)
+        except BaseException:
+            before.restore()
+            self.rng.bit_generator.state = drawn
+            raise
+
+    def _learn(self, x: Floats, y: Labels, before: Before) -> None:
+        self.widen(x, y)
+        point = self.prepared(x)
+        if self.n:
+            self._judge(*self._votes(point), y)
+        free = np.flatnonzero(~self.alive[:, : self.n].any(axis=0))
+        if self.n < self.size:
+            slot = self.n
+        else:
+            slot = int(free[0]) if len(free) else int(self.born.argmin())
+        before.note(slot)
+        self.put(slot, point, y)
+        members = len(self.masks)
+        self.alive[:, slot] = members == 1 or self.rng.poisson(1.0, members) > 0
+        self.charges[:, slot] = 0
+        self.norms[slot] = self.masks @ (point * point)
+        self.occurrences += point != 0
+
+    def _judge(self, votes: Floats, slots: Slots, y: Labels) -> None:
+        known, true = y != UNKNOWN, y == 1
+        said = votes > 0.5
+        shares = self._chosen(votes)
+        chosen = shares > 0.5
+        wrong = (chosen != true) & known  # (members, q)
+        cut = self._combined(shares) > CUTS[:, None]
+        self.gains += (1 - self.fading) * (goodness(cut, true, known) - self.gains)
+        self._learned(goodness(chosen, true, known))
+        if self.penalty:
+            self._punish(slots, wrong, y)
+        self.tallies[..., known] *= self.fading
+        for tally, is_so in zip(self.tallies, (said & true, said & ~true, ~said & true)):
+            tally += is_so & known
+        tp, fp, fn = self.tallies
+        micro = [tally.sum(axis=-1, keepdims=True) for tally in (tp, fp, fn)]
+        overall = 2 * micro[0] / np.maximum(2 * micro[0] + micro[1] + micro[2], 1e-9)
+        f1 = (2 * tp + PULL * overall) / (2 * tp + fp + fn + PULL)
+        self.best = f1.reshape(len(f1), -1, f1.shape[-1]).argmax(axis=1)
+
+    def _learned(self, right: Floats) -> None:
+        """Hook: called with the skill of the members on a row."""
+
+    def _punish(self, slots: Slots, wrong: NDArray[np.bool_], y: Labels) -> None:
+        """Charge neighbours for votes that led to errors, and forget those charged with 1.
+
+        A vote for a label that the row has pays a charge back. The shortest window stays whole.
+        """
+        window = self.best // len(self.ks)
+        known = max(int((y != UNKNOWN).sum()), 1)
+        for m, at in enumerate(wrong | (y == 1)):
+            if self.alive[m].sum() <= self.sizes[-1]:
+                continue
+            for w in np.unique(window[m, at]):
+                voters = slots[m, w][slots[m, w] >= 0]
+                here = at & (window[m] == w)
+                agree = self.labels[voters][:, here] == y[here]
+                against = (~agree & wrong[m, here]).sum(axis=1)
+                change = self.penalty * (against - agree.sum(axis=1)) / known
+                self.charges[m, voters] = np.maximum(self.charges[m, voters] + change, 0)
+            self.alive[m] &= self.charges[m] < 1
+
+
+def goodness(said: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]) -> Floats:
+    """Mean of subset accuracy and example F1 of several predictions (m, q) for one row.
+
+    Examples
+    --------
+    >>> true, known = np.array([True, True, False]), np.ones(3, dtype=bool)
+    >>> goodness(np.array([[True, True, False], [True, False, True]]), true, known)
+    array([1.  , 0.25])
+    """
+    hits = (said & true & known).sum(axis=1)
+    both = (said & known).sum(axis=1) + (true & known).sum()
+    f1 = np.where(both > 0, 2 * hits / np.maximum(both, 1), 1.0)
+    return (f1 + ((said == true) | ~known).all(axis=1)) / 2
+
+
+class MLSAMPkNN(StreamClassifier):
+    """Neighbours with self-adjusting memory, punished for wrong votes.
+
+    The majority of the k nearest rows of a window decides on each label. Windows of
+    ``window_size`` rows, half as many, and so on down to ``min_window`` are tested on each new row
+    before it is learned: each label uses the window and the k with the best recent F1. A neighbour
+    is charged for each vote that led to a wrong prediction, and forgotten once it has been charged
+    too often.
+
+    Parameters
+    ----------
+    n_neighbors : int or sequence of int, default=(1, 3, 5, 7)
+        The values of k to choose from for each label.
+    window_size : int, default=1000
+        Rows in the longest window.
+    min_window : int, default=50
+        Rows in the shortest window.
+    penalty : float, default=1.0
+        A neighbour is charged ``penalty / q`` for a vote that led to an error on one of q labels,
+        paid back as much for a right vote on a label that is present, and forgotten at 1; 0 for no
+        punishment.
+    fading : float, default=0.99
+        Weight of the past, relative to one row later.
+    metric : {"auto", "euclidean", "cosine"}, default="auto"
+        "auto" is cosine where the rows so far are mostly zeros, as in texts, else Euclidean.
+
+    Attributes
+    ----------
+    core_ : object
+        The memory; ``core_.sizes`` and ``core_.ks`` are the windows and numbers of neighbours that
+        are chosen from.
+    label_names_ : ndarray of shape (q,)
+        The labels seen so far.
+
+    Notes
+    -----
+    Departures from the paper. It has one k (3), and drops the older part of the memory for good
+    when a shorter window is better; here rows leave by age or by punishment only, so that a longer
+    window can be used again. Charges are paid back by right votes: with few labels, all neighbours
+    would be forgotten otherwise. The k of each label is chosen, as in the authors' later MLSAkNN.
+    The share of the votes above which a label is predicted (0.2 to 0.5) is chosen, too.
+    Windows are compared by F1, because for rare labels the fewest errors are made by never
+    predicting them. The published program compares votes with the true labels inside its
+    prediction; here the truth is seen in ``learn_one`` and ``partial_fit`` only.
+
+    References
+    ----------
+    M. Roseberry, B. Krawczyk, A. Cano. Multi-label punitive kNN with self-adjusting memory for
+    drifting data streams. ACM Transactions on Knowledge Discovery from Data 13(6), 2019.
+
+    M. Roseberry, B. Krawczyk, Y. Djenouri, A. Cano. Self-adjusting k nearest neighbors for
+    continual learning from multi-label drifting data streams. Neurocomputing 442, 2021.
+
+    Examples
+    --------
+    >>> from plurilabel import MLSAMPkNN
+    >>> learner = MLSAMPkNN()
+    >>> for i in range(300):
+    ...     learner.learn_one({"x": i % 10}, {"low": i % 10 < 5, "late": i >= 150})
+    >>> learner.predict_one({"x": 8})
+    {'low': False, 'late': True}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "window_size": [Interval(Integral, 2, None, closed="left")],
+        "min_window": [Interval(Integral, 2, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "fading": [Interval(Real, 0, 1, closed="both")],
+        "metric": [StrOptions({"auto", "euclidean", "cosine"})],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int | Sequence[int] = (1, 3, 5, 7),
+        *,
+        window_size: int = 1000,
+        min_window: int = 50,
+        penalty: float = 1.0,
+        fading: float = 0.99,
+        metric: str = "auto",
+    ):
+        self.n_neighbors = n_neighbors
+        self.window_size = window_size
+        self.min_window = min_window
+        self.penalty = penalty
+        self.fading = fading
+        self.metric = metric
+
+    def _new_core(self) -> SelfAdjusting:
+        return SelfAdjusting(*self._settings(), members=1, rng=np.random.default_rng(0))
+
+    def _settings(self) -> tuple[int, int, str, tuple[int, ...], float, float]:
+        if self.min_window > self.window_size:
+            raise ValueError(
+                f"min_window must be at most window_size={self.window_size}, got {self.min_window}"
+            )
+        ks = np.unique(np.atleast_1d(np.asarray(self.n_neighbors)))
+        if ks.dtype.kind not in "iu" or not len(ks) or ks[0] < 1:
+            raise ValueError(f"n_neighbors must be positive integers, got {self.n_neighbors!r}")
+        if ks[-1] > self.window_size:
+            raise ValueError(
+                f"n_neighbors must be at most window_size={self.window_size}, got {ks[-1]}"
+            )
+        sizes = self.window_size, self.min_window
+        return *sizes, self.metric, tuple(ks.tolist()), self.penalty, self.fading

@@ -1,0 +1,130 @@
+"""An adaptive ensemble of neighbours in random subspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from plurilabel._core.compat import HasMethods, Interval
+from plurilabel.streams._learners._mlsampknn import FEW, MLSAMPkNN, SelfAdjusting
+from plurilabel.streams._river import drift_detector
+from plurilabel.streams._stream_classifier import Floats
+
+
+class Watched(SelfAdjusting):
+    """Members with skills, each watched by a drift detector."""
+
+    def __init__(self, *settings: Any, detector: Any, **more: Any) -> None:
+        super().__init__(*settings, **more)
+        self.detector = detector
+        self.watches = [detector.clone() for _ in self.masks]
+        self.n_drifts = 0
+
+    def _learned(self, right: Floats) -> None:
+        for m, (value, before) in enumerate(zip(right, self.skill.copy())):
+            self.watches[m].update(1.0 - value)
+            if self.watches[m].drift_detected and value < before:
+                self._renew(m)
+        self.skill = self.fading * self.skill + (1 - self.fading) * right
+
+    def _renew(self, m: int) -> None:
+        """Give a member another subspace, and forget all but its last rows."""
+        self.n_drifts += 1
+        self.watches = [*self.watches[:m], self.detector.clone(), *self.watches[m + 1 :]]
+        self.shares[m] = self.rng.uniform(0.5, 1.0)
+        d = self.masks.shape[1]
+        self.masks[m] = (self.rng.random(d) < self.shares[m]) | (d < FEW)
+        self.norms[:, m] = (self.points * self.points) @ self.masks[m]
+        self.alive[m, self.born < self.seen - self.sizes[-1]] = False
+        self.charges[m] = 0
+        self.tallies[:, m] = 0
+
+
+class NeighborSubspaceEnsemble(MLSAMPkNN):
+    """Adaptive ensemble of self-adjusting neighbours in random subspaces.
+
+    Each member is an :class:`MLSAMPkNN` on a random part of the features and of the rows (online
+    bagging). Votes are weighted by skill, the recent mean of subset accuracy and example F1. When
+    a drift detector finds that the errors of a member have risen, the member draws new features
+    and keeps its last rows only.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Number of members.
+    n_neighbors, window_size, min_window, penalty, fading, metric : as in :class:`MLSAMPkNN`
+    drift_detector : river drift detector, default=None
+        None for ``ADWIN()``; :class:`river.drift.NoDrift` for none.
+    random_state : int or None, default=None
+        Draws features and rows.
+
+    Attributes
+    ----------
+    core_ : object
+        The members, which share one memory: ``core_.masks`` has their features, ``core_.skill``
+        their weights, ``core_.n_drifts`` counts the drifts that were found.
+    label_names_ : ndarray of shape (q,)
+        The labels seen so far.
+
+    Notes
+    -----
+    In the manner of AESAKNNS, whose members have random subspaces of features, online bagging,
+    self-adjusting windows and ADWIN. There a warning trains a second ensemble in the background,
+    and subspaces have a fixed size; here a member looks at half to all of the features (at all,
+    where there are fewer than ten), and is renewed in place.
+
+    References
+    ----------
+    G. Alberghini, S. Barbon Junior, A. Cano. Adaptive ensemble of self-adjusting nearest neighbor
+    subspaces for multi-label drifting data streams. Neurocomputing 481, 2022.
+
+    Examples
+    --------
+    >>> from plurilabel import NeighborSubspaceEnsemble
+    >>> learner = NeighborSubspaceEnsemble(5, random_state=0)
+    >>> for i in range(300):
+    ...     x = {"a": i % 10, "b": i % 3}
+    ...     learner.learn_one(x, {"low": i % 10 < 5, "late": i >= 150})
+    >>> learner.predict_one({"a": 8, "b": 1})
+    {'low': False, 'late': True}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **MLSAMPkNN._parameter_constraints,
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "drift_detector": [None, HasMethods(["update", "clone"])],
+        "random_state": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        *,
+        n_neighbors: int | Sequence[int] = (1, 3, 5, 7),
+        window_size: int = 1000,
+        min_window: int = 50,
+        penalty: float = 1.0,
+        fading: float = 0.99,
+        metric: str = "auto",
+        drift_detector: Any = None,
+        random_state: int | None = None,
+    ):
+        super().__init__(
+            n_neighbors,
+            window_size=window_size,
+            min_window=min_window,
+            penalty=penalty,
+            fading=fading,
+            metric=metric,
+        )
+        self.n_estimators = n_estimators
+        self.drift_detector = drift_detector
+        self.random_state = random_state
+
+    def _new_core(self) -> Watched:
+        detector = drift_detector(self.drift_detector, type(self).__name__)
+        rng = np.random.default_rng(self.random_state)
+        return Watched(*self._settings(), members=self.n_estimators, rng=rng, detector=detector)

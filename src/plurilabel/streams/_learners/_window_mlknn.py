@@ -1,0 +1,198 @@
+"""ML-kNN on a window that moves with the stream."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, numbers
+from plurilabel.learners.shared import posterior, ratio
+from plurilabel.streams._learners._window import Before, NeighborWindow, Slots
+from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, StreamClassifier
+
+METRICS = {"euclidean", "cosine", "manhattan", "chebyshev"}
+
+
+class CountingWindow(NeighborWindow):
+    """The arrays of ML-kNN for the rows of a window.
+
+    ``counts[b, l, j]`` is the number of rows with value b of label l of whose k neighbours j have
+    it. A row in which l is unknown is not counted, and as a neighbour does not have it.
+    """
+
+    _fitted: ClassVar[Declared] = {
+        "counts": numbers(2, "q", None),
+        "cells": numbers("size", "q"),
+    }
+
+    def __init__(
+        self, size: int, metric: str, k: int, s: float, rng: np.random.Generator | None
+    ) -> None:
+        super().__init__(size, metric, k)
+        self.s = s
+        self.rng = rng  # None for a sliding window
+        self.counts = np.zeros((2, 0, k + 1), dtype=np.int64)
+        self.cells = np.zeros((size, 0), dtype=np.intp)  # where each row and label is counted
+
+    def learn(self, x: Floats, y: Labels) -> None:
+        """Add a row; if the window is full, in place of the oldest or of one drawn at random."""
+        slot, drawn = self.n, {} if self.rng is None else self.rng.bit_generator.state
+        if slot == self.size:
+            slot = int(self.seen % slot if self.rng is None else self.rng.integers(slot))
+        before = Before(self)
+        before.note(slot)
+        try:
+            self._learn(slot, x, y)
+        except BaseException:  # the lists and counts follow from the rows
+            before.restore()
+            self.search_all()
+            self.counts, self.cells = np.zeros_like(self.counts), np.zeros_like(self.cells)
+            self._count(np.arange(self.n))
+            if self.rng is not None:
+                self.rng.bit_generator.state = drawn
+            raise
+
+    def _learn(self, slot: int, x: Floats, y: Labels) -> None:
+        was, changed = self.n, self.replace(slot, x, y)
+        q, size = self.labels.shape[1], self.k + 1
+        if q > self.cells.shape[1] or was < self.n <= size:
+            # a new label, or one more neighbour for all: every row is counted again
+            self.counts = np.zeros((2, q, size), dtype=np.int64)
+            self.cells = np.zeros((self.size, q), dtype=np.intp)
+            changed = np.arange(self.n)
+        else:
+            gone = changed if was < self.n else np.append(changed, slot)
+            self._add(-1, self.cells[gone])
+            changed = np.append(changed, slot)
+        self._count(changed)
+
+    def _count(self, rows: Slots) -> None:
+        """Count rows that are not counted."""
+        _, q, size = self.counts.shape
+        nearest = self.neighbors[rows, : max(min(self.k, self.n - 1), 0)]
+        delta = (self.labels[nearest] == 1).sum(axis=1)
+        y = self.labels[rows].astype(np.intp)  # numbers of cells are larger than its own type
+        cells = (y * q + np.arange(q)) * size + delta
+        self.cells[rows] = np.where(y == UNKNOWN, 2 * q * size, cells)
+        self._add(1, self.cells[rows])
+
+    def _add(self, sign: int, cells: NDArray[np.intp]) -> None:
+        size = self.counts.size  # cells of this number are for unknown labels
+        counted = np.bincount(cells.ravel(), minlength=size)[:size]
+        self.counts += sign * counted.reshape(self.counts.shape)
+
+    def score(self, x: Floats) -> Floats:
+        """P(H1 | E_j) of each label, by the formulas of :class:`~plurilabel.MLkNN`."""
+        k, s, q = min(self.k, self.n - 1), self.s, len(self.counts[1])
+        _, nearest = self.nearest(self.prepared(x), max(k, 0))
+        delta = (self.labels[nearest] == 1).sum(axis=0)
+        total = self.counts.sum(axis=-1)  # (2, q)
+        events = self.counts[:, np.arange(q), delta]
+        divide = ratio if s == 0 else np.divide  # nothing is divided by zero
+        prior = divide(s + total[1], 2 * s + total.sum(axis=0))
+        likelihood = divide(s + events, s * (k + 1) + total)
+        return posterior(prior, *likelihood)
+
+
+class WindowMLkNN(StreamClassifier):
+    """ML-kNN on the last rows of a stream, updated exactly.
+
+    After any sequence of rows, predictions are bit for bit those of :class:`~plurilabel.MLkNN`
+    fitted on the rows of the window in their order, at a fraction of the cost: a new row is
+    compared with the window once, and only rows whose neighbours it changes are counted again.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Number of neighbours (k); fewer as long as there are fewer rows.
+    window_size : int, default=1000
+        Number of rows in the window.
+    forgetting : {"sliding", "fading"}, default="sliding"
+        Whether a new row replaces the oldest one, or one drawn at random. With "fading", a row is
+        still there after m further rows with probability ``(1 - 1 / window_size) ** m``, as in
+        Aggarwal's biased reservoirs.
+    smoothing : float, default=1.0
+        Strength of the uniform prior (s); 1 is Laplace smoothing.
+    metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        Distance, as in :class:`~plurilabel.ExactIndex`.
+    random_state : int or None, default=None
+        Draws the rows that fade.
+
+    Attributes
+    ----------
+    rows_ : ndarray of shape (n,)
+        Numbers in the stream of the rows of the window, ascending; rows without any known label
+        are not numbered.
+    core_ : object
+        The window.
+    label_names_ : ndarray of shape (q,)
+        The labels seen so far.
+
+    Notes
+    -----
+    A row with an unknown label is not counted for this label; as a neighbour, it counts as a row
+    without it.
+
+    References
+    ----------
+    M.-L. Zhang, Z.-H. Zhou. ML-kNN: a lazy learning approach to multi-label learning. Pattern
+    Recognition 40(7), 2007.
+
+    C. C. Aggarwal. On biased reservoir sampling in the presence of stream evolution. VLDB 2006.
+
+    Examples
+    --------
+    >>> from plurilabel import WindowMLkNN
+    >>> learner = WindowMLkNN(n_neighbors=2, window_size=6)
+    >>> for i in range(30):
+    ...     learner.learn_one({"x": i % 10}, {"low": i % 10 < 7, "early": i < 20})
+    >>> learner.rows_
+    array([24, 25, 26, 27, 28, 29])
+    >>> learner.predict_one({"x": 8.8})
+    {'low': False, 'early': False}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "window_size": [Interval(Integral, 2, None, closed="left")],
+        "forgetting": [StrOptions({"sliding", "fading"})],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "metric": [StrOptions(METRICS)],
+        "random_state": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        window_size: int = 1000,
+        forgetting: str = "sliding",
+        smoothing: float = 1.0,
+        metric: str = "euclidean",
+        random_state: int | None = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.window_size = window_size
+        self.forgetting = forgetting
+        self.smoothing = smoothing
+        self.metric = metric
+        self.random_state = random_state
+
+    def _new_core(self) -> CountingWindow:
+        if self.n_neighbors >= self.window_size:
+            raise ValueError(
+                f"n_neighbors must be smaller than window_size={self.window_size}, "
+                f"got {self.n_neighbors}"
+            )
+        fading = self.forgetting == "fading"
+        rng = np.random.default_rng(self.random_state) if fading else None
+        return CountingWindow(self.window_size, self.metric, self.n_neighbors, self.smoothing, rng)
+
+    @property
+    def rows_(self) -> NDArray[np.int64]:
+        """The rows of the window by their number in the stream, ascending."""
+        return np.sort(self.core_.born[: self.core_.n])

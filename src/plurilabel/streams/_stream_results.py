@@ -1,0 +1,356 @@
+"""The results of a run on a stream: curves over time, their figures, plots and files."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Mapping
+from math import nan
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core import records
+from plurilabel._core.compat import import_extra
+from plurilabel._core.records import read_json
+from plurilabel._core.words import counted
+from plurilabel.metrics import get_measure
+from plurilabel.streams._stream import Drift
+
+FORMAT = 1
+"""Number of the format of a run on disk; a change that old readers cannot read raises it."""
+
+KINDS = ("overall", "window", "fading")
+
+Readings: TypeAlias = dict[str, Any]
+"""``rows``, and for each learner the measures of each kind, seconds and bytes at these rows."""
+
+
+class StreamResults:
+    """Curves over time of every learner and measure.
+
+    Returned by :func:`prequential`; :meth:`open` reads it from a folder, even while the run is
+    still going on.
+
+    Attributes
+    ----------
+    plan : dict
+        The stream, the learners, and how they were measured.
+    learners, measures, kinds : tuple of str
+        ``kinds`` are "overall" and, if they were kept, "window" and "fading".
+    rows : ndarray of int
+        The rows, counted from 1, after which the measures were read.
+    drifts : tuple of Drift
+    errors : dict of str to str
+        Learners that failed, with the row and the reason; their curves end there.
+    is_finished : bool
+        Whether the stream was read to its end.
+    folder : Path or None
+
+    Examples
+    --------
+    >>> from plurilabel.streams import NoChange, prequential
+    >>> rows = [({}, {"a": True}), ({}, {"a": True}), ({}, {"a": False}), ({}, {"a": False})]
+    >>> results = prequential(rows, NoChange(), ["hamming_loss"], every=1, window=2)
+    >>> results
+    StreamResults: 1 learner, 4 rows
+    >>> results.curve("hamming_loss", "NoChange")
+    array([1. , 0.5, 0.5, 0.5])
+    >>> results.final("hamming_loss")
+    {'NoChange': 0.5}
+    """
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        readings: Readings,
+        *,
+        errors: Mapping[str, str] | None = None,
+        is_finished: bool = False,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.plan, self.readings = dict(plan), readings
+        self.folder = None if folder is None else Path(folder)
+        self.learners: tuple[str, ...] = tuple(plan["learners"])
+        self.measures: tuple[str, ...] = tuple(plan["protocol"]["measures"])
+        self.kinds = tuple(kinds_of(plan["protocol"]))
+        self.drifts = tuple(Drift(*drift) for drift in plan["drifts"])
+        self.errors, self.is_finished = dict(errors or {}), is_finished
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a run that :func:`prequential` left in a folder, finished or not."""
+        plan = read_plan(Path(folder))
+        if plan is None:
+            raise FileNotFoundError(f"{folder} holds no run on a stream: there is no plan.json")
+        readings, end = read_parts(Path(folder), plan)
+        return cls(plan, readings, errors=end.get("errors"), is_finished=bool(end), folder=folder)
+
+    def __repr__(self) -> str:
+        parts = [counted(len(self.learners), "learner"), counted(self.n_rows, "row")]
+        if self.drifts:
+            parts.append(counted(len(self.drifts), "drift"))
+        if self.errors:
+            parts.append(f"{counted(len(self.errors), 'learner')} failed")
+        return f"StreamResults: {', '.join(parts)}"
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows after which the measures were read."""
+        return np.array(self.readings["rows"], dtype=np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were read from the stream."""
+        return self.readings["rows"][-1] if self.readings["rows"] else 0
+
+    def curve(self, measure: str, learner: str, kind: str = "window") -> NDArray[np.float64]:
+        """A measure over time.
+
+        Parameters
+        ----------
+        measure : str
+            One of ``measures``; or "seconds" or "bytes", the time of the learner so far and its
+            size when pickled, which is known for some rows only.
+        learner : str
+            One of ``learners``.
+        kind : {"window", "fading", "overall"}, default="window"
+
+        Returns
+        -------
+        ndarray of shape (readings,)
+            One value for each of ``rows``, NaN where there is none.
+        """
+        self._check("learner", learner, self.learners)
+        found = self.readings["learners"][learner]
+        if measure in ("seconds", "bytes"):
+            return np.array(found[measure], dtype=np.float64)
+        self._check("measure", measure, self.measures)
+        self._check("kind", kind, self.kinds)
+        return np.array(found[kind][measure], dtype=np.float64)
+
+    @staticmethod
+    def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+    def final(self, measure: str, kind: str = "overall") -> dict[str, float]:
+        """A measure at the end by learner, by default over all rows; NaN for those that failed."""
+        curves = {name: self.curve(measure, name, kind) for name in self.learners}
+        return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
+
+    def mean(self, measure: str, kind: str = "fading") -> dict[str, float]:
+        """Mean of a curve by learner, as papers report it; NaN for learners that failed."""
+        curves = {name: _finite(self.curve(measure, name, kind)) for name in self.learners}
+        return {
+            name: float(curve.mean()) if len(curve) and name not in self.errors else np.nan
+            for name, curve in curves.items()
+        }
+
+    def speed(self) -> dict[str, float]:
+        """Rows a second by learner, for prediction and learning together."""
+        found = {}
+        for name in self.learners:
+            seconds = self.curve("seconds", name)
+            known = np.flatnonzero(np.nan_to_num(seconds) > 0)
+            last = known[-1] if len(known) else None
+            found[name] = np.nan if last is None else float(self.rows[last] / seconds[last])
+        return found
+
+    def size(self) -> dict[str, float]:
+        """Bytes of each pickled learner at the end; NaN if it cannot be pickled."""
+        curves = {name: _finite(self.curve("bytes", name)) for name in self.learners}
+        return {name: float(curve[-1]) if len(curve) else np.nan for name, curve in curves.items()}
+
+    def recoveries(
+        self, measure: str, learner: str, *, tolerance: float = 0.02, kind: str = "window"
+    ) -> list[int | None]:
+        """Number of rows after each drift until the measure is back at its former level.
+
+        Between a drift and the next, the curve is followed from its worst reading until it is
+        within the tolerance of its last reading before the drift. Choose a short window: it
+        forgets the rows before the drift only after its own length.
+
+        Parameters
+        ----------
+        measure, learner, kind : str
+            As in :meth:`curve`.
+        tolerance : float, default=0.02
+
+        Returns
+        -------
+        list of int or None
+            For each drift: 0 if the level was never left, None if it was not reached before the
+            next drift, or if nothing was read between the two.
+        """
+        sign = 1 if get_measure(measure).greater_is_better else -1
+        curve, rows = sign * self.curve(measure, learner, kind), self.rows
+        ends = [drift.row for drift in self.drifts[1:]] + [self.n_rows]
+        found: list[int | None] = []
+        for drift, end in zip(self.drifts, ends):
+            before = np.flatnonzero((rows <= drift.row) & np.isfinite(curve))
+            after = np.flatnonzero((rows > drift.row) & (rows <= end) & np.isfinite(curve))
+            if not len(before) or not len(after):
+                found.append(None)
+                continue
+            least = curve[before[-1]] - tolerance
+            worst = int(np.argmin(curve[after]))
+            if curve[after[worst]] >= least:
+                found.append(0)
+                continue
+            back = [i for i in after[worst:] if curve[i] >= least]
+            found.append(int(rows[back[0]]) - drift.row if back else None)
+        return found
+
+    def frame(self) -> Any:
+        """All readings as a pandas data frame: one line for each learner, kind and row."""
+        pd = import_extra("pandas", "frame", "table")
+        parts = [
+            pd.DataFrame(
+                {
+                    "row": self.rows,
+                    "learner": name,
+                    "kind": kind,
+                    **{measure: self.curve(measure, name, kind) for measure in self.measures},
+                    "seconds": self.curve("seconds", name),
+                    "bytes": self.curve("bytes", name),
+                }
+            )
+            for name in self.learners
+            for kind in self.kinds
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def plot(self, measure: str, kind: str = "window", ax: Any = None) -> Any:
+        """Draw the curves of all learners and mark the drifts; returns the matplotlib axes.
+
+        Parameters
+        ----------
+        measure, kind : str
+            As in :meth:`curve`.
+        ax : matplotlib axes, optional
+            By default those of a new figure.
+        """
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(8, 3.5), layout="constrained")
+        for i, name in enumerate(self.learners):
+            ax.plot(self.rows, self.curve(measure, name, kind), f"C{i % 10}", label=name)
+        for drift in self.drifts:
+            if drift.row <= self.n_rows and drift.kind != "moving":
+                ax.axvline(drift.row, color="0.6", linestyle="--", linewidth=1)
+                ax.axvspan(drift.row, drift.row + drift.width, color="0.9", zorder=0)
+        ax.set(xlabel="rows", ylabel=f"{get_measure(measure).title} ({kind})")
+        ax.legend(loc="best", frameon=False)
+        return ax
+
+
+def _finite(curve: NDArray[np.float64]) -> NDArray[np.float64]:
+    return curve[np.isfinite(curve)]
+
+
+class LivePlot:
+    """Curves that are redrawn while a run goes on; pass it as ``progress``.
+
+    Parameters
+    ----------
+    measure, kind, ax :
+        As in :meth:`StreamResults.plot`.
+    every : int, default=10
+        Readings between two drawings.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from plurilabel.streams import LabelShares, LivePlot, RandomTreeStream, prequential
+    >>> live = LivePlot("hamming_loss")
+    >>> results = prequential(
+    ...     RandomTreeStream(2000), LabelShares(), ["hamming_loss"], progress=live)
+    >>> [line.get_label() for line in live.ax.get_lines()][:1]
+    ['LabelShares']
+    """
+
+    def __init__(
+        self, measure: str = "f1", kind: str = "window", every: int = 10, ax: Any = None
+    ) -> None:
+        self.measure, self.kind, self.every, self.ax = measure, kind, every, ax
+        self._calls = 0
+
+    def __call__(self, results: StreamResults) -> None:
+        """Draw the results so far."""
+        self._calls += 1
+        if self._calls % self.every and not results.is_finished:
+            return
+        if self.ax is not None:
+            self.ax.clear()
+        self.ax = results.plot(self.measure, self.kind, ax=self.ax)
+        self.ax.figure.canvas.draw_idle()
+        self.ax.figure.canvas.flush_events()  # a window on the screen follows; others do nothing
+
+
+# files ---------------------------------------------------------------------------------------
+
+
+def kinds_of(protocol: Mapping[str, Any]) -> list[str]:
+    """The kinds of measures that are kept: over all rows, in a window, with fading."""
+    return [kind for kind in KINDS if kind == "overall" or protocol[kind] is not None]
+
+
+def empty_readings(learners: Any, measures: Any, kinds: Any) -> Readings:
+    """No readings yet; arrays take an eighth of the memory of lists of numbers."""
+    return {
+        "rows": array("q"),
+        "learners": {
+            name: {kind: {measure: array("d") for measure in measures} for kind in kinds}
+            | {"seconds": array("d"), "bytes": array("d")}
+            for name in learners
+        },
+    }
+
+
+def extend(readings: Any, more: Any) -> None:
+    """Put readings from a file at the end of others."""
+    if isinstance(readings, array):
+        readings.extend(nan if entry is None else entry for entry in more)
+    else:
+        for key, value in readings.items():
+            extend(value, more[key])
+
+
+def as_lists(readings: Any, start: int) -> Any:
+    """Readings from a number on, as they are written to a file."""
+    if isinstance(readings, array):
+        return readings[start:].tolist()
+    return {key: as_lists(value, start) for key, value in readings.items()}
+
+
+def read_plan(folder: Path) -> dict[str, Any] | None:
+    """The plan in a folder, None if there is none; an error if it is that of something else."""
+    return records.read_plan(folder, "stream", FORMAT, _IN_PLAN)
+
+
+_IN_PLAN = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
+
+
+def part_path(folder: Path, row: int) -> Path:
+    """The file of the readings that end at a row."""
+    return folder / "readings" / f"{row:012d}.json"
+
+
+def read_parts(folder: Path, plan: Mapping[str, Any]) -> tuple[Readings, dict[str, Any]]:
+    """All readings in a folder, and what was written at the end of the stream."""
+    protocol = plan["protocol"]
+    readings = empty_readings(plan["learners"], protocol["measures"], kinds_of(protocol))
+    for path in sorted((folder / "readings").glob("[0-9]*.json")):
+        part = read_json(path)
+        if part is None:
+            raise ValueError(
+                f"{path} is broken; replace it with fresh=True, or use another folder"
+            )
+        extend(readings, part)
+    end = read_json(folder / "finished.json")
+    return readings, end if isinstance(end, dict) else {}
