@@ -20,7 +20,7 @@ from tests.models.learners import FORMS, assert_same, fitted
 
 MOVED = {
     "learners/lazy/_mlknn": "learners/lazy/_elsewhere",
-    "neighbors/_index": "neighbors/_somewhere",
+    "neighbors/_exact_index": "neighbors/_somewhere",
 }
 
 LOADS = """

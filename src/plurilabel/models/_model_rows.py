@@ -17,7 +17,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.records import digest_of
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted, listed
 from plurilabel.io.shared import formats, unseen_categories, without_known_words
 
@@ -227,8 +227,8 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     place = {name: j for j, name in enumerate(names)}
     found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
     into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
-    if isinstance(M, PartialLabels):
-        return PartialLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
+    if isinstance(M, UnknownLabels):
+        return UnknownLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
     if sparse.issparse(M):
         ones = np.ones(len(into), dtype=M.dtype)
         choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))
@@ -280,7 +280,7 @@ def rows_digest(X: Any, Y: Any) -> str:
 
 
 def _canonical(matrix: Any) -> list[Any]:
-    if isinstance(matrix, PartialLabels):
+    if isinstance(matrix, UnknownLabels):
         return [*_canonical(matrix.Y), *_canonical(matrix.unknown)]
     if not sparse.issparse(matrix):
         return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]

@@ -24,7 +24,7 @@ from plurilabel import datasets, io, metrics
 from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, listed
 from plurilabel.io.shared import imputer, is_table, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
@@ -660,7 +660,7 @@ def _counts_rows(series: Any) -> bool:
 
 def _dense_if_small(Y: Any) -> Any:
     """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
-    is_sparse = sparse.issparse(Y) or (isinstance(Y, PartialLabels) and sparse.issparse(Y.Y))
+    is_sparse = sparse.issparse(Y) or (isinstance(Y, UnknownLabels) and sparse.issparse(Y.Y))
     return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
@@ -684,7 +684,7 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     if unknown is None:
         frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
     else:
-        frequency = PartialLabels(filled, unknown).shares()
+        frequency = UnknownLabels(filled, unknown).shares()
     n, q = Y_test.shape
     first = most_frequent(frequency)
     size = len(first)
