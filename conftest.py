@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 # MLflow itself warns, and warnings are errors: tests/test_mlflow.py runs its examples
-collect_ignore_glob = ["src/plurilabel/mlflow.py"]
+collect_ignore_glob = ["src/plurilabel/models/mlflow.py"]
 if not find_spec("torch"):
     collect_ignore_glob += ["src/plurilabel/learners/neural/*.py", "src/plurilabel/*/_device*"]
 if not find_spec("triton"):

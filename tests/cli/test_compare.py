@@ -9,9 +9,9 @@ from scipy import sparse
 
 from plurilabel import datasets, io
 from plurilabel import evaluation as comparison
-from plurilabel.cli._compare import default_learners
-from plurilabel.cli._compare_show import Progress, show
+from plurilabel.cli._compare import default_learners, show
 from plurilabel.cli._main import plurilabel as command
+from plurilabel.cli._progress import ComparisonProgress
 from plurilabel.datasets import Dataset
 from plurilabel.evaluation import Results
 from plurilabel.learners import make_learner
@@ -272,9 +272,9 @@ def test_shared_searches_count(capsys):
 
 def test_progress_in_a_pipe_is_now_and_then_a_line(capsys, monkeypatch):
     now = 0.0
-    monkeypatch.setattr("plurilabel.cli._compare_show.monotonic", lambda: now)
+    monkeypatch.setattr("plurilabel.cli._progress.monotonic", lambda: now)
     cell = {"dataset": "toy", "learner": "MLkNN", "status": "ok", "error": None}
-    with Progress() as progress:
+    with ComparisonProgress() as progress:
         progress(1, 9, cell, None)
         now = 6.0
         progress(2, 9, cell, 125.0)

@@ -188,7 +188,7 @@ def test_the_default_learner_with_a_cut_and_a_measure(run, mails, tmp_path):
 
 
 def test_too_many_labels_to_compare_learners(run, mails, tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.cli._training.MOST_COMPARED", 100)
+    monkeypatch.setattr("plurilabel.models._train.MOST_COMPARED", 100)
     done = run("fit", mails, *TABLE, "-o", tmp_path / "m.skops")
     assert "Learner: ML-kNN, since 48 rows and 3 labels are too many to compare" in done.out
     assert "MLkNN" in repr(load_model(tmp_path / "m.skops").estimator)

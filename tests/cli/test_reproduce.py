@@ -20,7 +20,8 @@ def toy(tmp_path, monkeypatch):
     def put(extra=""):
         paper = make_paper(tmp_path, plain_values(), extra)
         monkeypatch.setattr("plurilabel.evaluation.paper_names", lambda: ["toy"])
-        for place in ("plurilabel.evaluation._papers._reproduce", "plurilabel.cli._reproduce"):
+        monkeypatch.setattr("plurilabel.cli._reproduce.PAPERS", ["toy"])
+        for place in ("plurilabel.evaluation._papers._reproduce", "plurilabel.evaluation"):
             monkeypatch.setattr(f"{place}.load_paper", lambda _: paper)
 
     return put

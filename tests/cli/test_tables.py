@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("skops", reason="model files need skops")
 
-from plurilabel.cli import _training
+from plurilabel import models
 from plurilabel.cli._main import plurilabel as command
 from plurilabel.models import load_model
 
@@ -344,7 +344,7 @@ def test_a_folder_that_cannot_be_written_is_found_first(run, mails, no_room, mon
     def read(*_, **__):
         raise AssertionError("work was done before the output was tried")
 
-    monkeypatch.setattr(_training, "find", read)
+    monkeypatch.setattr(models, "train", read)
     done = run("fit", mails, "--labels", "topics", "-o", no_room / "m.skops")
     message = f"-o {no_room / 'm.skops'} cannot be written: No space left on device"
     assert done.status == 2 and message in done.err
@@ -353,14 +353,14 @@ def test_a_folder_that_cannot_be_written_is_found_first(run, mails, no_room, mon
 
 
 def test_a_model_that_cannot_be_written_is_kept_elsewhere(run, mails, tmp_path, monkeypatch):
-    real = _training.save_model
+    real = models.save_model
 
     def save(path, model):
         if path.parent == tmp_path / "full":
             raise OSError(28, "No space left on device")
         real(path, model)
 
-    monkeypatch.setattr(_training, "save_model", save)
+    monkeypatch.setattr(models, "save_model", save)
     (tmp_path / "full").mkdir()
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

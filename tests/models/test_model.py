@@ -1,211 +1,196 @@
-"""Rows for a model, from files of every kind."""
+"""A model in Python: label sets by name, frames of scores, explanations; saved and loaded."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.impute import SimpleImputer
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from plurilabel import MLkNN, ThresholdClassifier
-from plurilabel.datasets import Dataset
-from plurilabel.io import (
-    read_table,
-    table_encoder,
-    write_arff,
-    write_libsvm,
-    write_table,
-    write_xmc,
+pytest.importorskip("skops", reason="model files need skops")
+
+import plurilabel
+from plurilabel import (
+    BinaryRelevance,
+    LabelSetMixture,
+    MIMLkNN,
+    MLkNN,
+    ThresholdClassifier,
+    datasets,
 )
-from plurilabel.learners import make_learner
+from plurilabel.bags import Bags
 from plurilabel.models import Model
 
-X = np.array([[0, 1.5, 2], [3, 0, 1], [4, 5, 0], [1, 1, 1]])
-Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
-DATA = Dataset(X, Y, ("x0", "x1", "x2"), ("red", "blue"), name="toy")
+FILMS = pd.DataFrame(
+    {
+        "length": [90, 143, 71, 118, 95, 152, 88, 125],
+        "stars": [3, 5, 3, 4, 3, 5, 3, 4],
+        "country": ["fr", "us", "uk", "us", "fr", "us", "uk", "us"],
+    },
+    index=[f"film {i}" for i in range(8)],
+)
+TAGS = [["comedy", "love"], ["war"], ["comedy"], ["love", "war"]] * 2
 
 
-def a_model(**options):
-    return Model(MLkNN(1).fit(X, Y), DATA.label_names, DATA.feature_names, **options)
-
-
-def files(folder):
-    packed = Dataset(
-        sparse.csr_array(X), sparse.csr_array(Y), DATA.feature_names, DATA.label_names
-    )
-    write_arff(folder / "a.arff", DATA)
-    write_libsvm(folder / "a.svm", packed)
-    write_xmc(folder / "a.txt", packed)
-    for suffix in ("csv", "parquet", "jsonl", "csv.gz"):
-        write_table(folder / f"a.{suffix}", DATA)
-    return [folder / f"a.{s}" for s in ("arff", "svm", "txt", "csv", "parquet", "jsonl", "csv.gz")]
-
-
-@pytest.mark.parametrize("sparse_features", [False, True])
-def test_all_formats_give_the_same_rows(tmp_path, sparse_features):
-    model = a_model(sparse_features=sparse_features)
-    for source in [DATA, *files(tmp_path)]:
-        rows = model.read(source, with_labels=True)
-        assert sparse.issparse(rows.X) == sparse_features
-        assert rows.remarks == []
-        dense = [m.toarray() if sparse.issparse(m) else m for m in (rows.X, rows.Y)]
-        np.testing.assert_array_equal(dense[0], X)
-        np.testing.assert_array_equal(dense[1], Y)
-        assert model.read(source).Y is None
-
-
-def test_columns_are_found_by_name(tmp_path):
-    turned = Dataset(
-        np.column_stack([X[:, 2], np.ones(4), X[:, :2]]), Y[:, ::-1],
-        ("x2", "more", "x0", "x1"), ("blue", "red"),
-    )  # fmt: skip
-    write_arff(tmp_path / "a.arff", turned)
-    write_table(tmp_path / "a.csv", turned)
-    for source in (turned, tmp_path / "a.arff", tmp_path / "a.csv"):
-        rows = a_model().read(source, with_labels=True)
-        np.testing.assert_array_equal(rows.X, X)
-        np.testing.assert_array_equal(rows.Y, Y)
-
-
-def test_labels_may_be_missing_for_predictions(tmp_path):
-    (tmp_path / "a.arff").write_text(
-        "@relation r\n@attribute x1 numeric\n@attribute x0 numeric\n@attribute x2 {0,1,2}\n"
-        "@data\n1.5,0,2\n"
-    )
-    with pytest.raises(ValueError, match="the rows lack 1 of the model's 3 features: 'x2'"):
-        a_model().read(tmp_path / "a.arff")
-    (tmp_path / "a.arff").write_text(
-        "@relation r\n@attribute x1 numeric\n@attribute x0 numeric\n@attribute x2 numeric\n"
-        "@data\n1.5,0,2\n"
-    )
-    np.testing.assert_array_equal(a_model().read(tmp_path / "a.arff").X, X[:1])
-    with pytest.raises(ValueError, match="the rows must have the true labels, 'red' and 'blue'"):
-        a_model().read(tmp_path / "a.arff", with_labels=True)
-    (tmp_path / "a.svm").write_text(" 2:1.5 3:2\n")
-    np.testing.assert_array_equal(a_model().read(tmp_path / "a.svm").X, X[:1])
-
-
-def test_what_does_not_fit(tmp_path):
-    model = a_model()
-    (tmp_path / "a.txt").write_text("1 4 2\n0 1:1\n")
-    with pytest.raises(ValueError, match="the rows must have the model's 3 features, got 4"):
-        model.read(tmp_path / "a.txt")
-    (tmp_path / "a.txt").write_text("1 3 5\n0 1:1\n")
-    assert model.read(tmp_path / "a.txt").X.shape == (1, 3)
-    with pytest.raises(ValueError, match="the rows must have the model's 2 labels, got 5"):
-        model.read(tmp_path / "a.txt", with_labels=True)
-    (tmp_path / "a.svm").write_text("0 7:1\n")
-    with pytest.raises(ValueError, match="feature"):
-        model.read(tmp_path / "a.svm")
-    frame = pd.DataFrame(X, columns=["x0", "x1", "x2"])
-    with pytest.raises(ValueError, match="must have the true labels, in columns as in training"):
-        model.read(frame, with_labels=True)
-    with pytest.raises(ValueError, match="the format of 'a.xls' does not show in its name"):
-        model.read("a.xls")
-    with pytest.raises(ValueError, match="column 'x1', row 2: expected a number, got 'big'"):
-        model.read(frame.assign(x1=[1.5, 0, "big", 1]))
-    other = Dataset(X, Y, DATA.feature_names, ("green", "pink"))
-    with pytest.raises(
-        ValueError, match="none of the labels 'green' and 'pink' is one of the model"
-    ):
-        model.read(other, with_labels=True)
-
-
-def test_labels_that_are_not_known_or_not_there():
-    other = Dataset(X, np.column_stack([Y, Y[:, 0]]), DATA.feature_names, ("red", "green", "pink"))
-    rows = a_model().read(other, with_labels=True)
-    np.testing.assert_array_equal(rows.Y, np.column_stack([Y[:, 0], np.zeros(4)]))
-    assert rows.remarks == ["labels that the model does not know are left out: 'green' and 'pink'"]
-
-
-# tables --------------------------------------------------------------------------------------
-
-FILMS = "length,kind,text,tags\n90,a,a red day,war;love\n143,b,blue night,war\n71,a,red,\n"
+def saved(estimator, folder):
+    plurilabel.save(folder / "m.skops", estimator)
+    return plurilabel.load(folder / "m.skops")
 
 
 @pytest.fixture
-def films(tmp_path):
-    path = tmp_path / "films.csv"
-    path.write_text(FILMS)
-    return path
+def of_frames(tmp_path):
+    """A user's own pipeline: an integer is a category, which must stay one."""
+    before = make_column_transformer(
+        (StandardScaler(), ["length"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["stars", "country"]),
+    )
+    return saved(make_pipeline(before, MLkNN(1)).fit(FILMS, TAGS), tmp_path)
 
 
-def trained(path, labels="tags", sep=None, **options):
-    """A model of a table, whose learner shows how far rows are from those of the table."""
-    data = read_table(path, labels=labels, sep=sep, **options, encode=False)
-    encoder = table_encoder(data.X, text=options.get("text"), numbers=SimpleImputer())
-    pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
-    return Model(pipeline, data.label_names, data.X.columns, labels, data.tag_sep, sep), data
+def test_label_sets_and_scores_by_name(of_frames):
+    assert of_frames.predict(FILMS) == [tuple(tags) for tags in TAGS]
+    scores = of_frames.predict_proba(FILMS[2:5])
+    assert scores.columns.tolist() == ["comedy", "love", "war"]
+    assert scores.index.tolist() == ["film 2", "film 3", "film 4"]
+    np.testing.assert_array_equal(scores, of_frames.estimator.predict_proba(FILMS[2:5]))
+    assert repr(of_frames).startswith("Model: MLkNN, 3 features, 3 labels, saved with plurilabel")
 
 
-def test_a_table_is_read_as_in_training(films, tmp_path):
-    model, data = trained(films, features=["length", "kind"], text="text")
-    assert list(model.feature_names) == ["length", "kind", "text"]
-    assert model.tag_sep == ";" and model.encoder is model.estimator[0]
-    rows = model.read(films, with_labels=True)
-    pd.testing.assert_frame_equal(rows.X, data.X)
-    np.testing.assert_array_equal(rows.Y.toarray(), data.Y.toarray())
-    assert rows.remarks == []
-    new = tmp_path / "new.csv"
-    new.write_text("text,kind,length,id\na green red night,c,80,7\n")
-    rows = model.read(new)
-    assert rows.remarks == [
-        "column 'kind' has values that were not seen in training and are encoded as zeros: 'c'"
-    ]
-    assert rows.frame["id"].tolist() == [7]
-    encoded = model.encoder.transform(rows.X).toarray()[0]
-    found = dict(zip(model.encoder.get_feature_names_out(), encoded))
-    assert found["text__red"] > 0 and found["text__night"] > 0 and found["text__day"] == 0
-    assert found["categories__kind_a"] == found["categories__kind_b"] == 0
-    with pytest.raises(ValueError, match="in the column 'tags' as in training"):
-        model.read(new, with_labels=True)
-    new.write_text("text,kind,length,tags\nred,a,80,love|war\n")  # one strange tag: another sep
-    with pytest.raises(ValueError, match=r"none of the labels 'love\|war' is one of the model's"):
-        model.read(new, with_labels=True)
+def test_rows_in_many_forms(of_frames, tmp_path):
+    expected = of_frames.predict(FILMS)
+    turned = FILMS[["stars", "country", "length"]].assign(title="Mr. Hulot")
+    assert of_frames.predict(turned) == expected
+    assert of_frames.predict(FILMS.to_dict("records")) == expected
+    assert of_frames.predict(FILMS.iloc[:1]) == expected[:1]
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    assert of_frames.predict(polars.from_pandas(FILMS)) == expected
+    assert len(of_frames.predict_proba(polars.from_pandas(FILMS))) == 8
+    with pytest.raises(ValueError, match="lack 1 of the model's 3 columns: 'stars'"):
+        of_frames.predict(FILMS.drop(columns="stars"))
+    with pytest.raises(ValueError, match="at least one row"):
+        of_frames.predict(FILMS[:0])
+    with pytest.raises(ValueError, match=r"model's 3 features, got an array of shape \(8,\)"):
+        of_frames.predict(np.zeros(8))
 
 
-def test_label_columns_serve_a_model_of_tags(films, tmp_path):
-    model, _ = trained(films, drop=["kind", "text"])
-    new = tmp_path / "new.csv"
-    new.write_text("length,war,love\n80,1,0\n90,0,1\n")
-    np.testing.assert_array_equal(model.read(new, with_labels=True).Y, [[0, 1], [1, 0]])
+def test_explanations_have_the_names_of_the_model(of_frames):
+    (why,) = of_frames.explain(FILMS[:1])
+    assert why.label_names == ("comedy", "love", "war") and "comedy" in str(why)
+    # names that the learner has never seen
+    X, Y = FILMS[["length", "stars"]].to_numpy(), np.eye(8, 2)
+    learner = MLkNN(1).fit(X, Y)
+    cut = ThresholdClassifier(learner, cv="prefit").fit(X, Y)
+    model = Model(cut, ["sea", "sun"], ["length", "stars"])
+    assert model.explain(X)[0].label_names == model.explain(FILMS)[0].label_names == ("sea", "sun")
+    assert learner.label_names_.tolist() == ["label0", "label1"]
+    forest = RandomForestClassifier(5).fit(np.eye(8), np.eye(8, 2))
+    (why, *_) = Model(forest, ["a", "b"], list("abcdefgh")).explain(np.eye(8))
+    assert tuple(why.label_names) == ("a", "b")
 
 
-def test_other_formats_serve_a_model_of_tables(tmp_path):
-    """Numbers by their names; categories are known by the table's values only."""
-    write_table(tmp_path / "a.csv", DATA)
-    model, data = trained(tmp_path / "a.csv", labels=["red", "blue"])
-    for source in (DATA, *files(tmp_path)[:3]):
-        rows = model.read(source, with_labels=True)
-        pd.testing.assert_frame_equal(rows.X, data.X)
-        Z = rows.Y.toarray() if sparse.issparse(rows.Y) else rows.Y
-        np.testing.assert_array_equal(Z, Y)
-    with pytest.raises(ValueError, match="the table lacks the column 'x2'; it must have the 3"):
-        model.read(Dataset(X[:, :2], Y, ("x0", "x1"), DATA.label_names))
+def test_texts_and_their_words(tmp_path):
+    texts = ["a red sea", "sun and sea", "red sun", "the sun"] * 3
+    tags = [["sea"], ["sea", "sun"], ["sun"], ["sun"]] * 3
+    pipeline = make_pipeline(TfidfVectorizer(), BinaryRelevance(LogisticRegression(C=100)))
+    model = saved(pipeline.fit(texts, tags), tmp_path)
+    assert model.predict(["the sea", "sun"]) == [("sea",), ("sun",)]
+    assert model.predict(pd.Series(["the sea"], index=[7])) == [("sea",)]
+    assert model.predict_proba(pd.Series(["the sea"], index=[7])).index.tolist() == [7]
+    assert "texts" in repr(model)
+    with pytest.raises(ValueError, match=r"give it frame\[column\]"):
+        model.predict(pd.DataFrame({"text": ["the sea"]}))
+    with pytest.raises(ValueError, match="takes a column of texts"):
+        model.predict("the sea")
+    mixture = make_pipeline(CountVectorizer(), LabelSetMixture(random_state=0)).fit(texts, tags)
+    assert set(Model.of(mixture).explain(["red sea"])[0].words) == {"red", "sea"}
 
 
-def test_the_encoder_is_found_inside():
-    frame = pd.DataFrame({"n": [1.5, 2, 3, 4] * 3, "tags": ["u", "v", "u;v", "u"] * 3})
-    data = read_table(frame, labels="tags", encode=False)
-    pipeline = make_pipeline(table_encoder(data.X), MLkNN(1))
-    search = make_learner("MLkNN([1, 2])", cv=2)
-    search.set_params(estimator=pipeline, param_grid={"mlknn__n_neighbors": [1, 2]})
-    for estimator in (pipeline, ThresholdClassifier(pipeline, "rcut", cv=2), search):
-        model = Model(estimator.fit(data.X, data.Y), data.label_names, ["n"], "tags")
-        assert model.encoder.get_feature_names_out().tolist() == ["n"]
-        assert model.read(pd.DataFrame({"n": ["7"]})).X["n"].tolist() == [7]
-    plain = make_pipeline(FunctionTransformer(), MLkNN(1)).fit(X, Y)
-    assert Model(plain, DATA.label_names, DATA.feature_names).encoder is None
-    assert a_model().encoder is None
+def test_a_search_a_cut_and_scores_that_are_no_probabilities(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    Y = pd.DataFrame((X.to_numpy() > 0).astype(int), columns=["p", "q", "r"])
+    search = GridSearchCV(
+        ThresholdClassifier(BinaryRelevance(RidgeClassifier()), "global", cv=2),
+        {"strategy": ["global", "scut"]},
+        cv=2,
+    ).fit(X, Y)
+    model = saved(search, tmp_path)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="'Model' has no attribute 'predict_proba'"):
+        model.predict_proba(X)
+    assert model.decision_function(X).columns.tolist() == ["p", "q", "r"]
+    names = np.array(["p", "q", "r"])
+    assert model.predict(X) == [tuple(names[row == 1]) for row in search.predict(X)]
 
 
-def test_the_separator_of_columns_is_kept(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("x;tags\n1;u,v\n2;u\n")
-    model, _ = trained(path, sep=";")
-    assert model.tag_sep == ","
-    assert model.read(path, with_labels=True).X["x"].tolist() == [1, 2]
-    other = tmp_path / "b.csv"
-    other.write_text("x|tags\n1|u\n")
-    assert model.read(other, sep="|").X["x"].tolist() == [1]
+def test_the_names_of_other_libraries_estimators_must_be_given(tmp_path):
+    forest = RandomForestClassifier(5, random_state=0).fit(np.eye(8), np.eye(8, 2))
+    with pytest.raises(ValueError, match="label_names must be given, since RandomForest"):
+        plurilabel.save(tmp_path / "m.skops", forest)
+    model = Model.of(forest, label_names=["a", "b"])
+    assert model.predict(np.eye(8)[:1]) in ([("a",)], [()])
+    assert model.predict_proba(np.eye(8)).columns.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="label_names must have 3 entries, one per label, got 1"):
+        Model.of(MLkNN(1).fit(FILMS[["length"]], TAGS), label_names=["comedy"])
+
+
+def test_sparse_rows_one_label_and_classes():
+    X = sparse.random_array((30, 4), density=0.5, random_state=0, format="csr")
+    y = np.arange(30) % 3
+    one = Model.of(MLkNN(3).fit(X, (y > 0)[:, None].astype(int)))
+    assert set(one.predict(X)) <= {(), ("label0",)}
+    classes = Model.of(MLkNN(3).fit(X, np.array(["a", "b", "c"])[y]))
+    assert {len(labels) for labels in classes.predict(X)} == {1}
+    assert classes.predict_proba(X).columns.tolist() == ["a", "b", "c"]
+    two = Model.of(BinaryRelevance(RidgeClassifier()).fit(X, np.array(["a", "b"])[1 * (y > 0)]))
+    scores = two.decision_function(X)
+    assert scores.columns.tolist() == ["a", "b"] and two.predict(X)[0] == (
+        scores.iloc[0].idxmax(),
+    )
+
+
+def test_bags_are_taken_as_they_are():
+    bags = Bags([[[0.0, 0]], [[9, 0], [0, 9]], [[0, 9]], [[9, 0]]])
+    model = Model.of(
+        MIMLkNN(1, n_citers=1).fit(bags, [["sand"], ["sea", "sky"], ["sky"], ["sea"]])
+    )
+    assert len(model.predict(bags)) == len(model.explain(bags)) == 4
+
+
+def test_what_the_command_line_saves_answers_in_python(tmp_path):
+    pytest.importorskip("click")
+    from plurilabel.cli._main import plurilabel as command
+    from tests.cli.runner import runner
+
+    path, out = tmp_path / "films.csv", tmp_path / "films.skops"
+    films = FILMS.assign(tags=[";".join(tags) for tags in TAGS])
+    films.to_csv(path, index=False)
+    fit = ["fit", str(path), "--labels", "tags", "--learner", "MLkNN(n_neighbors=1)"]
+    done = runner().invoke(command, [*fit, "--holdout", "0", "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    model = plurilabel.load(out)
+    assert model.predict(FILMS) == model.predict(path) == [tuple(tags) for tags in TAGS]
+    assert model.predict_proba(FILMS).index.tolist() == FILMS.index.tolist()
+    assert model.explain(FILMS[:1])[0].label_names == ("comedy", "love", "war")
+    with pytest.warns(UserWarning, match="column 'country' has values that were not seen"):
+        model.predict(FILMS[:1].assign(country="it"))
+
+
+def test_the_order_of_save_is_told(tmp_path):
+    learner = MLkNN(1).fit(FILMS[["length"]], TAGS)
+    with pytest.raises(TypeError, match=r"path must be a path, got MLkNN: save\(path, model\)"):
+        plurilabel.save(learner, tmp_path / "m.skops")
+
+
+def test_blocks_give_the_same(monkeypatch):
+    data = datasets.load("digits", as_frame=True)
+    model = Model.of(MLkNN(5).fit(data.X[:200], data.Y[:200]))
+    sets, scores = model.predict(data.X[:50]), model.predict_proba(data.X[:50])
+    monkeypatch.setattr("plurilabel.models._model._SCORES_AT_ONCE", 20)
+    assert model.predict(data.X[:50]) == sets
+    pd.testing.assert_frame_equal(model.predict_proba(data.X[:50]), scores)

@@ -18,7 +18,10 @@ from plurilabel.evaluation import compare
 from plurilabel.models import Model, load_model, save_model
 from tests.models.learners import FORMS, assert_same, fitted
 
-MOVED = {"lazy/_mlknn": "lazy/_elsewhere", "neighbors/_index": "neighbors/_somewhere"}
+MOVED = {
+    "learners/lazy/_mlknn": "learners/lazy/_elsewhere",
+    "neighbors/_exact_index": "neighbors/_somewhere",
+}
 
 LOADS = """
 import sys

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from plurilabel import BinaryRelevance, MLDecisionTree, MLkNN, ThresholdClassifier
 from plurilabel.models import Model, load_model, save_model
 from plurilabel.models._sound import check_sound
-from tests.models.test_model_file import NAMES, X, Y, refused, rewritten, saved, with_learner
+from tests.models.test_file import NAMES, X, Y, refused, rewritten, saved, with_learner
 
 pytest.importorskip("skops.io", reason="model files need skops")
 __all__ = ["saved"]

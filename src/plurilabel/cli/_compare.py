@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from plurilabel._core.blocks import has_missing
-from plurilabel.cli._compare_show import Progress, as_dict, show, show_failures
-from plurilabel.cli._data import data_options, find, is_standard, list_option, names_in, uncentred
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import echo, print_json, say
+from plurilabel.cli._data import data_options, find, is_standard, list_option, names_in
+from plurilabel.cli._output import (
+    about_option,
+    command_line,
+    console,
+    echo,
+    print_json,
+    print_table,
+    say,
+)
+from plurilabel.cli._progress import ComparisonProgress
 
 if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
+    from plurilabel.evaluation import Results
 
 option = partial(click.option, show_default=True)
 flag = partial(click.option, is_flag=True)
 
+IDLE = ("retry", "fresh", "as_json", "report", "n_jobs")  # options that change no result
+# measures shown by default, with titles that fit 80 columns
+SHOWN = {
+    "hamming_loss": "Hamming",
+    "subset_accuracy": "subset",
+    "f1": "F1",
+    "one_error": "1-error",
+    "coverage": "cover",
+    "ranking_loss": "ranking",
+    "average_precision": "avg.pr",
+}
 TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry", "fresh")
 """Options that are passed on as they are."""
 
@@ -31,43 +45,33 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
 @click.command()
 @click.argument("data", metavar="NAME|FILE...", nargs=-1, required=True)
 @list_option(
-    "--learners",
-    metavar="LEARNERS",
+    "--learners", metavar="LEARNERS",
     help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
     'StandardScaler | MLkNN, RAkEL(labelset_size=3)"; a list of values is searched inside each '
     'training part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values '
     "are filled in, but features are scaled only where a learner says so.  "
     "[default: a handful of different kinds]",
-)
+)  # fmt: skip
 @option(
-    "--cv",
-    default="holdout",
-    metavar="holdout|FOLDS",
+    "--cv", default="holdout", metavar="holdout|FOLDS",
     help="The published split (else a stratified one), or a number of stratified folds.",
-)
+)  # fmt: skip
 @option("--repeats", type=click.IntRange(1), default=1, help="How often, with other folds.")
 @list_option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
 @option("--search-measure", default="f1", help="The measure that searches for parameters go by.")
 @option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out"),
     help="Folder for the results; what is finished there is not run again.",
-)
+)  # fmt: skip
 @option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 for all cores.")
 @option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
+    "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="For each learner and split.",
-)
+)  # fmt: skip
 @option(
-    "--seed",
-    "random_state",
-    type=click.IntRange(0),
-    default=0,
+    "--seed", "random_state", type=click.IntRange(0), default=0,
     help="Of folds and learners.",
-)
+)  # fmt: skip
 @flag("--retry", help="Run again what failed in an earlier run.")
 @flag("--fresh", help="Run everything again, and replace what is there.")
 @option("--report/--no-report", default=True, help="Write the report.")
@@ -95,37 +99,20 @@ def compare(
     plurilabel compare emotions scene --learners "MLkNN, RAkEL" --cv 10 --jobs 2
     plurilabel compare films.csv --labels tags --out films
     """
-    from plurilabel import evaluation
-    from plurilabel.evaluation import write_report
-    from plurilabel.learners import make_learners
-    from plurilabel.metrics import get_scorer
-    from plurilabel.metrics.shared import check_measures
-
     passed = {name: options.pop(name) for name in TO_COMPARE}
     # options for reading are for the files only, if there are any
     only_names = all([is_standard(one) for one in data])
     tables = [find(one, **(options if only_names or not is_standard(one) else {})) for one in data]
-    with _said_of("--cv"):
-        folds = _folds(cv)
-    with _said_of("--measures"):
-        wanted = names_in(measures)
-        check_measures(wanted)
-    with _said_of("--search-measure"):
-        get_scorer(search_measure)
-    with _said_of("--learners"):
-        chosen: Any = default_learners(tables)
-        if learners is not None:
-            chosen = make_learners(", ".join(learners), measure=search_measure)
-            chosen = {name: _ready(learner, tables) for name, learner in chosen.items()}
+    plan = _plan(tables, learners, cv, measures, search_measure)
+    from plurilabel import evaluation
+
     try:
-        with Progress() as progress:
+        with ComparisonProgress() as progress:
             results = evaluation.compare(
                 tables,
-                chosen,
-                cv=folds,
-                measures=wanted,
                 progress=progress,
-                command=_command(ctx),
+                command=command_line(ctx, data, IDLE),
+                **plan,
                 **passed,
             )
     except KeyboardInterrupt:
@@ -133,9 +120,9 @@ def compare(
         echo(f"Stopped. What is finished is in {out}; the same command continues.", err=True)
         ctx.exit(130)
     if not as_json:
-        show(results, wanted)
+        show(results, plan["measures"])
     show_failures(results)
-    files = write_report(results, passed["out"]) if report else {}
+    files = evaluation.write_report(results, passed["out"]) if report else {}
     say(*(f"Wrote {path}" for path in files.values()), as_json=as_json)
     if as_json:
         print_json(as_dict(results, files))
@@ -143,13 +130,31 @@ def compare(
         ctx.exit(1)
 
 
-@contextmanager
-def _said_of(name: str) -> Iterator[None]:
-    """Errors inside are about this option."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from None
+def _plan(
+    tables: list[Dataset],
+    learners: list[str] | None,
+    cv: str,
+    measures: list[str] | None,
+    search_measure: str,
+) -> dict[str, Any]:
+    """Learners, folds and measures, or an error that names the option."""
+    from plurilabel.learners import make_learners
+    from plurilabel.metrics import get_scorer
+    from plurilabel.metrics.shared import check_measures
+
+    with about_option("--cv"):
+        folds = _folds(cv)
+    with about_option("--measures"):
+        wanted = names_in(measures)
+        check_measures(wanted)
+    with about_option("--search-measure"):
+        get_scorer(search_measure)
+    with about_option("--learners"):
+        chosen: Any = default_learners(tables)
+        if learners is not None:
+            chosen = make_learners(", ".join(learners), measure=search_measure)
+            chosen = {name: _ready(learner, tables) for name, learner in chosen.items()}
+    return {"learners": chosen, "cv": folds, "measures": wanted}
 
 
 def _folds(cv: str) -> str | int:
@@ -164,6 +169,8 @@ def default_learners(tables: list[Dataset]) -> dict[str, str]:
     """A learner of each kind, with what the data need before it."""
     from scipy import sparse
 
+    from plurilabel._core.blocks import has_missing
+
     X = [table.X for table in tables]
     first = "SimpleImputer | " if any(has_missing(one) for one in X) else ""
     scaler = "MaxAbsScaler" if any(sparse.issparse(one) for one in X) else "StandardScaler"
@@ -177,7 +184,8 @@ def _ready(learner: Any, tables: list[Dataset]) -> Any:
     from scipy import sparse
     from sklearn.pipeline import make_pipeline
 
-    from plurilabel.io.shared import imputer
+    from plurilabel._core.blocks import has_missing
+    from plurilabel.io.shared import imputer, uncentred
     from plurilabel.learners import learner_text
 
     if any(sparse.issparse(table.X) for table in tables):
@@ -187,18 +195,103 @@ def _ready(learner: Any, tables: list[Dataset]) -> Any:
     return make_pipeline(imputer(), learner) if missing and not fills else learner
 
 
-def _command(ctx: click.Context) -> str:
-    """The command as one would write it again: what was given, less what changes no result."""
-    words = ["plurilabel", "compare", *ctx.params["data"]]
-    for parameter in ctx.command.params:
-        name = str(parameter.name)
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        idle = name in ("data", "retry", "fresh", "as_json", "report", "n_jobs")
-        if given and not idle:
-            value = ctx.params[name]
-            if isinstance(value, bool):
-                words.append((parameter.opts if value else parameter.secondary_opts)[0])
-            else:
-                each = value if isinstance(value, list) else [value]
-                words += [word for one in each for word in (parameter.opts[0], str(one))]
-    return shlex.join(words)
+def show(results: Results, measures: list[str] | None = None, *, room: int | None = None) -> None:
+    """A table for each dataset: means and deviations, the best in bold and with a star.
+
+    If the room (by default the terminal's) is too small, the deviations are left out, and then
+    the last measures.
+    """
+    room = console().width if room is None else room
+    names = measures or [name for name in SHOWN if name in results.measures]
+    spread = any(cell["repeat"] or cell["fold"] for cell in results.cells)
+    tables = _tables(results, names, spread)
+    if spread and max(map(_width, tables), default=0) > room:
+        spread, tables = False, _tables(results, names, False)
+    for dataset, columns in zip(results.datasets, tables):
+        while _width(columns) > room and len(columns) > 3:
+            del columns[-2]  # the last measure; times come after it
+        _print(results, dataset, columns)
+    say("* best in its column" + (", ± standard deviation over the splits" if spread else ""))
+
+
+def _print(results: Results, dataset: str, columns: list[list[str]]) -> None:
+    split = results.plan["datasets"][dataset]["split"]
+    repeats = results.plan["protocol"]["repeats"]
+    times = "" if repeats == 1 else f", {repeats} times"
+    head, *rows = zip(*columns)
+    styled = [[_styled(cell) for cell in row] for row in rows]
+    print_table(head, styled, title=f"{dataset}: {split}{times}")
+    echo()
+
+
+def _tables(results: Results, measures: list[str], spread: bool) -> list[list[list[str]]]:
+    return [_columns(results, i, measures, spread) for i in range(len(results.datasets))]
+
+
+def _columns(results: Results, i: int, measures: list[str], spread: bool) -> list[list[str]]:
+    """Learners, measures and seconds on a dataset, each with its title first."""
+    shown = [_measure_column(results, i, measure, spread) for measure in measures]
+    seconds = ["-" if cost != cost else f"{cost:.1f}" for cost in results.seconds()[i]]
+    return [["learner", *results.learners], *shown, ["sec", *seconds]]
+
+
+def _measure_column(results: Results, i: int, measure: str, spread: bool) -> list[str]:
+    from plurilabel.metrics import get_measure
+
+    states = dict.fromkeys(results.learners, "not run")  # for learners without a mean
+    for cell in results.cells:
+        if cell["dataset"] == results.datasets[i] and states[cell["learner"]] != "failed":
+            states[cell["learner"]] = "–" if cell["status"] == "ok" else "failed"
+    column = [SHOWN.get(measure, measure) + "↓↑"[get_measure(measure).greater_is_better]]
+    figures = (table(measure)[i] for table in (results.means, results.deviations, results.best))
+    for name, mean, deviation, is_best in zip(results.learners, *figures):
+        text = states[name] if mean != mean else f"{mean:.3f}"
+        text += f"±{deviation:.3f}" if spread and deviation == deviation else ""
+        column.append(text + ("*" if is_best else " "))
+    return column
+
+
+def _width(columns: list[list[str]]) -> int:
+    return sum(2 + max(map(len, column)) for column in columns) - 2
+
+
+def _styled(cell: str) -> Any:
+    from rich.text import Text
+
+    return Text(cell, style="bold" if cell.endswith("*") else "")
+
+
+def show_failures(results: Results) -> None:
+    """Print the errors, a sentence for each learner, dataset and reason."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for cell in results.failures():
+        what = (cell["learner"], cell["dataset"], cell["error"])
+        counts[what] = counts.get(what, 0) + 1
+    for (learner, dataset, error), count in counts.items():
+        times = f" in {count} splits" if count > 1 else ""
+        echo(f"{learner} failed on {dataset}{times}: {error}", err=True)
+    if counts:
+        echo("--retry runs them again.", err=True)
+
+
+def as_dict(results: Results, files: dict[str, Path]) -> dict[str, Any]:
+    """The figures as JSON takes them."""
+
+    def table(values: Any) -> dict[str, dict[str, float]]:
+        return {
+            dataset: dict(zip(results.learners, row.tolist()))
+            for dataset, row in zip(results.datasets, values)
+        }
+
+    measures = [*results.measures, "fit_seconds", "predict_seconds"]
+    return {
+        "folder": results.folder,
+        "cells": len(results.cells),
+        "means": {name: table(results.means(name)) for name in measures},
+        "deviations": {name: table(results.deviations(name)) for name in measures},
+        "failures": [
+            {key: cell[key] for key in ("dataset", "learner", "repeat", "fold", "status", "error")}
+            for cell in results.failures()
+        ],
+        "report": {kind: str(path) for kind, path in files.items()},
+    }

@@ -1,4 +1,4 @@
-"""What is learned from: files and standard datasets, the options that say how, learners."""
+"""Data and learners from options: files, standard datasets, and how they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from plurilabel._core.words import similar
-from plurilabel.cli._errors import UsageError, no_file
+from plurilabel.cli._output import UsageError, about_option, no_file
 
 if TYPE_CHECKING:
     from plurilabel._core.data.dataset import Dataset
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 Names = str | Sequence[str] | None
-MOST_SUBWORDS = 100_000  # in a column: the most frequent
 
 
 def list_option(*names: str, help: str, **kwargs: Any) -> Callable[[Decorated], Decorated]:
@@ -42,58 +41,43 @@ empty_labels_option = click.option(
 
 
 def data_options(command: Decorated) -> Decorated:
-    """Options that say how a file is read, for :func:`find`.
-
-    A command takes them as ``**reading`` and passes them on: ``find(data, **reading)``.
-    """
+    """Options for reading a file, which a command takes as ``**reading`` for :func:`find`."""
     for option in (
         click.option(
-            "--day-first/--month-first",
-            "day_first",
-            default=None,
+            "--day-first/--month-first", "day_first", default=None,
             help="Whether 03/04/2021 is 3 April or March 4, if no date in the file shows it.",
         ),
         click.option(
-            "--decimal",
-            type=click.Choice([".", ","]),
+            "--decimal", type=click.Choice([".", ","]),
             help="The decimal mark of numbers; detected by default.",
         ),
         click.option(
-            "--sep",
-            metavar="CHARACTER",
+            "--sep", metavar="CHARACTER",
             help="What separates the columns of a CSV file; detected by default.",
         ),
         click.option(
-            "--embeddings",
-            metavar="FILE.npy",
+            "--embeddings", metavar="FILE.npy",
             help="Ready-made vectors to use as features: a NumPy array with one row for each row "
             "of the table. Columns of lists need no option.",
         ),
         click.option(
-            "--subwords",
-            is_flag=True,
+            "--subwords", is_flag=True,
             help="For text: also use parts of words, of 3 to 5 letters.",
         ),
         click.option(
-            "--min-count",
-            type=click.IntRange(1),
-            metavar="ROWS",
+            "--min-count", type=click.IntRange(1), metavar="ROWS",
             help="For text: ignore words that occur in fewer rows.",
         ),
         list_option(
-            "--stop-words",
-            metavar="WORDS",
+            "--stop-words", metavar="WORDS",
             help="For text: words to ignore; english stands for a built-in list.",
         ),
         click.option(
-            "--ngrams",
-            type=click.IntRange(1, 5),
-            metavar="N",
+            "--ngrams", type=click.IntRange(1, 5), metavar="N",
             help="For text: also use sequences of up to N words.",
         ),
         list_option(
-            "--features",
-            metavar="COLUMNS",
+            "--features", metavar="COLUMNS",
             help="Columns of a table to learn from, with commas between them; by default all "
             "others, or with --text none.",
         ),
@@ -104,17 +88,24 @@ def data_options(command: Decorated) -> Decorated:
         empty_labels_option,
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
         list_option(
-            "--labels",
-            metavar="COLUMNS",
+            "--labels", metavar="COLUMNS",
             help="Label columns of a table, with commas between them, or its one column of tags; "
             "for an ARFF file the label XML, names, or their number.",
         ),
-    ):
+    ):  # fmt: skip
         command = option(command)
     return command
 
 
-def find(
+def find(data: str, **options: Any) -> Dataset:
+    """A standard dataset by its name, or a file by its path, with :func:`reader_options`."""
+    given = reader_options(data, **options)
+    from plurilabel import datasets, io
+
+    return datasets.load(data) if is_standard(data) else io.read(data, **given)
+
+
+def reader_options(
     data: str,
     *,
     labels: Names = None,
@@ -131,12 +122,9 @@ def find(
     embeddings: str | None = None,
     decimal: str | None = None,
     day_first: bool | None = None,
-    encode: bool = True,
-) -> Dataset:
-    """A standard dataset by its name, or a file by its path; tables may be left typed columns."""
-    from plurilabel import datasets, io
-    from plurilabel.io.shared import is_table
-
+) -> dict[str, Any]:
+    """The options that were given, as :func:`plurilabel.io.read` takes them."""
+    words = {"ngrams": ngrams, "stop_words": names_in(stop_words), "min_count": min_count}
     options = {
         "tag_sep": tag_sep,
         "empty_labels": empty_labels,
@@ -146,7 +134,7 @@ def find(
         "embeddings": embeddings,
         "decimal": decimal,
         "day_first": day_first,
-        "words": word_features(ngrams, stop_words, min_count, subwords, text=text),
+        "words": word_features({**words, "subwords": subwords or None}, text=text),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
@@ -154,66 +142,50 @@ def find(
             raise ValueError(
                 f"{data} is a standard dataset and needs no --labels or other options"
             )
-        return datasets.load(data)
+        return {}
+    from plurilabel.io.shared import is_table
+
     columns = label_option(labels)
     if is_table(data):
-        given["encode"] = encode
         columns = table_labels(data, labels)
     elif given:
         option = "--" + next(iter(given)).replace("_", "-")
         raise ValueError(f"{option} is for tables such as CSV and Parquet, but {data} is not one")
-    if drop is not None:
-        given["drop"] = names_in(drop)
-    return io.read(data, labels=columns, **given)
+    return {"labels": columns, **given} | ({"drop": names_in(drop)} if drop is not None else {})
 
 
-def word_features(
-    ngrams: int | None,
-    stop_words: Names,
-    min_count: int | None,
-    subwords: bool,
-    *,
-    text: Names,
-) -> Any:
-    """What turns text into features, as the options say; None if they say nothing."""
-    options = {"ngrams": ngrams, "stop-words": stop_words, "min-count": min_count}
-    given = [name for name, value in options.items() if value is not None]
-    given += ["subwords"] if subwords else []
+def word_features(options: dict[str, Any], *, text: Names) -> Any:
+    """The transformer of texts for these options; None if none is given."""
+    given = {name: value for name, value in options.items() if value is not None}
     if not given:
         return None
     if text is None:
-        raise UsageError(f"--{given[0]} is for columns of text: name them with --text")
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.pipeline import make_union
+        option = "--" + next(iter(given)).replace("_", "-")
+        raise UsageError(f"{option} is for columns of text: name them with --text")
+    from plurilabel import io
 
-    stop: Any = names_in(stop_words)
-    stop = "english" if stop == ["english"] else stop and [word.lower() for word in stop]
-    words = TfidfVectorizer(ngram_range=(1, ngrams or 1), stop_words=stop, min_df=min_count or 1)
-    if not subwords:
-        return words
-    parts = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count or 1, max_features=MOST_SUBWORDS
-    )
-    return make_union(words, parts)
+    if given.get("stop_words") == ["english"]:
+        given["stop_words"] = "english"
+    return io.word_features(**given)
 
 
 def is_standard(data: str) -> bool:
     """Whether this names a standard dataset; False if it is a file, an error if neither."""
-    from plurilabel import datasets
-
     path = Path(data)
     if path.is_file():
         return False
-    if data in datasets.dataset_names():
+    # names have neither suffix nor folder: nothing has to be imported for this error
+    if not path.is_dir() and (path.suffix or len(path.parts) > 1):
+        raise FileNotFoundError(no_file(path))
+    from plurilabel.datasets import dataset_names
+
+    names = dataset_names()
+    if data in names:
         return True
     if path.is_dir():
         raise ValueError(f"{data} is a folder; expected a file or the name of a standard dataset")
-    if path.suffix or len(path.parts) > 1:
-        raise FileNotFoundError(no_file(path))
-    close = similar(data, datasets.dataset_names())
-    hint = (
-        f"did you mean {close}?" if close else f"there are {', '.join(datasets.dataset_names())}"
-    )
+    close = similar(data, names)
+    hint = f"did you mean {close}?" if close else f"there are {', '.join(names)}"
     raise FileNotFoundError(f"{data!r} is neither a file nor a standard dataset; {hint}")
 
 
@@ -289,26 +261,5 @@ def read_learner(text: str, **search: Any) -> Any:
     """A learner from ``--learner``."""
     from plurilabel.learners import make_learner
 
-    try:
+    with about_option("--learner"):
         return make_learner(text, **search)
-    except ValueError as error:
-        raise UsageError(f"--learner: {error}") from None
-
-
-def uncentred(learner: Any) -> bool:
-    """Make scalers leave the mean where it is, since sparse features have zeros; whether any did.
-
-    Examples
-    --------
-    >>> from plurilabel.learners import make_learner
-    >>> learner = make_learner("StandardScaler | MLkNN")
-    >>> uncentred(learner), learner[0]
-    (True, StandardScaler(with_mean=False))
-    """
-    from sklearn.preprocessing import StandardScaler
-
-    scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
-    centred = [scaler for scaler in scalers if scaler.with_mean]
-    for scaler in centred:
-        scaler.with_mean = False
-    return bool(centred)

@@ -8,6 +8,11 @@ from typing import Any, cast
 
 import click
 
+from plurilabel.cli._compare import show, show_failures
+from plurilabel.cli._output import echo
+from plurilabel.cli._progress import ComparisonProgress
+from plurilabel.cli._serve import serve
+
 NAME = "plurilabel"
 
 # a choice of each kind, by the name shown
@@ -41,7 +46,8 @@ LEARNERS = {
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
     help="With --serve, the port to listen on; 0 for any that is free.",
 )  # fmt: skip
-def demo(out: Path, serves: bool, port: int) -> None:
+@click.pass_context
+def demo(ctx: click.Context, out: Path, serves: bool, port: int) -> None:
     """Compare the learners on the embedded data.
 
     This is what `make run` does: a table, and files in a folder. Among them is a model of two
@@ -49,21 +55,16 @@ def demo(out: Path, serves: bool, port: int) -> None:
     page opens in a browser.
     """
     from plurilabel import datasets, evaluation
-    from plurilabel.cli._compare_show import Progress, show, show_failures
-    from plurilabel.cli._output import echo
-    from plurilabel.evaluation import write_report
 
     if serves:
-        from plurilabel.cli._serve import start
-
         model, pool = _saved(out)
-        start(str(model), pool=str(pool), port=port, opens=True)
+        ctx.invoke(serve, model=str(model), pool=str(pool), port=port, opens=True)
         return
     data = datasets.load("digits")
     description = datasets.describe(data)
     echo(description.summary(5))
     echo()
-    with Progress() as progress:
+    with ComparisonProgress() as progress:
         results = evaluation.compare(
             data,
             LEARNERS,
@@ -78,7 +79,7 @@ def demo(out: Path, serves: bool, port: int) -> None:
     show_failures(results)
     datasets.plot_description(description, out / "digits.png")
     model, pool = _saved(out)
-    for path in (*write_report(results, out).values(), out / "digits.png", model, pool):
+    for path in (*evaluation.write_report(results, out).values(), out / "digits.png", model, pool):
         echo(f"Wrote {path}")
     command = Path(sys.argv[0])
     program = str(command) if command.name == "plurilabel" and ".venv" in str(command) else NAME

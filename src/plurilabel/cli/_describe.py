@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from plurilabel import datasets
 from plurilabel.cli._data import data_options, find
 from plurilabel.cli._output import check_output, echo, force_option, print_json
 
@@ -16,12 +15,9 @@ from plurilabel.cli._output import check_output, echo, force_option, print_json
 @click.argument("data", metavar="NAME|FILE")
 @data_options
 @click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=10,
-    show_default=True,
+    "--top", type=click.IntRange(0), default=10, show_default=True,
     help="Labels and label sets to show.",
-)
+)  # fmt: skip
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw frequencies and pairs here.")
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -41,6 +37,8 @@ def describe(
     if plot:
         check_output(plot, data, suffixes=(".png", ".svg", ".pdf"), option="--plot", force=force)
     loaded = find(data, **reading)
+    from plurilabel import datasets
+
     description = datasets.describe(loaded)
     if as_json:
         print_json(description.to_dict(top))

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from plurilabel import metrics
-from plurilabel._core.compat import safe_indexing
 from plurilabel._core.words import counted
 from plurilabel.cli._data import empty_labels_option, read_rows
-from plurilabel.cli._output import echo, print_json, print_table, say
-from plurilabel.cli._training import arrow, rows_digest, scores_of
-from plurilabel.models import Model, ModelRows, load_model
+from plurilabel.cli._output import arrow, check_file, echo, print_json, print_table, say
+
+SEEN = (
+    "the model was learned from these very rows, so the figures flatter it; `plurilabel fit` "
+    "says how good it is on rows that it has not seen"
+)
 
 
 @click.command()
@@ -21,7 +22,7 @@ from plurilabel.models import Model, ModelRows, load_model
 @click.option("--per-label", is_flag=True, help="Also the counts and measures of each label.")
 @click.option(
     "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
-)
+)  # fmt: skip
 @empty_labels_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
@@ -46,31 +47,29 @@ def evaluate(
       plurilabel evaluate films.skops checked.csv
       plurilabel evaluate films.skops checked.csv --per-label --json
     """
+    check_file(model)
+    from plurilabel.models import load_model
+
     loaded = load_model(model)
     rows = read_rows(
         loaded, data, with_labels=True, sep=sep, embeddings=embeddings, empty_labels=empty_labels
     )
-    remarks = [*rows.remarks, *_seen(loaded, rows)]
-    tested = slice(None) if rows.test is None else rows.test
-    X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
-    scores, labels = scores_of(loaded.estimator, X, Y.shape[1]), loaded.estimator.predict(X)
-    found = metrics.evaluate(Y, scores, labels)
+    found, table = loaded.evaluate(rows, per_label=per_label)
+    remarks = [*rows.remarks, *([SEEN] if loaded.trained_on(rows) else [])]
     remarks += [found.note] if found.note else []
-    table = metrics.per_label(Y, scores, labels, loaded.label_names) if per_label else None
     for remark in remarks:
         say(f"Note: {remark}", as_json=True)
+    n = rows.X.shape[0] if rows.test is None else len(rows.test)
     if as_json:
-        result: dict[str, Any] = {"model": model, "data": data, "rows": X.shape[0]}
+        result: dict[str, Any] = {"model": model, "data": data, "rows": n}
         result |= {"notes": remarks, "not_known": found.n_unknown, "measures": found}
         if table is not None:
-            names = loaded.label_names
-            result["per_label"] = {
-                name: {key: column[j] for key, column in table.items()}
-                for j, name in enumerate(names)
-            }
+            cells = zip(*table.values())
+            lines = (dict(zip(table, line)) for line in cells)
+            result["per_label"] = dict(zip(loaded.label_names, lines))
         print_json(result)
         return
-    say(f"{counted(X.shape[0], 'row')}, {counted(Y.shape[1], 'label')}")
+    say(f"{counted(n, 'row')}, {counted(len(loaded.label_names), 'label')}")
     print_table(
         ["measure", "value"],
         [[f"{name} {arrow(name)}", f"{value:.4f}"] for name, value in found.items()],
@@ -83,16 +82,3 @@ def evaluate(
 
 def _shown(cell: Any) -> str:
     return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
-
-
-def _seen(model: Model, rows: ModelRows) -> list[str]:
-    """A warning if these are the rows that the model was learned from."""
-    data = model.notes.get("data", {})
-    if data.get("digest") != rows_digest(rows.X, rows.Y):
-        return []
-    if model.notes.get("learned_rows") == "train" and rows.test is not None:
-        return []
-    return [
-        "the model was learned from these very rows, so the figures flatter it; "
-        "`plurilabel fit` says how good it is on rows that it has not seen"
-    ]

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from plurilabel._core.words import counted, file_size
-from plurilabel.cli._output import check_output, force_option, say
-from plurilabel.models import load_model, to_onnx
+from plurilabel.cli._output import check_file, check_output, force_option, say
 
 
 @click.command()
@@ -27,6 +26,9 @@ def export(model: str, out: Path, force: bool) -> None:
       plurilabel export films.skops films.onnx
     """
     check_output(out, model, suffixes=(".onnx",), option="FILE", force=force)
+    check_file(model)
+    from plurilabel.models import load_model, to_onnx
+
     loaded = load_model(model)
     size = to_onnx(loaded, out).ByteSize()
     features = counted(len(loaded.feature_names), "feature")

@@ -2,44 +2,122 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import secrets
+import tempfile
+from functools import update_wrapper
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from sklearn.model_selection import GridSearchCV
 
-from plurilabel import metrics
-from plurilabel.cli._blocks import BlockTraining, connected
-from plurilabel.cli._data import read_learner
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import heard_or_not, print_table
-from plurilabel.cli._training import Training, training_command
-from plurilabel.learners import learner_text, set_seeds
+from plurilabel._core.words import file_size
+from plurilabel.cli._data import (
+    data_options,
+    label_option,
+    names_in,
+    read_learner,
+    reader_options,
+)
+from plurilabel.cli._output import (
+    UsageError,
+    arrow,
+    check_output,
+    fail,
+    force_option,
+    heard_or_not,
+    print_json,
+    print_table,
+)
+from plurilabel.cli._progress import Steps
+
+if TYPE_CHECKING:
+    from plurilabel.models import Model
+
+# plurilabel.thresholds.strategy_names, whose import would take a second
+STRATEGIES = (
+    "constant", "cardinality", "linear", "scut", "global", "rcut", "pcut", "mcut", "expected_f",
+    "metalabeler", "seen_sets",
+)  # fmt: skip
+SHOWN = (
+    "f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision",
+    "ranking_loss", "one_error",
+)  # fmt: skip
+
+
+def training_command(function: Any) -> Any:
+    """Add the options of ``fit`` and ``tune`` alike; the function gets them as a :class:`Run`."""
+
+    def command(**options: Any) -> None:
+        own = {name: options.pop(name) for name in list(signature(function).parameters)[1:]}
+        function(Run(several=bool(own.get("scheduler")), **options), **own)
+
+    update_wrapper(command, function)
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
+        click.option("--quiet", "-q", is_flag=True, help="Do not report progress."),
+        click.option(
+            "--time-limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+            help="Try no further learner or candidate when most of this time is used up, and skip "
+            "the final fit on all rows if there is no time left for it. A fit that has begun is "
+            "finished.",
+        ),
+        click.option(
+            "--quick", is_flag=True,
+            help="Save time: try neighbours and logistic regression only, compare candidates on "
+            "1,000 rows in 3 folds, and learn the cut in 2 folds.",
+        ),
+        force_option,
+        click.option(
+            "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
+            help="Seed of splits and learners.",
+        ),
+        click.option(
+            "--refit/--no-refit", default=True, show_default=True,
+            help="Learn the saved model from all rows, or only from those not held out.",
+        ),
+        click.option(
+            "--holdout", type=click.FloatRange(0, 0.9), metavar="SHARE",
+            help="Share of the rows to measure the model on; 0 for none. By default the published "
+            "test part, or 0.2.",
+        ),
+        click.option(
+            "--threshold", type=click.Choice([*STRATEGIES, "none"]), metavar="STRATEGY",
+            help=f"How scores become label sets: {', '.join(STRATEGIES)}, or none for the "
+            "learner's own cut. By default what suits --measure, and none with --learner.",
+        ),
+        click.option(
+            "-o", "--out", required=True, type=click.Path(path_type=Path), metavar="MODEL.skops",
+            help="File for the model.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    several = "scheduler" in signature(function).parameters
+    metavar = "NAME|FILE..." if several else "NAME|FILE"
+    argument = click.argument("data", metavar=metavar, nargs=-1 if several else 1, required=True)
+    return argument(data_options(command))
 
 
 @click.command()
 @click.option(
-    "--learner",
-    metavar="SPEC",
+    "--learner", metavar="SPEC",
     help='A learner such as "MLkNN(n_neighbors=7)" or "StandardScaler | MLkNN". Missing values '
     "are filled in, but features are scaled only if it says so. By default those that suit the "
     "data, weighted for --measure.",
-)
+)  # fmt: skip
 @click.option(
-    "--measure",
-    default="micro_f1",
-    show_default=True,
-    metavar="NAME",
+    "--measure", default="micro_f1", show_default=True, metavar="NAME",
     help="The measure that matters, without --learner.",
-)
+)  # fmt: skip
 @click.option(
-    "--scheduler",
-    metavar="ADDRESS",
+    "--scheduler", metavar="ADDRESS",
     help="Read files in blocks and learn on a Dask cluster, such as tcp://host:8786, or on "
     "the threads of this machine (threads). For ML-kNN and its kin, on columns of numbers; "
     "FILE may be several of .parquet or .csv, one .txt (extreme classification) or one .zarr.",
-)
+)  # fmt: skip
 @training_command
-def fit(training: Training, learner: str | None, measure: str, scheduler: str | None) -> None:
+def fit(run: Run, learner: str | None, measure: str, scheduler: str | None) -> None:
     """Learn a model, report how good it is, and save it.
 
     FILE is a table with a column of tags or with label columns (.csv, .tsv, .parquet, .json,
@@ -60,60 +138,32 @@ def fit(training: Training, learner: str | None, measure: str, scheduler: str | 
       plurilabel fit rows/*.parquet --labels tags --scheduler tcp://host:8786 -o rows.skops
     """
     check_measure(measure)
-    estimator = None if learner is None else read_learner(learner)
-    if scheduler is not None:
-        blocks = BlockTraining(training)
-        with connected(scheduler):
-            blocks.run(estimator, learner)
-        text = learner_text(training.estimator)
-        training.finish({"learner": text}, digest=blocks.digest())
-        return
-    training.read()
-    notes: dict[str, Any] = {}
-    if estimator is None:
-        cut = training.prepare_automatic(measure)
-    else:
-        set_seeds(estimator, training.seed)
-        training.say(f"Learner: {learner}, as asked")
-        cut = training.prepare(estimator)
-    if cut:
-        training.say(f"Cut of scores into label sets: {cut}")
-    if training.has_missing():
-        training.say("Missing values: filled with the median of their column")
-    search = training.fit()
-    if search is not None:
-        best = training.plain_names(search.best_params_)
-        shown = ", ".join(f"{name}={value!r}" for name, value in best.items())
-        training.say(f"Best of {len(search.cv_results_['params'])} candidates: {shown}")
-    if training.automatic is not None:
-        notes["report"] = training.automatic.report_
-    if estimator is None:
-        estimator = training.automatic or training.estimator
-    training.finish({**notes, "learner": learner_text(estimator)})
+    if learner is not None:
+        read_learner(learner)  # an error that names the option
+    model = run.train(learner=learner, measure=measure, scheduler=scheduler)
+    if "candidates" in model.notes:
+        best = _shown(model.notes["best"])
+        run.steps.say(f"Best of {len(model.notes['candidates'])} candidates: {best}")
+    run.finish(model)
 
 
 @click.command()
 @click.option(
-    "--learner",
-    metavar="SPEC",
-    required=True,
+    "--learner", metavar="SPEC", required=True,
     help='A learner with lists of candidates, such as "MLkNN(n_neighbors=[5, 7, 9])".',
-)
+)  # fmt: skip
 @click.option(
     "--measure", default="f1", show_default=True, metavar="NAME", help="The measure to optimize."
-)
+)  # fmt: skip
 @click.option(
     "--cv", type=click.IntRange(2), default=5, show_default=True, help="Stratified folds."
-)
+)  # fmt: skip
 @click.option(
-    "--jobs",
-    type=int,
-    default=1,
-    show_default=True,
+    "--jobs", type=int, default=1, show_default=True,
     help="Fits at the same time; -1 for all cores.",
-)
+)  # fmt: skip
 @training_command
-def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> None:
+def tune(run: Run, learner: str, measure: str, cv: int, jobs: int) -> None:
     """Search for the best parameters and save the model.
 
     Every combination of the candidates is measured by cross-validation on the rows that are not
@@ -127,62 +177,130 @@ def tune(training: Training, learner: str, measure: str, cv: int, jobs: int) -> 
     """
     check_measure(measure)
     search = read_learner(learner, measure=measure, cv=cv)
-    if not isinstance(search, GridSearchCV):
+    if not hasattr(search, "param_grid"):
         raise UsageError(
             "--learner has no list of candidates; write one, such as "
             "MLkNN(n_neighbors=[5, 7, 9]), or use `plurilabel fit`"
         )
-    training.read()
-    set_seeds(search, training.seed)
-    search.n_jobs = jobs
-    training.prepare(search)
-    search = training.fit()
-    candidates = _candidates(training, search.cv_results_, measure)
-    rows = f"{training.folds} folds of {training.searched_rows:,} rows"
-    training.say(f"Cross-validation, {rows}: {measure} of {len(candidates)} candidates")
+    run.steps.without = ["plan"]
+    model = run.train(learner=search.set_params(n_jobs=jobs))
+    candidates, seen = model.notes["candidates"], model.notes["search"]
+    rows = f"{seen['folds']} folds of {seen['rows']:,} rows"
+    run.steps.say(f"Cross-validation, {rows}: {measure} of {len(candidates)} candidates")
     shown = [
         [
-            ", ".join(f"{name}={value!r}" for name, value in row["parameters"].items()),
+            _shown(row["parameters"]),
             f"{row['mean']:.4f}",
             f"±{row['deviation']:.4f}",
             f"{row['fit_seconds']:.2f}",
         ]
         for row in candidates
     ]
-    columns = ["candidate", measure, "deviation", "fit seconds"]
     with heard_or_not():
-        print_table(columns, shown, err=training.as_json)
-    notes = {
-        "learner": learner_text(search.best_estimator_),
-        "best": candidates[0]["parameters"],
-        "measure": measure,
-        "cv": cv,
-        "candidates": candidates,
-    }
-    training.finish(notes)
+        columns = ["candidate", measure, "deviation", "fit seconds"]
+        print_table(columns, shown, err=run.as_json)
+    model.notes.update(measure=measure, cv=cv)
+    run.finish(model)
 
 
 def check_measure(name: str) -> None:
     """Raise an error that names the option if there is no such measure."""
+    from plurilabel import metrics
+
     try:
         metrics.get_scorer(name)
     except ValueError as error:
         raise UsageError(str(error).replace("name must", "--measure must", 1)) from None
 
 
-def _candidates(training: Training, results: Any, measure: str) -> list[dict[str, Any]]:
-    """The candidates, best first; of equal ones the first."""
-    sign = 1 if metrics.get_measure(measure).greater_is_better else -1
-    rows = [
-        {
-            "parameters": {
-                name: value if isinstance(value, str | int | float | None) else learner_text(value)
-                for name, value in training.plain_names(parameters).items()
-            },
-            "mean": sign * float(results["mean_test_score"][i]),
-            "deviation": float(results["std_test_score"][i]),
-            "fit_seconds": float(results["mean_fit_time"][i]),
-        }
-        for i, parameters in enumerate(results["params"])
-    ]
-    return [rows[i] for i in sorted(range(len(rows)), key=lambda i: results["rank_test_score"][i])]
+def _shown(parameters: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+
+
+class Run:
+    """One run of ``fit`` or ``tune``: its options, and where its result goes."""
+
+    def __init__(
+        self,
+        *,
+        data: str | tuple[str, ...],
+        several: bool,
+        out: Path,
+        force: bool,
+        quiet: bool,
+        as_json: bool,
+        **options: Any,
+    ) -> None:
+        sources = [data] if isinstance(data, str) else list(data)
+        if len(sources) > 1 and not several:
+            raise UsageError(f"expected one file, got {len(sources)}: several need --scheduler")
+        check_output(out, sources[0], force=force)
+        names = ("threshold", "holdout", "refit", "quick", "time_limit", "random_state")
+        self.training = {name: options.pop(name) for name in names}
+        self.data: Any = sources if several else sources[0]
+        self.reading = _for_blocks(options) if several else reader_options(sources[0], **options)
+        self.out, self.as_json = out, as_json
+        self.steps = Steps(quiet=quiet, as_json=as_json)
+
+    def train(self, **options: Any) -> Model:
+        """Train the model."""
+        from plurilabel.models import train
+
+        return train(self.data, **self.reading, **self.training, **options, progress=self.steps)
+
+    def finish(self, model: Model) -> None:
+        """Print how good the model is, and save it."""
+        self._show_quality(model.notes)
+        out, problem = self._save(model)
+        self.steps.say(f"Wrote {out} ({file_size(out.stat().st_size)})")
+        if self.as_json:
+            notes = {name: note for name, note in model.notes.items() if name != "data"}
+            print_json({"model": out, **notes})
+        if problem is not None:
+            fail(f"{self.out} could not be written ({problem}); the model is in {out} instead")
+
+    def _show_quality(self, notes: dict[str, Any]) -> None:
+        how, measures = notes["held_out"]["how"], notes["held_out"]["measures"]
+        if not measures:
+            self.steps.say(f"Quality unknown: {how}.")
+            return
+        self.steps.say(f"Measured on held-out rows: {how}")
+        guesses = notes["guessing"]
+        rows = [
+            [f"{name} {arrow(name)}", f"{measures[name]:.3f}", f"{guesses[name]:.3f}"]
+            for name in SHOWN
+            if name in guesses and math.isfinite(measures.get(name, math.nan))
+        ]
+        with heard_or_not():
+            print_table(["", "model", "same answer for all"], rows, err=self.as_json)
+        if note := getattr(measures, "note", ""):
+            self.steps.say(note)
+        rest = f"learned from the other {notes['train_rows']:,} rows"
+        again = "learned again from all rows" if notes["learned_rows"] == "all" else rest
+        self.steps.say(f"The saved model is {again}.")
+
+    def _save(self, model: Model) -> tuple[Path, str | None]:
+        """Save the model, elsewhere if it must be: returns where, and what was wrong."""
+        from plurilabel.models import save_model
+
+        try:
+            save_model(self.out, model)
+            return self.out, None
+        except OSError as error:
+            problem = error.strerror or str(error)
+        for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+            out = folder / f"{self.out.stem}-{secrets.token_hex(3)}.skops"
+            try:
+                save_model(out, model)
+                return out, problem
+            except OSError:
+                continue
+        fail(f"{self.out} could not be written ({problem}), nor could any other place")
+
+
+def _for_blocks(options: dict[str, Any]) -> dict[str, Any]:
+    """Options for reading blocks; those that do not go with it are refused there."""
+    names = ("text", "features", "drop", "stop_words")
+    given = {**options, **{name: names_in(options[name]) for name in names}}
+    given["labels"] = label_option(options["labels"])
+    return {name: value for name, value in given.items() if value not in (None, False)}

@@ -2,43 +2,129 @@
 
 from __future__ import annotations
 
+import errno
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, cast
+
 import click
 
 from plurilabel import __version__
-from plurilabel.cli._group import Friendly
+from plurilabel._core.words import similar
+from plurilabel.cli._output import UsageError, echo, fail, in_words
 
-_HERE = "plurilabel.cli"
 COMMANDS = {
-    "describe": (f"{_HERE}._describe:describe", "Show what is in a dataset."),
-    "fit": (
-        f"{_HERE}._fit:fit",
-        "Learn a model, report how good it is, and save it.",
-    ),
-    "predict": (f"{_HERE}._predict:predict", "Predict the labels of new rows with a model."),
-    "evaluate": (f"{_HERE}._evaluate:evaluate", "Measure a model on rows with known labels."),
-    "export": (
-        f"{_HERE}._export:export",
-        "Write a model as an ONNX graph, for programs without Python.",
-    ),
-    "tune": (
-        f"{_HERE}._fit:tune",
-        "Search for the best parameters and save the model.",
-    ),
-    "compare": (f"{_HERE}._compare:compare", "Compare learners on datasets."),
-    "stream": (
-        f"{_HERE}._stream:stream",
-        "Test learners on each row of a stream, then let them learn it.",
-    ),
-    "reproduce": (
-        f"{_HERE}._reproduce:reproduce",
-        "Run the published tables of the papers again.",
-    ),
+    "describe": ("_describe:describe", "Show what is in a dataset."),
+    "fit": ("_fit:fit", "Learn a model, report how good it is, and save it."),
+    "predict": ("_predict:predict", "Predict the labels of new rows with a model."),
+    "evaluate": ("_evaluate:evaluate", "Measure a model on rows with known labels."),
+    "export": ("_export:export", "Write a model as an ONNX graph, for programs without Python."),
+    "tune": ("_fit:tune", "Search for the best parameters and save the model."),
+    "compare": ("_compare:compare", "Compare learners on datasets."),
+    "stream": ("_stream:stream", "Test learners on each row of a stream, then let them learn it."),
+    "reproduce": ("_reproduce:reproduce", "Run the published tables of the papers again."),
     "serve": (
-        f"{_HERE}._serve:serve",
+        "_serve:serve",
         "Answer over HTTP, with a page on which to look, ask why and correct.",
     ),
-    "demo": (f"{_HERE}._demo:demo", "Compare the learners on the embedded data."),
+    "demo": ("_demo:demo", "Compare the learners on the embedded data."),
 }
+"""By name: the module and function of each command, and its line in the list of commands."""
+
+
+class Friendly(click.Group):
+    """A group whose errors are one sentence, and whose commands are imported when they run.
+
+    ``lazy`` has an entry for each command, as :data:`COMMANDS` has them. So ``--help`` imports
+    nothing of the library.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, tuple[str, str]] | None = None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.lazy = lazy or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order in which one needs them."""
+        return [*self.lazy, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = self.lazy[cmd_name][0].partition(":")
+        return cast(click.Command, getattr(import_module(f"plurilabel.cli.{module}"), name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        rows = {name: words for name, (_, words) in self.lazy.items()}
+        rows |= {name: command.get_short_help_str() for name, command in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(list(rows.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; suggest one if there is none of this name."""
+        names = self.list_commands(ctx)
+        if not args[0].startswith("-") and args[0] not in names:
+            close = similar(args[0], names)
+            hint = f"did you mean {close!r}?" if close else f"there are {', '.join(names)}"
+            raise UsageError(f"No such command {args[0]!r}; {hint}")
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeated(command, ctx, rest)
+        return name, command, rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            with _plain_warnings():
+                return super().invoke(ctx)
+        except MemoryError as error:
+            what = f" ({error})" if str(error) else ""
+            fail(f"not enough memory{what}; try fewer rows or labels")
+        except RecursionError:
+            fail("the input is nested too deeply")
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(130)  # as shells say it for SIGINT
+        except (ImportError, OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise  # whoever read our output has seen enough; click ends quietly
+            fail(in_words(error))
+
+
+def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Refuse an option with one value that is given twice: click would take the last."""
+    own = click.Context(command, parent=ctx, resilient_parsing=True)
+    try:
+        _, _, order = command.make_parser(own).parse_args(list(args))
+    except click.ClickException:
+        return  # the command itself will report the error
+    for parameter in order:
+        single = isinstance(parameter, click.Option) and not (
+            parameter.multiple or parameter.is_flag or parameter.count
+        )
+        if single and order.count(parameter) > 1:
+            raise UsageError(f"{parameter.opts[-1]} takes one value, but is given twice")
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings as one line on stderr, each once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in said:
+            said.add(text)
+            echo(f"Warning: {text}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 @click.group(

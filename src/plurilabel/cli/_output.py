@@ -1,24 +1,117 @@
-"""Where output goes: files that can be written, tables, JSON, words on a terminal."""
+"""Output and errors: files that can be written, tables, JSON, text, and one-sentence errors."""
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
+import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
-from plurilabel._core.words import CONTROLS, printable
-from plurilabel.cli._errors import UsageError
+from plurilabel._core.words import CONTROLS, printable, similar
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# errors ---------------------------------------------------------------------------------------
+
+
+class UsageError(click.ClickException):
+    """An invalid option: one sentence, exit status 2."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(in_options(message)))
+
+
+@contextmanager
+def about_option(name: str) -> Iterator[None]:
+    """Errors inside are about the value of this option."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def fail(message: str) -> NoReturn:
+    """End with one sentence on stderr and exit status 1."""
+    raise click.ClickException(printable(message)) from None
+
+
+# parameters of the library, and the options that stand for them
+_OPTIONS = {
+    r"\bday_first=True or day_first=False": "--day-first or --month-first",
+    r"\bfresh=True": "--fresh",
+    r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
+    r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
+    r"\bfeatures=\[\.\.\.\]": "--features",
+    r"\btext='([^']*)'": r"--text '\1'",
+    r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
+    r"\bdecimal='": "--decimal '",
+    r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
+    r"\bscheduler='([^']*)'": r"--scheduler \1",
+    r"^(labels|features|text|drop)(?= names? | must name )": r"--\1",
+    r"^learner(?=:| must )": "--learner",
+}
+_COLUMNS = re.compile(r"\b(drop|text)=(\[[^]]+\])")
+_ALONE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
+
+
+def in_words(error: Exception) -> str:
+    """The message of an error, in one line."""
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
+        return no_file(Path(error.filename))
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return in_options(" ".join(str(error).split()) or type(error).__name__)
+
+
+def check_file(path: str) -> None:
+    """Fail at once, before any import, if there is no such file."""
+    if not Path(path).exists():
+        fail(no_file(Path(path)))
+
+
+def no_file(path: Path) -> str:
+    """The message for a file that does not exist."""
+    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = similar(path.name, sorted(there))
+    hint = "" if close is None else f"; did you mean {path.with_name(close)}?"
+    return f"there is no file {path}{hint}"
+
+
+def in_options(text: str) -> str:
+    """A message of the library with options for its parameters."""
+    text = _COLUMNS.sub(_columns_as_option, text)
+    for parameter, option in _OPTIONS.items():
+        text = re.sub(parameter, option, text)
+    return _ALONE.sub(lambda found: "--" + found[1].replace("_", "-"), text)
+
+
+def _columns_as_option(found: re.Match[str]) -> str:
+    """A list of columns as the value of an option, to be copied into a shell."""
+    try:
+        names = ast.literal_eval(found[2])
+    except (ValueError, SyntaxError):  # cut off at a bracket in a name
+        return found[0]
+    value = ",".join(f'"{name}"' if "," in name else name for name in names)
+    return f"--{found[1]} " + (shlex.quote(value) if "'" in value else f"'{value}'")
+
+
+# output ---------------------------------------------------------------------------------------
 
 
 def check_output(
@@ -102,13 +195,16 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def can_write(text: str) -> bool:
-    """Whether stdout has these letters; a pipe on Windows may not."""
+def arrow(measure: str) -> str:
+    """Which way is better, in letters that stdout can write: a pipe on Windows may not have ↑."""
+    from plurilabel.metrics import get_measure
+
+    up, down = "↑", "↓"
     try:
-        text.encode(sys.stdout.encoding or "ascii")
+        (up + down).encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
-        return False
-    return True
+        up, down = "+", "-"
+    return up if get_measure(measure).greater_is_better else down
 
 
 def console(*, err: bool = False) -> Console:
@@ -135,3 +231,20 @@ def print_table(
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(printable(cell)) for cell in row))
     console(err=err).print(table)
+
+
+def command_line(ctx: click.Context, data: Sequence[str], idle: Sequence[str]) -> str:
+    """The command as one would write it again, without the options that change no result."""
+    words = ["plurilabel", str(ctx.info_name), *data]
+    for parameter in ctx.command.params:
+        name = str(parameter.name)
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not given or name in ("data", *idle):
+            continue
+        value = ctx.params[name]
+        if isinstance(value, bool):  # a pair of flags
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [parameter.opts[0], str(one)]
+    return shlex.join(words)

@@ -5,23 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from plurilabel import io
-from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import safe_indexing
-from plurilabel._core.records import write_atomic
-from plurilabel._core.scores import score_method
 from plurilabel._core.words import counted
 from plurilabel.cli._data import list_option, names_in, read_rows
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import check_output, echo, force_option, say
-from plurilabel.io.shared import frame_writer
-from plurilabel.models import Model, load_model
+from plurilabel.cli._output import UsageError, check_file, check_output, echo, force_option, say
+
+if TYPE_CHECKING:
+    from plurilabel.models import Model, ModelRows
 
 MOST_COLUMNS = 10_000
 OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
@@ -51,7 +46,7 @@ _SCORES_AT_ONCE = 5_000_000  # rows times labels
 )  # fmt: skip
 @click.option(
     "--embeddings", metavar="FILE.npy", help="The vectors of these rows, for a model of vectors."
-)
+)  # fmt: skip
 @force_option
 @click.option("--sep", metavar="CHARACTER", help="What separates the columns of a CSV file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of CSV.")
@@ -86,22 +81,33 @@ def predict(
       plurilabel predict films.skops new.csv --id title --scores -o predicted.parquet
       cat new.csv | plurilabel predict films.skops - --top 3
     """
-    kind = "jsonl" if as_json else "csv"
     if out is not None:
         if as_json:
             raise UsageError("--json is for the screen; for a file write -o NAME.jsonl")
         check_output(out, model, data, suffixes=OUTPUTS + PACKED, force=force)
-        kind = str(io.file_format(out))
+    check_file(model)
+    from plurilabel import io
+    from plurilabel.models import load_model
+
+    kind = "jsonl" if as_json else "csv" if out is None else str(io.file_format(out))
     loaded = load_model(model)
     rows = read_rows(loaded, data, sep=sep, embeddings=embeddings)
     for remark in rows.remarks:
         say(f"Note: {remark}", as_json=True)
-    if scores and top is None and len(loaded.label_names) > MOST_COLUMNS:
-        raise UsageError(f"--scores would add {len(loaded.label_names):,} columns; add --top K")
-    lists = kind in ("parquet", "jsonl")
-    digits = digits or (None if lists else DIGITS)
-    answers = Answers(loaded, scores=scores, top=top, lists=lists, digits=digits)
-    kept = _kept(rows.frame, rows.X.shape[0], names_in(keep) or [], data)
+    answers = Answers(loaded, scores=scores, top=top, kind=kind, digits=digits)
+    kept = _kept(rows, names_in(keep) or [], data)
+    _write(out, kind, rows, kept, answers, escape_formulas=not formulas)
+    if out is not None:
+        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
+
+
+def _write(
+    out: Path | None, kind: str, rows: ModelRows, kept: Any, answers: Answers, **options: Any
+) -> None:
+    """Write the columns to keep and the answers, a block of rows at a time."""
+    from plurilabel._core.records import write_atomic
+    from plurilabel.io.shared import frame_writer
+
     kept = kept.rename(columns={name: f"{name}_given" for name in answers.types})
 
     def schema(arrow: Any) -> Any:
@@ -112,16 +118,10 @@ def predict(
 
     names = [*kept.columns, *answers.types]
     target = nullcontext(_screen()) if out is None else write_atomic(out)
-    safe = not formulas
-    with (
-        target as stream,
-        frame_writer(stream, kind, names, schema, escape_formulas=safe) as write,
-    ):
+    with target as stream, frame_writer(stream, kind, names, schema, **options) as write:
         for block, frame in answers.blocks(rows.X, rows.unknown):
             write(kept.iloc[block].join(frame.set_axis(kept.index[block])))
         stream.flush()
-    if out is not None:
-        say(f"Wrote {out} ({counted(rows.X.shape[0], 'row')})", as_json=True)
 
 
 def _screen() -> Any:
@@ -141,12 +141,13 @@ class _Screen:
         sys.stdout.flush()
 
 
-def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:
-    """The columns to keep, as a frame with n rows."""
+def _kept(rows: ModelRows, names: list[str], data: str) -> Any:
+    """The columns to keep, as a data frame."""
     import pandas as pd
 
+    frame = rows.frame
     if not names:
-        return pd.DataFrame(index=range(n))
+        return pd.DataFrame(index=range(rows.X.shape[0]))
     if frame is None:
         raise UsageError(f"--id is for tables, but {data} is not one")
     missing = [name for name in names if name not in frame.columns]
@@ -156,13 +157,7 @@ def _kept(frame: Any, n: int, names: list[str], data: str) -> Any:
 
 
 class Answers:
-    """The answers of a model as columns: tags, and scores if they are wanted.
-
-    Attributes
-    ----------
-    types : dict of str to function
-        By column: its type in Parquet, given pyarrow.
-    """
+    """The answers of a model as columns: tags, and scores if they are wanted."""
 
     def __init__(
         self,
@@ -170,24 +165,33 @@ class Answers:
         *,
         scores: bool,
         top: int | None,
-        lists: bool,
+        kind: str,
         digits: int | None = None,
     ) -> None:
-        self.model, self.lists, self.digits = model, lists, digits
+        import numpy as np
+
+        from plurilabel._core.scores import score_method
+
+        if scores and top is None and len(model.label_names) > MOST_COLUMNS:
+            raise UsageError(f"--scores would add {len(model.label_names):,} columns; add --top K")
+        self.model, self.scores, self.lists = model, scores, kind in ("parquet", "jsonl")
+        self.digits = digits or (None if self.lists else DIGITS)
         self.names = np.array(model.label_names, dtype=object)
         self.top = None if top is None else min(top, len(self.names))
         self.column = model.labels if isinstance(model.labels, str) else "labels"
-        self.sep = "" if lists else self._separator(model.tag_sep)
-        self.scores = scores
-        self.types: dict[str, Callable[[Any], Any]] = {
-            self.column: lambda arrow: arrow.list_(arrow.string())
-        }
-        if scores and top is not None:
-            self.types["scores"] = lambda arrow: arrow.list_(arrow.float64())
-        elif scores:
-            self.types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
+        self.sep = "" if self.lists else self._separator(model.tag_sep)
         if scores or top is not None:
             score_method(model.estimator)  # an error if there is none
+
+    @cached_property
+    def types(self) -> dict[str, Callable[[Any], Any]]:
+        """By column: its type in Parquet, given pyarrow."""
+        types = {self.column: lambda arrow: arrow.list_(arrow.string())}
+        if self.scores and self.top is not None:
+            types["scores"] = lambda arrow: arrow.list_(arrow.float64())
+        elif self.scores:
+            types |= {f"score_{name}": lambda arrow: arrow.float64() for name in self.names}
+        return types
 
     def _separator(self, given: str | None) -> str:
         """The model's own separator, or the first that no label name holds."""
@@ -201,7 +205,11 @@ class Answers:
 
     def blocks(self, X: Any, unknown: Any = None) -> Iterator[tuple[slice, Any]]:
         """Rows and a data frame of answers, a block at a time; none for rows that are unknown."""
+        import numpy as np
         import pandas as pd
+
+        from plurilabel._core.blocks import row_blocks
+        from plurilabel._core.compat import safe_indexing
 
         unknown = np.zeros(X.shape[0], dtype=bool) if unknown is None else unknown
         for rows in row_blocks(X.shape[0], len(self.names), _SCORES_AT_ONCE):
@@ -213,6 +221,8 @@ class Answers:
             yield rows, pd.DataFrame(columns)
 
     def _columns(self, X: Any) -> dict[str, list[Any]]:
+        import numpy as np
+
         S: Any = None
         if self.scores or self.top is not None:
             S = self.model.scores(X)
@@ -227,16 +237,15 @@ class Answers:
         columns = {self.column: [self._cell(labels) for labels in self.model.label_sets(X)]}
         if self.scores:
             columns |= {
-                f"score_{name}": self._rounded(S[:, j]).tolist()
-                for j, name in enumerate(self.names)
+                f"score_{name}": self._rounded(S[:, j]) for j, name in enumerate(self.names)
             }
         return columns
 
-    def _rounded(self, scores: Any) -> Any:
+    def _rounded(self, scores: Any) -> list[float]:
         """Scores with no more digits than are wanted."""
         if self.digits is None:
-            return scores
-        return np.array([float(f"{score:.{self.digits}g}") for score in scores.tolist()])
+            return scores.tolist()
+        return [float(f"{score:.{self.digits}g}") for score in scores.tolist()]
 
     def _cell(self, values: Any) -> Any:
         """Several tags or scores in one cell: a list, or text with separators."""

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from plurilabel import evaluation
 from plurilabel._core.words import counted
-from plurilabel.cli._compare_show import Progress
 from plurilabel.cli._output import check_folder, echo, print_json
-from plurilabel.evaluation import UnknownPart, load_paper, write_page
+from plurilabel.cli._progress import ComparisonProgress
+
+# plurilabel.evaluation.paper_names, whose import would take a second
+PAPERS = ["ml-knn", "dw-ml-knn", "ml-wknn", "bp-mll", "review", "insdif", "miml"]
 
 
 @click.command()
@@ -19,10 +20,9 @@ from plurilabel.evaluation import UnknownPart, load_paper, write_page
 @click.option("--list", "only_list", is_flag=True, help="Show the papers and their tables.")
 @click.option("--json", "as_json", is_flag=True, help="Print every cell as JSON.")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    "--out", type=click.Path(path_type=Path, file_okay=False),
     help="Folder for the page reproduction.md and its figures.",
-)
+)  # fmt: skip
 @click.option("--jobs", type=int, default=-1, show_default=True, help="Processes; -1: all cores.")
 @click.pass_context
 def reproduce(
@@ -46,34 +46,39 @@ def reproduce(
     plurilabel reproduce ml-knn --table I
     plurilabel reproduce --out docs
     """
-    if paper is not None and paper not in evaluation.paper_names():
-        raise click.UsageError(
-            f"unknown paper {paper!r}; there are {', '.join(evaluation.paper_names())}", ctx=ctx
-        )
-    chosen = [paper] if paper else evaluation.paper_names()
-    parts = {name: list(load_paper(name).parts) for name in chosen}
-    if only_list and as_json:
-        print_json(parts)
-    elif only_list:
-        for name in chosen:
-            echo(f"{name}: {', '.join(parts[name])}")
-    if only_list:
-        return
     if jobs == 0:
         raise click.UsageError("--jobs must not be 0", ctx=ctx)
     if out is not None:
         check_folder(out, f"--out {out}")
+    if paper is not None and paper not in PAPERS:
+        raise click.UsageError(f"unknown paper {paper!r}; there are {', '.join(PAPERS)}", ctx=ctx)
+    if only_list:
+        _list([paper] if paper else PAPERS, as_json=as_json)
+        return
+    from plurilabel import evaluation
+
     try:
-        with Progress() as progress:
+        with ComparisonProgress() as progress:
             result = evaluation.reproduce(paper, table, n_jobs=jobs, progress=progress)
-    except UnknownPart as error:
+    except evaluation.UnknownPart as error:
         raise click.UsageError(str(error), ctx=ctx) from None
     if as_json:
         print_json({"holds": result.holds, "cells": result.rows})
     else:
         echo(str(result))
     if out is not None:
-        echo(f"Wrote {write_page(result, out)}", err=True)
+        echo(f"Wrote {evaluation.write_page(result, out)}", err=True)
     if not result.holds:
         echo(f"{counted(len(result.failures), 'cell')} failed to hold.", err=True)
         ctx.exit(1)
+
+
+def _list(papers: list[str], *, as_json: bool) -> None:
+    """Print papers and their tables."""
+    from plurilabel import evaluation
+
+    parts = {name: list(evaluation.load_paper(name).parts) for name in papers}
+    if as_json:
+        print_json(parts)
+    else:
+        echo("\n".join(f"{name}: {', '.join(tables)}" for name, tables in parts.items()))

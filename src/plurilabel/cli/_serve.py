@@ -10,8 +10,7 @@ import click
 
 from plurilabel._core.words import counted
 from plurilabel.cli._data import is_standard
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import echo
+from plurilabel.cli._output import UsageError, check_file, echo
 
 LEARNS = {
     "exact": "learns corrections at once",
@@ -29,7 +28,7 @@ LEARNS = {
 )  # fmt: skip
 @click.option(
     "--pool", metavar="NAME|FILE", help="Rows without labels, to be labelled on the page."
-)
+)  # fmt: skip
 @click.option(
     "--store", type=click.Path(path_type=Path), metavar="FILE.db",
     help="Where corrections are kept; by default beside the model, as MODEL.feedback.db.",
@@ -61,7 +60,20 @@ LEARNS = {
     help="Connections at a time.",
 )  # fmt: skip
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
-def serve(model: str, **options: Any) -> None:
+def serve(
+    model: str,
+    data: str | None,
+    pool: str | None,
+    store: Path | None,
+    host: str,
+    port: int,
+    token: str | None,
+    max_body: float,
+    max_rows: int,
+    timeout: float,
+    max_connections: int,
+    opens: bool,
+) -> None:
     """Answer over HTTP, with a page on which to look, ask why and correct.
 
     A correction is acknowledged when it is on disk. Learners that grow exactly (ML-kNN and the
@@ -75,35 +87,13 @@ def serve(model: str, **options: Any) -> None:
       curl localhost:8000/predict -H 'Content-Type: application/json' \\
           -d '{"rows": [{"length": 90, "country": "fr"}], "scores": true}'
     """
-    start(model, **options)
-
-
-def start(
-    model: str,
-    *,
-    data: str | None = None,
-    pool: str | None = None,
-    store: Path | None = None,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    token: str | None = None,
-    max_body: float = 16,
-    max_rows: int = 10_000,
-    timeout: float = 30,
-    max_connections: int = 2_000,
-    opens: bool = False,
-) -> None:
-    """Serve a model file until the process is told to stop."""
-    from plurilabel.serve import Limits, Service, run
-
     if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
         raise UsageError("--token must be printable ASCII without spaces")
-    service = Service.open(
-        model,
-        data=None if data is None else _source(data),
-        pool=None if pool is None else _source(pool),
-        store=store or Path(model).with_suffix(".feedback.db"),
-    )
+    check_file(model)
+    from plurilabel.serve import Limits, Service, run
+
+    store = store or Path(model).with_suffix(".feedback.db")
+    service = Service.open(model, data=_source(data), pool=_source(pool), store=store)
     for remark in service.remarks:
         echo(f"Note: {remark}", err=True)
 
@@ -128,8 +118,8 @@ def start(
     run(service, host=host, port=port, token=token, limits=limits, ready=ready)
 
 
-def _source(data: str) -> Any:
-    """A file, or a standard dataset."""
+def _source(data: str | None) -> Any:
+    """A path, or a standard dataset."""
     from plurilabel import datasets
 
-    return datasets.load(data) if is_standard(data) else data
+    return data if data is None or not is_standard(data) else datasets.load(data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -10,12 +9,19 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from plurilabel._core.words import file_size, listed
 from plurilabel.cli._data import data_options, find, names_in, table_labels, word_features
-from plurilabel.cli._errors import UsageError
-from plurilabel.cli._output import echo, print_json, print_table, say
+from plurilabel.cli._output import (
+    UsageError,
+    about_option,
+    command_line,
+    echo,
+    no_file,
+    print_json,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
     from plurilabel.streams import Stream, StreamResults
@@ -28,6 +34,7 @@ GENERATORS = {
     "centres": "MovingCentreStream",
     "dependence": "LabelDependenceStream",
 }
+IDLE = ("fresh", "as_json", "report")  # options that change no result
 LEARNERS = "WindowMLkNN, MLSAMPkNN, NoChange, LabelShares"
 SHOWN = {
     "subset_accuracy": "subset",
@@ -45,30 +52,24 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @click.command()
 @click.argument("data", metavar="FILE|NAME|-")
 @option(
-    "--learners",
-    default=LEARNERS,
-    metavar="LEARNERS",
+    "--learners", default=LEARNERS, metavar="LEARNERS",
     help="Learners with commas between them; those of river with their module, such as "
     '"chain=river.multioutput.ClassifierChain(river.linear_model.LogisticRegression())". '
     "name=LEARNER gives a name.",
-)
+)  # fmt: skip
 @click.option("--measures", metavar="NAMES", help="Measures with commas between them; else all.")
 @option("--window", type=click.IntRange(1), default=1000, help="Rows of windowed measures.")
 @option(
-    "--fading",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.995,
+    "--fading", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.995,
     help="Factor of fading measures.",
-)
+)  # fmt: skip
 @option("--every", type=click.IntRange(1), default=100, help="Rows between two readings.")
 @option("--delay", type=click.IntRange(0), default=0, help="Rows until labels arrive.")
 @click.option("--rows", "max_rows", type=click.IntRange(1), help="Rows to read at most.")
 @option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("stream"),
+    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("stream"),
     help="Folder for the results; a run that was stopped is continued there.",
-)
+)  # fmt: skip
 @option("--checkpoint", type=click.IntRange(1), default=10_000, help="Rows between two savings.")
 @flag("--fresh", help="Start again, and replace what is there.")
 @option("--report/--no-report", default=True, help="Write the report.")
@@ -76,7 +77,7 @@ TO_RUN = ("window", "fading", "every", "delay", "max_rows", "checkpoint", "out",
 @data_options
 @click.option(
     "--format", "kind", type=click.Choice(["csv", "jsonl"]), help="Of standard input; else CSV."
-)
+)  # fmt: skip
 @click.option("--drift", metavar="KIND", help="Of a generated stream.  [default: sudden]")
 @option("--seed", type=click.IntRange(0), default=0, help="Of a generated stream.")
 @click.pass_context
@@ -105,23 +106,20 @@ def stream(
     zcat log.csv.gz | plurilabel stream - --labels tags --delay 100
     plurilabel stream mails.csv --labels topics --text subject,body --drop id
     """
+    passed = {name: options.pop(name) for name in TO_RUN}
+    source = _source(data, passed["max_rows"], **options)
     from plurilabel.evaluation import write_stream_report
     from plurilabel.metrics.shared import check_measures
     from plurilabel.streams import make_stream_learners, prequential
 
-    passed = {name: options.pop(name) for name in TO_RUN}
-    source = _source(data, passed["max_rows"], **options)
-    try:
+    with about_option("--measures"):
         wanted = check_measures(names_in(measures))
-    except ValueError as error:
-        raise UsageError(f"--measures: {error}") from None
-    try:
+    with about_option("--learners"):
         chosen = make_stream_learners(learners)
-    except ValueError as error:
-        raise UsageError(f"--learners: {error}") from None
     try:
+        command = command_line(ctx, [data], IDLE)
         results = prequential(
-            source, chosen, wanted, progress=_Progress(), command=_command(ctx), **passed
+            source, chosen, wanted, progress=_Progress(), command=command, **passed
         )
     except KeyboardInterrupt:
         out = passed["out"]
@@ -151,22 +149,30 @@ def _source(
     seed: int,
     **reading: Any,
 ) -> Stream:
-    """The stream that was meant."""
-    from plurilabel import io, streams
-
+    """A generated stream, a table row by row, or the rows of a dataset."""
     if data in GENERATORS and not Path(data).exists():
-        n_rows = {} if max_rows is None else {"n_rows": max_rows}
-        kinds = {} if drift is None else {"drift": drift}
-        made: Stream = getattr(streams, GENERATORS[data])(random_state=seed, **n_rows, **kinds)
+        from plurilabel import streams
+
+        given = {"n_rows": max_rows, "drift": drift, "random_state": seed}
+        given = {name: value for name, value in given.items() if value is not None}
+        made: Stream = getattr(streams, GENERATORS[data])(**given)
         return made
     if drift is not None:
         raise UsageError(f"--drift is for {', '.join(GENERATORS)}, got {data}")
-    is_table = data == "-" or io.file_format(data) in ("csv", "tsv", "jsonl")
-    if not is_table:
+    if data != "-" and Path(data).suffix and not Path(data).is_file():
+        raise FileNotFoundError(no_file(Path(data)))
+    from plurilabel import io, streams
+
+    if data != "-" and io.file_format(data) not in ("csv", "tsv", "jsonl"):
         return streams.DatasetStream(find(data, **reading))
+    return _table(data, kind, reading)
+
+
+def _table(data: str, kind: Any, reading: dict[str, Any]) -> Stream:
+    """A table that is read row by row."""
+    from plurilabel import streams
+
     columns = table_labels(data, reading["labels"])
-    if data != "-" and not Path(data).is_file():
-        raise FileNotFoundError(f"there is no file {data}")
     for name in NEEDS_ALL_ROWS:
         if reading[name] is not None:
             option = "--" + name.replace("_", "-")
@@ -187,9 +193,13 @@ def _source(
 
 
 def _words(reading: dict[str, Any]) -> list[Any] | None:
-    """What finds the words of a text, as the options say; None if they say nothing."""
-    options = [reading[name] for name in ("ngrams", "stop_words", "min_count", "subwords")]
-    found = word_features(*options, text=reading["text"])
+    """Analyzers of text for the options; None if none is given."""
+    options = {
+        "ngrams": reading["ngrams"],
+        "stop_words": names_in(reading["stop_words"]),
+        "subwords": reading["subwords"] or None,
+    }
+    found = word_features(options, text=reading["text"])
     if found is None:
         return None
     several = [part for _, part in getattr(found, "transformer_list", [("", found)])]
@@ -197,7 +207,7 @@ def _words(reading: dict[str, Any]) -> list[Any] | None:
 
 
 def _notes(source: Any) -> list[str]:
-    """What a user should know about the columns that were read."""
+    """Remarks about the columns of the table."""
     names = getattr(source, "identifiers", [])
     if not names:
         return []
@@ -267,19 +277,3 @@ def _as_dict(results: StreamResults, files: dict[str, Path]) -> dict[str, Any]:
         },
         "files": {name: str(path) for name, path in files.items()},
     }
-
-
-def _command(ctx: click.Context) -> str:
-    """The command as one would write it again: what was given, less what changes no result."""
-    words = ["plurilabel", "stream", ctx.params["data"]]
-    for parameter in ctx.command.params:
-        name = str(parameter.name)
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in ("data", "fresh", "as_json", "report"):
-            values = ctx.params[name]
-            if isinstance(values, bool):  # a pair of flags
-                words += [(parameter.opts if values else parameter.secondary_opts)[0]]
-                continue
-            for value in values if isinstance(values, list) else [values]:
-                words += [parameter.opts[0], str(value)]
-    return shlex.join(words)

@@ -3,7 +3,12 @@
 from plurilabel.io._files import formats, is_table, opened
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
-from plurilabel.io._table._encoder import imputer, unseen_categories, without_known_words
+from plurilabel.io._table._encoder import (
+    imputer,
+    uncentred,
+    unseen_categories,
+    without_known_words,
+)
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
@@ -22,6 +27,7 @@ __all__ = [
     "sniff",
     "table_module",
     "tag_column",
+    "uncentred",
     "unseen_categories",
     "without_known_words",
     "xmc_blocks",

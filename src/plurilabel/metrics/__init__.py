@@ -13,6 +13,7 @@ from plurilabel.metrics._ranking import *
 from plurilabel.metrics._registry import (
     MEASURES,
     Measure,
+    Scorer,
     get_measure,
     get_scorer,
     measure_names,
@@ -26,6 +27,7 @@ __all__ = [
     "MeasureSums",
     "PerLabel",
     "RunningMeasures",
+    "Scorer",
     "evaluate",
     "expected_calibration_error",
     "get_measure",

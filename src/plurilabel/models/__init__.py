@@ -2,19 +2,23 @@
 
 from plurilabel._core.roster import publish
 from plurilabel.models._file import ModelFileError, load_model, save_model
-from plurilabel.models._model import Model, ModelRows
+from plurilabel.models._model import Model
+from plurilabel.models._model_rows import ModelRows
 from plurilabel.models._parts import load_parts, save_parts
-from plurilabel.models.onnx._onnx import to_onnx
+from plurilabel.models._train import TrainingEvent, train
+from plurilabel.models.onnx import to_onnx
 
 __all__ = [
     "Model",
     "ModelFileError",
     "ModelRows",
+    "TrainingEvent",
     "load_model",
     "load_parts",
     "save_model",
     "save_parts",
     "to_onnx",
+    "train",
 ]
 
 publish(globals())

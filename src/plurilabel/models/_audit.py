@@ -1,6 +1,6 @@
-"""What is looked at before a model file is built, since it may come from anywhere.
+"""Checks before a model file is built, since it may come from anywhere.
 
-The types that it names, the memory that it would take, and whether its parts are what they seem.
+They look at the types that it names, the memory that it would take, and whether its arrays fit.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def refused(stream: BinaryIO) -> str | None:
         entries = archive.infolist()
         if _holds_more(archive, size):
             return "nothing in it may be compressed"
-        if len({entry.filename for entry in entries}) < len(entries):
+        sizes = {entry.filename: entry.file_size for entry in entries}
+        if len(sizes) < len(entries):
             return "it has two members of the same name"
         shapes = {}
         for entry in entries:
@@ -135,10 +136,16 @@ def refused(stream: BinaryIO) -> str | None:
                 if _holds_packed(member, entry.file_size):
                     return "it holds sparse matrices that are compressed"
                 shapes[entry.filename] = _shape(member)
-        if "schema.json" not in archive.namelist():
+        if "schema.json" not in sizes:
             return None
         schema = json.loads(archive.read("schema.json"))
-        sizes = {entry.filename: entry.file_size for entry in entries}
+    return _refused_schema(schema, shapes, sizes, size)
+
+
+def _refused_schema(
+    schema: Any, shapes: dict[str, Any], sizes: dict[str, int], size: int
+) -> str | None:
+    """Why the objects that a file describes must not be built, None if they may."""
     if _has_scalar_array(schema, shapes):
         return "it has trees, and an array without dimensions, of which trees read the length"
     nodes = list(_nodes(schema))
@@ -176,7 +183,7 @@ def _holds_packed(stream: Any, size: int) -> bool:
 
 
 def _has_scalar_array(schema: Any, shapes: dict[str, Any]) -> bool:
-    """Whether a file with trees has an array without dimensions, in whatever place.
+    """Whether a file with trees has an array without dimensions, anywhere.
 
     scikit-learn's trees crash if they are built from one. Numbers of numpy are stored in the same
     way, but are not arrays once they are loaded.

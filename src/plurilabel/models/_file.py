@@ -221,7 +221,7 @@ def _named_types(content: bytes) -> list[str]:
 
 
 def _untrusted(names: list[str]) -> list[str]:
-    """Those that are not on our list either."""
+    """Those that are not trusted here either."""
     return [name for name in names if name not in trusted_types()]
 
 
@@ -277,7 +277,7 @@ _IN_ABOUT: dict[str, Callable[[Any], bool]] = {
     "versions": lambda made_by: isinstance(made_by, dict) and _are_texts([*made_by.values()]),
     "written": lambda ways: isinstance(ways, dict) and _are_texts([*ways.values()]),
 }
-"""What the text beside the estimator may hold."""
+"""Checks of the entries beside the estimator."""
 
 
 def _learned_words(estimator: Any) -> list[CountVectorizer]:
@@ -388,7 +388,7 @@ def _read_about(path: str, stream: BinaryIO, *, mapping: bool = False) -> dict[s
 
 
 def _other_versions(saved: dict[str, str]) -> str:
-    """What differs now in a way that matters: a first or second number of scikit-learn or ours."""
+    """Versions that differ in their first or second number, of scikit-learn or plurilabel."""
     now = versions("skops")
     others = [
         f"{name} {saved[name]} (now {now[name]})"

@@ -71,7 +71,7 @@ def _attributes(estimator: Any) -> Iterator[tuple[Any, str, Any]]:
 
 
 def _held_by_others(estimator: Any) -> Iterator[int]:
-    """The ids of what is anywhere else than in an attribute that may hold a mark."""
+    """The ids of all values outside of attributes that may hold a mark."""
     for part in parts_of(estimator):
         if isinstance(part, dict):
             yield from map(id, part.values())
@@ -82,8 +82,8 @@ def _held_by_others(estimator: Any) -> Iterator[int]:
 
 
 def _takes_marks(module: str, name: str) -> bool:
-    """Whether a class is ours and looks at nothing while it is loaded."""
-    if not module.startswith("plurilabel.") or f"{module}.{name}" not in trusted_types():
+    """Whether a class is ours and does not inspect its attributes while it is loaded."""
+    if module.partition(".")[0] != "plurilabel" or f"{module}.{name}" not in trusted_types():
         return False
     cls = getattr(import_module(module), name)
     return getattr(cls, "__setstate__", None) is BaseEstimator.__setstate__
@@ -142,7 +142,7 @@ def write(
 
 
 def _number_of(member: bytes) -> int | None:
-    """Of which array a member is the mark, if it is one."""
+    """Number of the array that a member marks; None if it is not a mark."""
     value: Any = None
     if member.startswith(b"\x93NUMPY"):
         if header_of(io.BytesIO(member))[2].kind == "c":

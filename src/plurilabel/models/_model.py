@@ -1,65 +1,38 @@
-"""A fitted estimator together with what it takes to read new data for it."""
+"""A fitted estimator together with all that is needed to read new data for it."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel import io
+from plurilabel import metrics
 from plurilabel._core.base import default_feature_names, names_or_default
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import safe_indexing
-from plurilabel._core.data.bags import Bags
-from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
-from plurilabel._core.unknown import UnknownLabels
-from plurilabel._core.words import counted, listed, shortened
-from plurilabel.io.shared import formats, unseen_categories, without_known_words
-from plurilabel.metrics import label_scores
-from plurilabel.models._layers import AROUND, around, inside, kept, layers, renamed
+from plurilabel._core.words import counted, shortened
+from plurilabel.models._model_rows import ModelRows, read_rows, rows_digest
+from plurilabel.wrappers import ThresholdClassifier
 
+AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)  # what a learner is put into
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
-
-
-class ModelRows(NamedTuple):
-    """Rows that were read for a model.
-
-    Attributes
-    ----------
-    X : ndarray, csr_array or pandas data frame of n rows
-        What the estimator takes.
-    Y : ndarray or csr_array of shape (n, q), or None
-        None unless they were asked for.
-    frame : pandas data frame or None
-        The table from which they come, for a table.
-    remarks : list of str
-        What a user should know about these rows.
-    test : ndarray of int or None
-        The rows of the published test part, for a standard dataset that has one.
-    unknown : ndarray of bool of shape (n,), or None
-        For a model of nothing but text: rows without a word that it knows, about which it can
-        say nothing.
-    """
-
-    X: Any
-    Y: Matrix | None
-    frame: Any
-    remarks: list[str]
-    test: Any = None
-    unknown: NDArray[np.bool_] | None = None
 
 
 def _if_scores_by(method: str) -> Any:
@@ -71,8 +44,8 @@ def _if_scores_by(method: str) -> Any:
 class Model:
     """A fitted estimator, the names of its labels, and how data are read for it.
 
-    It answers in words: :meth:`predict` gives the names of the labels, :meth:`predict_proba` a
-    data frame with the labels as columns. The command line uses the same object.
+    :meth:`predict` returns the names of the labels, :meth:`predict_proba` a data frame with the
+    labels as columns. The command line uses the same object.
 
     Parameters
     ----------
@@ -256,7 +229,7 @@ class Model:
         feature_names: Sequence[str] | None = None,
         reference: Any = None,
     ) -> list[Any]:
-        """What speaks for and against the labels of each row.
+        """Explain what speaks for and against the labels of each row.
 
         Parameters
         ----------
@@ -280,7 +253,7 @@ class Model:
         feature_names: Sequence[str] | None = None,
         reference: Any = None,
     ) -> list[Any]:
-        """What :meth:`explain` returns, of rows that :meth:`read` has read."""
+        """Explanations, as from :meth:`explain`, for rows that :meth:`read` has read."""
         named = renamed(self.estimator, self.label_names)
         found = explain(
             getattr(named, "best_estimator_", named),
@@ -309,12 +282,18 @@ class Model:
     def scores(self, X: Any) -> NDArray[Any]:
         """Scores (n, q) of rows that :meth:`read` has read."""
         q = len(self.label_names)
-        S = dense(label_scores(self.estimator, X, n_labels=q))
+        S = dense(metrics.label_scores(self.estimator, X, n_labels=q))
         if S.shape[1] == 1 and q == 2:  # two classes: positive for the second
             S = np.hstack([-S, S])
         if S.shape[1] != q:
             raise ValueError(f"the model names {q} labels, but there are scores of {S.shape[1]}")
         return S
+
+    def trained_on(self, rows: ModelRows) -> bool:
+        """Whether the model was trained on these rows, which :meth:`read` has read with labels."""
+        if self.notes.get("data", {}).get("digest") != rows_digest(rows.X, rows.Y):
+            return False
+        return self.notes.get("learned_rows") != "train" or rows.test is None
 
     def _scores_frame(self, rows: Any) -> Any:
         import pandas as pd
@@ -327,7 +306,7 @@ class Model:
         return pd.DataFrame(S, index=index, columns=list(self.label_names))
 
     def _read(self, rows: Any) -> ModelRows:
-        """Rows to answer about; what is odd about them is a warning."""
+        """Rows to predict; remarks about them become warnings."""
         read = self.read(rows)
         for remark in read.remarks:
             warnings.warn(remark, stacklevel=4)
@@ -339,6 +318,31 @@ class Model:
             raise ValueError("there must be at least one row, got none")
         for rows in row_blocks(n, len(self.label_names), _SCORES_AT_ONCE):
             yield safe_indexing(X, rows)
+
+    def evaluate(
+        self, rows: ModelRows, *, per_label: bool = False
+    ) -> tuple[metrics.Evaluation, dict[str, Any] | None]:
+        """Measures on rows that :meth:`read` has read with labels.
+
+        Parameters
+        ----------
+        rows : ModelRows
+            If they have a published test part, only that is used.
+        per_label : bool, default=False
+            Whether the counts and measures of each label are returned, too.
+
+        Returns
+        -------
+        measures : Evaluation
+        table : dict of str to list, or None
+            As :func:`plurilabel.metrics.per_label` returns it.
+        """
+        tested = slice(None) if rows.test is None else rows.test
+        X, Y = safe_indexing(rows.X, tested), safe_indexing(rows.Y, tested)
+        scores = scores_or_none(self.estimator, X, Y.shape[1])
+        labels = self.estimator.predict(X)
+        table = metrics.per_label(Y, scores, labels, self.label_names) if per_label else None
+        return metrics.evaluate(Y, scores, labels), table
 
     # rows ---------------------------------------------------------------------------------------
 
@@ -374,51 +378,14 @@ class Model:
         -------
         ModelRows
         """
-        if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-            source = _records(source)
-        if not with_labels and (given := self._as_given(source)) is not None:
-            return given
-        data, by_position = self._dataset(source)
-        encoder, frame, test = self.encoder, None, None
-        kinds = dict.fromkeys(self.feature_names, "numbers")
-        if encoder is not None:
-            kinds = io.column_kinds(encoder)
-        if data is None:
-            table = io.read_further(
-                source,
-                kinds,
-                labels=self.labels if isinstance(self.labels, str) else None,
-                label_names=self.label_names if with_labels else None,
-                sep=sep or self.sep,
-                tag_sep=self.tag_sep,
-                written=self.written,
-                embeddings=embeddings,
-                empty_labels=empty_labels,
-            )
-            X, frame = table.X if encoder else table.X.to_numpy(), table.frame
-            Y, names = table.Y, tuple(table.label_names)
-        elif embeddings is not None:
-            raise ValueError("embeddings are for the rows of a table")
-        else:
-            Y, names, test = data.Y, tuple(data.label_names), data.test
-            X = self._features(data, by_position) if encoder is None else _typed(data, kinds)
-        if encoder is None:
-            # dense or sparse as in training, which was of the same width
-            X = sparse.csr_array(X) if self.sparse_features else dense(X)
-        unseen = {} if encoder is None else unseen_categories(encoder, X)
-        remarks = [
-            f"column {column!r} has values that were not seen in training and are encoded as "
-            f"zeros: {_quoted(values)}"
-            for column, values in unseen.items()
-        ]
-        unknown, remark = _unknown(encoder, X, kinds)
-        remarks += remark
-        if not with_labels:
-            return ModelRows(X, None, frame, remarks, test, unknown)
-        Y, strange = self._labels(Y, names, by_position)
-        if strange:
-            remarks.append(f"labels that the model does not know are left out: {_quoted(strange)}")
-        return ModelRows(X, Y, frame, remarks, test, unknown)
+        return read_rows(
+            self,
+            source,
+            with_labels=with_labels,
+            sep=sep,
+            embeddings=embeddings,
+            empty_labels=empty_labels,
+        )
 
     @property
     def encoder(self) -> ColumnTransformer | None:
@@ -446,134 +413,64 @@ class Model:
         """The same model around another fitted learner; this one stays as it is."""
         return replace(self, estimator=around(self.estimator, learner))
 
-    def _as_given(self, source: Any) -> ModelRows | None:
-        """Rows in memory that the estimator takes as they are; None for what has to be read."""
-        if not len(self.feature_names):  # texts, or whatever its first step takes
-            if hasattr(source, "columns") or isinstance(source, str | os.PathLike | Dataset):
-                raise ValueError(
-                    "the model takes a column of texts, not a table: give it frame[column]"
-                )
-            frame = source.to_frame("text") if hasattr(source, "to_frame") else None
-            return ModelRows(source, None, frame, [])
-        if isinstance(source, str | os.PathLike | Dataset):
-            return None
-        names = [str(name) for name in getattr(self.estimator, "feature_names_in_", ())]
-        if hasattr(source, "columns"):
-            # typed as in training if that was a table; a user's own frame is as it was in fit
-            if self.labels is not None or not names:
-                return None
-            source = source if hasattr(source, "iloc") else source.to_pandas()
-            if missing := [name for name in names if name not in set(source.columns)]:
-                raise ValueError(
-                    f"the rows lack {len(missing)} of the model's {len(names)} columns: "
-                    f"{_quoted(missing)}"
-                )
-            return ModelRows(source[names], None, source, [])
-        X = source if sparse.issparse(source) or isinstance(source, Bags) else np.asarray(source)
-        d = len(self.feature_names)
-        if len(X.shape) < 2 or X.shape[-1] != d:
-            raise ValueError(
-                f"the rows must have the model's {counted(d, 'feature')}, got an array of shape "
-                f"{X.shape}"
-            )
-        if names and not isinstance(X, Bags):
-            import pandas as pd
 
-            X = pd.DataFrame(dense(X), columns=names)
-        return ModelRows(X, None, None, [])
-
-    def _dataset(self, source: Any) -> tuple[Dataset | None, bool]:
-        """What is not a table, and whether its columns have no names."""
-        if isinstance(source, Dataset):
-            return source, False
-        is_path = isinstance(source, str | os.PathLike)
-        format = formats().get(io.file_format(source) or "") if is_path else None
-        if format is None or format.further is None:
-            return None, False
-        data = format.further(source, len(self.feature_names), list(self.label_names))
-        return data, not format.has_names
-
-    def _features(self, data: Dataset, by_position: bool) -> Matrix:
-        names, d = tuple(self.feature_names), len(self.feature_names)
-        if by_position and names == default_feature_names(d):
-            if data.X.shape[1] != d:
-                raise ValueError(
-                    f"the rows must have the model's {d} features, got {data.X.shape[1]}"
-                )
-            return data.X
-        if missing := sorted(set(names).difference(data.feature_names)):
-            raise ValueError(
-                f"the rows lack {len(missing)} of the model's {d} features: {_quoted(missing)}"
-            )
-        return _columns_by_name(data.X, data.feature_names, names)
-
-    def _labels(self, Y: Any, names: Sequence[str], by_position: bool) -> tuple[Matrix, list[str]]:
-        """Columns of Y in the model's order, zeros for absent ones; and names of the others."""
-        q = len(self.label_names)
-        if by_position:
-            if Y.shape[1] != q:
-                raise ValueError(f"the rows must have the model's {q} labels, got {Y.shape[1]}")
-            return Y, []
-        if not names:
-            raise ValueError(f"the rows must have the true labels, {_quoted(self.label_names)}")
-        strange = [name for name in names if name not in set(self.label_names)]
-        if len(strange) == len(names):
-            raise ValueError(
-                f"none of the labels {_quoted(names)} is one of the model's, "
-                f"{_quoted(self.label_names)}"
-            )
-        return _columns_by_name(Y, names, self.label_names), strange
+def scores_or_none(estimator: Any, X: Any, q: int) -> Any:
+    """Scores (n, q), or None from an estimator that only predicts."""
+    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
+        return None
+    return metrics.label_scores(estimator, X, n_labels=q)
 
 
-def _records(rows: Sequence[Mapping[str, Any]]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(list(rows))
+# the layers of an estimator -------------------------------------------------------------------
 
 
-def _unknown(
-    encoder: ColumnTransformer | None, X: Any, kinds: dict[str, str]
-) -> tuple[NDArray[np.bool_] | None, list[str]]:
-    """Rows without a known word, if there is nothing but text; and a remark about such rows."""
-    rows = None if encoder is None else without_known_words(encoder, X)
-    if rows is None:
-        return None, []
-    columns = [name for name, kind in kinds.items() if kind == "text"]
-    alone = len(columns) == len(kinds)
-    places = np.flatnonzero(rows)
-    if not len(places):
-        return (rows if alone else None), []
-    which = ", ".join(f"{place + 1:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
-    what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
-    then = "the model can say nothing about them" if alone else "only the other columns speak"
-    return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
+def inside(estimator: Any) -> Any:
+    """The fitted estimator inside a search or a wrapper; None if it is neither."""
+    inner = getattr(estimator, "estimator_", getattr(estimator, "best_estimator_", None))
+    if not hasattr(inner, "fit"):
+        return None
+    try:  # a forest has an estimator_ as well, a pattern for its trees
+        check_is_fitted(inner)
+    except NotFittedError:
+        return None
+    return inner
 
 
-def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
-    """Rows of a dataset for a model of tables."""
-    import pandas as pd
-
-    frame = pd.DataFrame(dense(data.X), columns=list(data.feature_names))
-    return io.read_further(frame, kinds).X
-
-
-def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
-    """The columns of M that are wanted, zeros for those that it does not have."""
-    if tuple(names) == tuple(wanted):
-        return M
-    place = {name: j for j, name in enumerate(names)}
-    found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
-    into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
-    if isinstance(M, UnknownLabels):
-        return UnknownLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
-    if sparse.issparse(M):
-        ones = np.ones(len(into), dtype=M.dtype)
-        choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))
-        return sparse.csr_array(M @ choose)
-    result = np.zeros((M.shape[0], len(wanted)), dtype=M.dtype)
-    result[:, into] = M[:, out_of]
-    return result
+def layers(estimator: Any) -> Iterator[Any]:
+    """An estimator, what is inside it, and so on to the learner."""
+    while estimator is not None:
+        yield estimator
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else inside(estimator)
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return listed([repr(name) for name in names], 5)
+def around(estimator: Any, learner: Any) -> Any:
+    """Shallow copies of what is around a learner, around another one."""
+    if not isinstance(estimator, AROUND):
+        return learner
+    same = copy(estimator)
+    if isinstance(same, Pipeline):
+        (*before, (name, last)) = same.steps
+        same.steps = [*before, (name, around(last, learner))]
+    else:
+        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
+        setattr(same, name, around(getattr(same, name), learner))
+    return same
+
+
+def kept(estimator: Any, attribute: str) -> Iterator[Any]:
+    """Values of this attribute in the layers, from the outside in."""
+    return (getattr(part, attribute) for part in layers(estimator) if hasattr(part, attribute))
+
+
+def renamed(estimator: Any, names: Sequence[str]) -> Any:
+    """A shallow copy in which the learner has these label names: it may not have seen any."""
+    same = copy(estimator)
+    if len(getattr(same, "label_names_", ())) == len(names):
+        same.label_names_ = np.array(list(names), dtype=object)
+    if isinstance(same, Pipeline):
+        (*before, (name, last)) = same.steps
+        same.steps = [*before, (name, renamed(last, names))]
+    elif (inner := inside(same)) is not None:
+        name = "estimator_" if hasattr(same, "estimator_") else "best_estimator_"
+        setattr(same, name, renamed(inner, names))
+    return same

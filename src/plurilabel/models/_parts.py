@@ -136,22 +136,24 @@ def _read_about(place: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{place / _ABOUT} is broken: {error}") from None
 
-    def is_count(value: Any) -> bool:
-        return type(value) is int and value >= 1
-
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ModelFileError(f"{place / _ABOUT} is not of format {FORMAT}")
-    sizes, files = about.get("sizes"), about.get("files")
-    if not (
-        isinstance(sizes, list)
-        and sizes
-        and all(map(is_count, sizes))
-        and any(files == [_stem(i) + end for i in range(len(sizes))] for end in (_DENSE, _SPARSE))
-        and is_count(about.get("width"))
-        and (about.get("rows") is None or is_count(about["rows"]))
+    if not _lists_blocks(
+        **{name: about.get(name) for name in ("sizes", "files", "width", "rows")}
     ):
         raise ModelFileError(f"{place / _ABOUT} is broken: it does not list blocks of instances")
     return about
+
+
+def _lists_blocks(sizes: Any, files: Any, width: Any, rows: Any) -> bool:
+    """Whether these are the sizes and names of blocks that :func:`save_parts` writes."""
+    if not isinstance(sizes, list) or not sizes:
+        return False
+    counts = [*sizes, width, *([] if rows is None else [rows])]
+    stems = [_stem(i) for i in range(len(sizes))]
+    return all(type(count) is int and count >= 1 for count in counts) and any(
+        files == [stem + end for stem in stems] for end in (_DENSE, _SPARSE)
+    )
 
 
 def _stem(i: int) -> str:

@@ -1,4 +1,4 @@
-"""What is looked at after a model file is built: numbers that compiled code follows unchecked.
+"""Checks after a model file is built: numbers that compiled code follows unchecked.
 
 scikit-learn's trees, for instance, are arrays of nodes that name other nodes, features and rows by
 number. Where they were fitted these numbers are right; in a file that was made to do harm they
@@ -258,37 +258,46 @@ def _support_vectors_are_sound(part: Any) -> bool:
     held = vars(part)
     if "support_vectors_" not in held:
         return True
-    vectors, coef, support, per_class, shape = (
-        held.get(name)
-        for name in ("support_vectors_", "_dual_coef_", "support_", "_n_support", "shape_fit_")
+    support, per_class, shape = (
+        held.get(name) for name in ("support_", "_n_support", "shape_fit_")
     )
     if not (_is_array(support, (None,), "i") and _is_array(per_class, (None,), "i")):
         return False
-    n_vectors, n_classes = len(support), len(per_class)  # of a regression there are two
-    if n_classes < 2 or len(shape) != 2 or shape[1] != held.get("n_features_in_"):
+    n_vectors, n_classes = len(support), len(per_class)  # a regression has two
+    if n_classes < 2 or len(shape) != 2 or "_impl" in held:
         return False
-    if type(part).__name__.endswith("SVC") and (
-        per_class.min() < 0 or per_class.sum(dtype=np.int64) != n_vectors
-    ):
-        return False
-    sizes, n_pairs = (n_classes - 1, n_vectors), n_classes * (n_classes - 1) // 2
-    if held.get("_sparse"):  # the stored numbers are taken as they stand: none may be left out
-        fits = sparse.issparse(coef) and coef.shape == sizes and coef.nnz == sizes[0] * sizes[1]
-        fits = fits and sparse.issparse(vectors) and vectors.shape == (n_vectors, shape[1])
-        fits = fits and held.get("kernel") != "precomputed"
-    elif held.get("kernel") == "precomputed":  # rows are named by their numbers alone
-        fits = _is_array(vectors, (None, None), "f") and _is_array(coef, sizes, "f")
-    else:
-        fits = _is_array(vectors, (n_vectors, shape[1]), "f") and _is_array(coef, sizes, "f")
-    return (
-        fits
-        and "_impl" not in held
-        and _are_below(support, shape[0])
-        and _is_array(held.get("_intercept_"), (n_pairs,), "f")
-        and all(
-            _is_array(held.get(name), (None,), "f") and len(held[name]) in (0, n_pairs)
-            for name in ("_probA", "_probB")
-        )
+    is_svc = type(part).__name__.endswith("SVC")
+    whole = per_class.sum(dtype=np.int64) == n_vectors and per_class.min() >= 0
+    fits = (
+        whole or not is_svc,
+        shape[1] == held.get("n_features_in_"),
+        _are_below(support, shape[0]),
+        _vectors_fit(held, n_vectors, n_classes, shape[1]),
+        _pairs_fit(held, n_classes * (n_classes - 1) // 2),
+    )
+    return all(fits)
+
+
+def _vectors_fit(held: dict[str, Any], n_vectors: int, n_classes: int, d: int) -> bool:
+    """Whether the support vectors and their coefficients have the sizes of each other."""
+    coef: Any = held.get("_dual_coef_")
+    vectors, sizes = held["support_vectors_"], (n_classes - 1, n_vectors)
+    precomputed = held.get("kernel") == "precomputed"
+    if held.get("_sparse"):  # the stored numbers are taken as they are: none may be left out
+        if precomputed or not (sparse.issparse(coef) and sparse.issparse(vectors)):
+            return False
+        whole = coef.shape == sizes and coef.nnz == sizes[0] * sizes[1]
+        return bool(whole and vectors.shape == (n_vectors, d))
+    # with a precomputed kernel, the rows are known by their numbers alone
+    shape = (None, None) if precomputed else (n_vectors, d)
+    return _is_array(vectors, shape, "f") and _is_array(coef, sizes, "f")
+
+
+def _pairs_fit(held: dict[str, Any], n_pairs: int) -> bool:
+    """Whether there is a number for each pair of classes."""
+    return _is_array(held.get("_intercept_"), (n_pairs,), "f") and all(
+        _is_array(held.get(name), (None,), "f") and len(held[name]) in (0, n_pairs)
+        for name in ("_probA", "_probB")
     )
 
 

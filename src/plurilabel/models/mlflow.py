@@ -124,7 +124,7 @@ def load_model(uri: str | os.PathLike[str]) -> Model:
 
 
 class _Served:
-    """What ``mlflow.pyfunc`` asks."""
+    """The model that ``mlflow.pyfunc`` calls."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -166,7 +166,7 @@ def _parts(model: Model | Any, folder: str) -> dict[str, Any]:
 
 
 def _given(model: Model | Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Options for MLflow, and what is said of the model unless they say it."""
+    """Options for MLflow, with defaults that come from the model."""
     model = model if isinstance(model, Model) else Model.of(model)
     pins = {name: version for name, version in versions("skops").items() if name != "python"}
     defaults = {

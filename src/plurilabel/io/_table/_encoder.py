@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.fitted import Declared, labels, values
 
+MOST_SUBWORDS = 100_000  # in a column: the most frequent
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
 
 
@@ -196,6 +197,67 @@ def imputer() -> SimpleImputer:
            [5., 0.]])
     """
     return SimpleImputer(strategy="median", keep_empty_features=True)
+
+
+def uncentred(learner: Any) -> bool:
+    """Set ``with_mean=False`` in all scalers, for sparse features; returns whether any changed.
+
+    Examples
+    --------
+    >>> from plurilabel.io.shared import uncentred
+    >>> from plurilabel.learners import make_learner
+    >>> learner = make_learner("StandardScaler | MLkNN")
+    >>> uncentred(learner), learner[0]
+    (True, StandardScaler(with_mean=False))
+    """
+    scalers = [part for part in learner.get_params().values() if isinstance(part, StandardScaler)]
+    centred = [scaler for scaler in scalers if scaler.with_mean]
+    for scaler in centred:
+        scaler.with_mean = False
+    return bool(centred)
+
+
+def word_features(
+    *,
+    ngrams: int = 1,
+    stop_words: str | Sequence[str] | None = None,
+    min_count: int = 1,
+    subwords: bool = False,
+) -> Any:
+    """Make a transformer of texts, for ``words`` of :func:`table_encoder`.
+
+    Parameters
+    ----------
+    ngrams : int, default=1
+        Sequences of up to so many words are features, too.
+    stop_words : "english" or sequence of str, default=None
+        Words to ignore; "english" stands for scikit-learn's list.
+    min_count : int, default=1
+        Words that occur in fewer rows are ignored.
+    subwords : bool, default=False
+        Whether parts of words, of 3 to 5 letters, are features, too.
+
+    Returns
+    -------
+    TfidfVectorizer, or FeatureUnion of two with ``subwords``
+
+    Examples
+    --------
+    >>> from plurilabel.io import word_features
+    >>> words = word_features(ngrams=2, stop_words=["the"])
+    >>> words.fit(["the red car"]).get_feature_names_out().tolist()
+    ['car', 'red', 'red car']
+    """
+    stop: Any = stop_words
+    if stop is not None and stop != "english":
+        stop = [word.lower() for word in stop]
+    words = TfidfVectorizer(ngram_range=(1, ngrams), stop_words=stop, min_df=min_count)
+    if not subwords:
+        return words
+    parts = TfidfVectorizer(
+        analyzer="char_wb", ngram_range=(3, 5), min_df=min_count, max_features=MOST_SUBWORDS
+    )
+    return make_union(words, parts)
 
 
 # dates ------------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from plurilabel.models.onnx._graph import Graph, Value
+from plurilabel.models.onnx._to_onnx import Graph, Value
 
 
 def transformed(graph: Graph, step: Any, x: Value) -> Value:
-    """What a fitted transformer makes of x."""
+    """The output of a fitted transformer for x."""
     if step is None or isinstance(step, str):  # "passthrough"
         return x
     if isinstance(step, Pipeline):

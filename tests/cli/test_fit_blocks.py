@@ -82,7 +82,7 @@ def test_learners_and_sparse_text(run, files, tmp_path):
 
 
 def test_what_does_not_go_with_it(run, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("plurilabel.cli._blocks.PATIENCE", 0.2)
+    monkeypatch.setattr("plurilabel.models._train_blocks.PATIENCE", 0.2)
     folder, frame, _ = files
     first, out = folder / "part0.parquet", tmp_path / "m.skops"
     common = ("--labels", "tags", "-o", out)

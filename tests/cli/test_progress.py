@@ -8,8 +8,8 @@ from joblib import parallel_config
 
 pytest.importorskip("skops", reason="model files need skops")
 
-from plurilabel.cli import _steps
-from plurilabel.cli._steps import Steps
+from plurilabel.cli import _progress
+from plurilabel.cli._progress import Steps
 from plurilabel.models import load_model
 
 TABLE = ("--labels", "topics", "--features", "from,length")
@@ -17,7 +17,7 @@ TABLE = ("--labels", "topics", "--features", "from,length")
 
 @pytest.fixture
 def every_line(monkeypatch):
-    monkeypatch.setattr(_steps, "BETWEEN_LINES", 0)
+    monkeypatch.setattr(_progress, "BETWEEN_LINES", 0)
 
 
 def test_fit_tells_what_is_compared_and_how_far_it_is(run, mails, tmp_path, every_line):
@@ -51,7 +51,7 @@ def test_quick(run, mails, tmp_path, monkeypatch):
     done = run("fit", mails, *TABLE, "--quick", "-o", tmp_path / "m.skops")
     assert "in 3 folds of 48 rows" in done.out
     assert load_model(tmp_path / "m.skops").estimator[-1].portfolio == "quick"
-    monkeypatch.setattr("plurilabel.cli._training.QUICK_ROWS", 30)
+    monkeypatch.setattr("plurilabel.models._train.QUICK_ROWS", 30)
     spec = ("--learner", "MLkNN(n_neighbors=[1, 3])")
     done = run("tune", mails, *TABLE, *spec, "--quick", "--holdout", 0, "-o", tmp_path / "t.skops")
     assert "Cross-validation, 3 folds of 30 rows: f1 of 2 candidates" in done.out
@@ -71,7 +71,7 @@ def test_a_time_limit_ends_a_search(run, mails, tmp_path):
 
 
 def test_a_sign_of_life(monkeypatch, capsys):
-    monkeypatch.setattr(_steps, "SIGN_OF_LIFE", 0.05)
+    monkeypatch.setattr(_progress, "SIGN_OF_LIFE", 0.05)
     with Steps().step("Learning", seconds=90):
         time.sleep(0.3)
     told = capsys.readouterr().err.splitlines()
@@ -84,7 +84,7 @@ def test_on_a_terminal_there_is_a_bar(monkeypatch, capsys):
     from rich.console import Console
 
     monkeypatch.setattr(
-        _steps, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
+        _progress, "console", lambda **_: Console(stderr=True, force_terminal=True, width=100)
     )
     steps = Steps()
     with steps.step("Comparing"):

@@ -46,9 +46,9 @@ from plurilabel import (
     MLRandomForest,
     ThresholdClassifier,
     datasets,
-    export,
 )
-from plurilabel.models import Model, _graph
+from plurilabel.models import Model, to_onnx
+from plurilabel.models.onnx import _to_onnx
 
 LOGISTIC = LogisticRegression()
 N, D = 150, 6
@@ -67,7 +67,7 @@ def data():
 
 def asked(model, X):
     """Scores and labels by the graph of a model."""
-    graph = export.to_onnx(model).SerializeToString()
+    graph = to_onnx(model).SerializeToString()
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     return session.run(["scores", "labels"], {"X": np.asarray(X, dtype=np.float64)})
 
@@ -257,7 +257,7 @@ def test_frames_searches_and_names(data):
     search = GridSearchCV(
         make_pipeline(columns, MLkNN()), {"mlknn__n_neighbors": [3, 5]}, cv=2
     ).fit(frame, labels)
-    graph = export.to_onnx(search)
+    graph = to_onnx(search)
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     told = session.get_modelmeta().custom_metadata_map
     assert json.loads(told["label_names"]) == list(labels.columns)
@@ -287,7 +287,7 @@ def test_any_number_of_rows(data):
     X, Y, new = data
     for learner in (MLkNN(), MLRandomForest(3), BinaryRelevance(LOGISTIC)):
         learner.fit(X, Y[:, :1])
-        graph = export.to_onnx(learner).SerializeToString()
+        graph = to_onnx(learner).SerializeToString()
         session = onnxruntime.InferenceSession(graph)
         whole = session.run(["scores"], {"X": new})[0]
         assert whole.shape == (len(new), 1)
@@ -299,7 +299,7 @@ def test_any_number_of_rows(data):
 def test_file(data, tmp_path):
     X, Y, new = data
     learner = MLkNN().fit(X, Y)
-    export.to_onnx(learner, tmp_path / "m.onnx")
+    to_onnx(learner, tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     np.testing.assert_array_equal(session.run(["labels"], {"X": new})[0], learner.predict(new))
     assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
@@ -340,27 +340,27 @@ def test_real_data(name, data_folder):
 def test_what_cannot_be_exported(model, message, data):
     X, Y, _ = data
     with pytest.raises(ValueError, match=message):
-        export.to_onnx(model.fit(X, Y))
+        to_onnx(model.fit(X, Y))
 
 
 def test_other_inputs_that_cannot_be_exported(data, monkeypatch):
     X, Y, _ = data
     with pytest.raises(ValueError, match="one class for each row"):
-        export.to_onnx(MLkNN().fit(X, Y[:, 0]))
+        to_onnx(MLkNN().fit(X, Y[:, 0]))
     with pytest.raises(ValueError, match="labels not known"):
-        export.to_onnx(MLkNN().fit(X, np.where(np.arange(N)[:, None] % 9 == 0, np.nan, Y)))
+        to_onnx(MLkNN().fit(X, np.where(np.arange(N)[:, None] % 9 == 0, np.nan, Y)))
     texts = make_pipeline(TfidfVectorizer(), MLkNN(1)).fit(["a sea", "b sun", "c"], Y[:3])
     with pytest.raises(ValueError, match=r"texts cannot be exported: .* such as pipeline\[1:\]"):
-        export.to_onnx(texts)
-    export.to_onnx(texts[1:])  # as it says
+        to_onnx(texts)
+    to_onnx(texts[1:])  # as it says
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"note": ["a sea", "b sun", "c"], "size": [1.0, 2, 3]})
     columns = make_column_transformer((TfidfVectorizer(), "note"), (StandardScaler(), ["size"]))
     with pytest.raises(ValueError, match="column 'note' cannot be exported: .*TfidfVectorizer"):
-        export.to_onnx(make_pipeline(columns, MLkNN(1)).fit(frame, Y[:3]))
-    monkeypatch.setattr(_graph, "LARGEST", 1000)
+        to_onnx(make_pipeline(columns, MLkNN(1)).fit(frame, Y[:3]))
+    monkeypatch.setattr(_to_onnx, "LARGEST", 1000)
     with pytest.raises(ValueError, match="more than 1"):
-        export.to_onnx(MLkNN().fit(X, Y))
+        to_onnx(MLkNN().fit(X, Y))
 
 
 def test_onnx_is_missing(data, monkeypatch):
@@ -370,6 +370,6 @@ def test_onnx_is_missing(data, monkeypatch):
     def gone(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(_graph, "import_module", gone)
+    monkeypatch.setattr(_to_onnx, "import_module", gone)
     with pytest.raises(ImportError, match=r"pip install 'plurilabel\[onnx\]'"):
-        export.to_onnx(learner)
+        to_onnx(learner)

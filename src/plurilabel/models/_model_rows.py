@@ -1,0 +1,290 @@
+"""Rows for a model: files, tables, records and arrays as its estimator takes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.compose import ColumnTransformer
+
+from plurilabel import io
+from plurilabel._core.base import default_feature_names
+from plurilabel._core.blocks import dense
+from plurilabel._core.data.bags import Bags
+from plurilabel._core.data.dataset import Dataset, Matrix
+from plurilabel._core.records import digest_of
+from plurilabel._core.unknown import UnknownLabels
+from plurilabel._core.words import counted, listed
+from plurilabel.io.shared import formats, unseen_categories, without_known_words
+
+if TYPE_CHECKING:
+    from plurilabel.models._model import Model
+
+
+class ModelRows(NamedTuple):
+    """Rows that were read for a model.
+
+    Attributes
+    ----------
+    X : ndarray, csr_array or pandas data frame of n rows
+        What the estimator takes.
+    Y : ndarray or csr_array of shape (n, q), or None
+        None unless they were asked for.
+    frame : pandas data frame or None
+        The table from which they come, for a table.
+    remarks : list of str
+        What a user should know about these rows.
+    test : ndarray of int or None
+        The rows of the published test part, for a standard dataset that has one.
+    unknown : ndarray of bool of shape (n,), or None
+        For a model of nothing but text: rows without a word that it knows, about which it can
+        say nothing.
+    """
+
+    X: Any
+    Y: Matrix | None
+    frame: Any
+    remarks: list[str]
+    test: Any = None
+    unknown: NDArray[np.bool_] | None = None
+
+
+def read_rows(
+    model: Model, source: Any, *, with_labels: bool, embeddings: Any, **options: Any
+) -> ModelRows:
+    """Read rows for a model, as :meth:`Model.read` describes it."""
+    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
+        source = _records(source)
+    if not with_labels and (given := _as_given(model, source)) is not None:
+        return given
+    kinds = dict.fromkeys(model.feature_names, "numbers")
+    if model.encoder is not None:
+        kinds = io.column_kinds(model.encoder)
+    data, by_position = _dataset(model, source)
+    if data is None:
+        table = _further(model, source, kinds, with_labels, embeddings=embeddings, **options)
+        rows, names = ModelRows(table.X, table.Y, table.frame, []), tuple(table.label_names)
+    elif embeddings is not None:
+        raise ValueError("embeddings are for the rows of a table")
+    else:
+        X = _features(model, data, by_position) if model.encoder is None else _typed(data, kinds)
+        rows, names = ModelRows(X, data.Y, None, [], data.test), tuple(data.label_names)
+    rows = _as_in_training(model, rows, kinds)
+    if not with_labels:
+        return rows._replace(Y=None)
+    Y, strange = _labels(model, rows.Y, names, by_position)
+    if strange:
+        rows.remarks.append(
+            f"labels that the model does not know are left out: {_quoted(strange)}"
+        )
+    return rows._replace(Y=Y)
+
+
+def _as_in_training(model: Model, rows: ModelRows, kinds: dict[str, str]) -> ModelRows:
+    """Features dense or sparse as in training; for a table, remarks about new values."""
+    if model.encoder is None:
+        X = sparse.csr_array(rows.X) if model.sparse_features else dense(rows.X)
+        return rows._replace(X=X)
+    unknown, remarks = _unknown_words(model.encoder, rows.X, kinds)
+    return rows._replace(remarks=[*_unseen(model.encoder, rows.X), *remarks], unknown=unknown)
+
+
+def _records(rows: Sequence[Mapping[str, Any]]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(list(rows))
+
+
+# rows in memory -------------------------------------------------------------------------------
+
+
+def _as_given(model: Model, source: Any) -> ModelRows | None:
+    """Rows in memory that the estimator takes as they are; None for what has to be read."""
+    has_names = hasattr(source, "columns")
+    is_read = isinstance(source, str | os.PathLike | Dataset)
+    if not len(model.feature_names):  # texts, or whatever its first step takes
+        if has_names or is_read:
+            raise ValueError(
+                "the model takes a column of texts, not a table: give it frame[column]"
+            )
+        frame = source.to_frame("text") if hasattr(source, "to_frame") else None
+        return ModelRows(source, None, frame, [])
+    if is_read:
+        return None
+    names = [str(name) for name in getattr(model.estimator, "feature_names_in_", ())]
+    if not has_names:
+        return ModelRows(_array(source, len(model.feature_names), names), None, None, [])
+    # typed as in training if that was a table; a user's own frame is as it was in fit
+    return _frame(source, names) if names and model.labels is None else None
+
+
+def _frame(source: Any, names: list[str]) -> ModelRows:
+    """The model's columns of a user's own data frame."""
+    source = source if hasattr(source, "iloc") else source.to_pandas()
+    if missing := [name for name in names if name not in set(source.columns)]:
+        raise ValueError(
+            f"the rows lack {len(missing)} of the model's {len(names)} columns: {_quoted(missing)}"
+        )
+    return ModelRows(source[names], None, source, [])
+
+
+def _array(source: Any, d: int, names: list[str]) -> Any:
+    """An array of d features; as a data frame if the estimator knows their names."""
+    X = source if sparse.issparse(source) or isinstance(source, Bags) else np.asarray(source)
+    if len(X.shape) < 2 or X.shape[-1] != d:
+        raise ValueError(
+            f"the rows must have the model's {counted(d, 'feature')}, got an array of shape "
+            f"{X.shape}"
+        )
+    if not names or isinstance(X, Bags):
+        return X
+    import pandas as pd
+
+    return pd.DataFrame(dense(X), columns=names)
+
+
+# files, tables and datasets -------------------------------------------------------------------
+
+
+def _further(
+    model: Model, source: Any, kinds: dict[str, str], with_labels: bool, **options: Any
+) -> io.FurtherRows:
+    """A table, typed as in training."""
+    options["sep"] = options["sep"] or model.sep
+    table = io.read_further(
+        source,
+        kinds,
+        labels=model.labels if isinstance(model.labels, str) else None,
+        label_names=model.label_names if with_labels else None,
+        tag_sep=model.tag_sep,
+        written=model.written,
+        **options,
+    )
+    return table if model.encoder is not None else table._replace(X=table.X.to_numpy())
+
+
+def _dataset(model: Model, source: Any) -> tuple[Dataset | None, bool]:
+    """A source that is not a table, and whether its columns have no names."""
+    if isinstance(source, Dataset):
+        return source, False
+    is_path = isinstance(source, str | os.PathLike)
+    format = formats().get(io.file_format(source) or "") if is_path else None
+    if format is None or format.further is None:
+        return None, False
+    data = format.further(source, len(model.feature_names), list(model.label_names))
+    return data, not format.has_names
+
+
+def _typed(data: Dataset, kinds: dict[str, str]) -> Any:
+    """Rows of a dataset for a model of tables."""
+    import pandas as pd
+
+    frame = pd.DataFrame(dense(data.X), columns=list(data.feature_names))
+    return io.read_further(frame, kinds).X
+
+
+def _features(model: Model, data: Dataset, by_position: bool) -> Matrix:
+    names, d = tuple(model.feature_names), len(model.feature_names)
+    if by_position and names == default_feature_names(d):
+        if data.X.shape[1] != d:
+            raise ValueError(f"the rows must have the model's {d} features, got {data.X.shape[1]}")
+        return data.X
+    if missing := sorted(set(names).difference(data.feature_names)):
+        raise ValueError(
+            f"the rows lack {len(missing)} of the model's {d} features: {_quoted(missing)}"
+        )
+    return _columns_by_name(data.X, data.feature_names, names)
+
+
+def _labels(
+    model: Model, Y: Any, names: Sequence[str], by_position: bool
+) -> tuple[Matrix, list[str]]:
+    """Columns of Y in the model's order, zeros for absent ones; and names of the others."""
+    q = len(model.label_names)
+    if by_position:
+        if Y.shape[1] != q:
+            raise ValueError(f"the rows must have the model's {q} labels, got {Y.shape[1]}")
+        return Y, []
+    if not names:
+        raise ValueError(f"the rows must have the true labels, {_quoted(model.label_names)}")
+    strange = [name for name in names if name not in set(model.label_names)]
+    if len(strange) == len(names):
+        raise ValueError(
+            f"none of the labels {_quoted(names)} is one of the model's, "
+            f"{_quoted(model.label_names)}"
+        )
+    return _columns_by_name(Y, names, model.label_names), strange
+
+
+def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any:
+    """The columns of M that are wanted, zeros for those that it does not have."""
+    if tuple(names) == tuple(wanted):
+        return M
+    place = {name: j for j, name in enumerate(names)}
+    found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
+    into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
+    if isinstance(M, UnknownLabels):
+        return UnknownLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
+    if sparse.issparse(M):
+        ones = np.ones(len(into), dtype=M.dtype)
+        choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))
+        return sparse.csr_array(M @ choose)
+    result = np.zeros((M.shape[0], len(wanted)), dtype=M.dtype)
+    result[:, into] = M[:, out_of]
+    return result
+
+
+# remarks --------------------------------------------------------------------------------------
+
+
+def _unseen(encoder: ColumnTransformer, X: Any) -> list[str]:
+    return [
+        f"column {column!r} has values that were not seen in training and are encoded as "
+        f"zeros: {_quoted(values)}"
+        for column, values in unseen_categories(encoder, X).items()
+    ]
+
+
+def _unknown_words(
+    encoder: ColumnTransformer, X: Any, kinds: dict[str, str]
+) -> tuple[NDArray[np.bool_] | None, list[str]]:
+    """Rows without a known word, if there is nothing but text; and a remark about such rows."""
+    rows = without_known_words(encoder, X)
+    if rows is None:
+        return None, []
+    columns = [name for name, kind in kinds.items() if kind == "text"]
+    alone = len(columns) == len(kinds)
+    places = np.flatnonzero(rows)
+    if not len(places):
+        return (rows if alone else None), []
+    which = ", ".join(f"{place + 1:,}" for place in places[:5]) + ", ..." * (len(places) > 5)
+    what = f"{counted(len(places), 'row')} ({which}) {'has' if len(places) == 1 else 'have'}"
+    then = "the model can say nothing about them" if alone else "only the other columns speak"
+    return (rows if alone else None), [f"{what} no known word in {_quoted(columns)}: {then}"]
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names], 5)
+
+
+# digests --------------------------------------------------------------------------------------
+
+
+def rows_digest(X: Any, Y: Any) -> str:
+    """Digest of rows and their labels, independent of the index types of sparse ones."""
+    return digest_of(*(part for matrix in (X, Y) for part in _canonical(matrix)))
+
+
+def _canonical(matrix: Any) -> list[Any]:
+    if isinstance(matrix, UnknownLabels):
+        return [*_canonical(matrix.Y), *_canonical(matrix.unknown)]
+    if not sparse.issparse(matrix):
+        return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64), list(csr.shape)]

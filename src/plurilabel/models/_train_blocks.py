@@ -1,0 +1,178 @@
+"""Training on Dask: data that are read in blocks, and stay there until the model is gathered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from plurilabel._core.limits import check_size
+from plurilabel._core.records import digest_of
+from plurilabel._core.words import counted
+from plurilabel.distributed import DaskLazyClassifier, evaluate, read, stratified_split
+from plurilabel.distributed.shared import (
+    blocks_of,
+    filling_and_scaling,
+    import_dask,
+    label_counts,
+    transform_blocks,
+)
+from plurilabel.learners import learner_text, make_learner
+from plurilabel.learners.lazy import MLkNN
+from plurilabel.models._model import Model
+from plurilabel.models._train import Training, most_frequent
+
+THREADS = "threads"
+PATIENCE = 10  # seconds, for a scheduler to answer
+READING = ("features", "drop", "tag_sep")  # the options of a table that go with Dask
+
+
+class BlockTraining(Training):
+    """A run of :func:`~plurilabel.models.train` with a scheduler."""
+
+    def run(
+        self, data: Any, labels: Any, learner: Any, measure: str, *, reading: Any, **table: Any
+    ) -> Model:
+        """Read, split, fit, measure, fit again, and gather the model."""
+        del measure
+        scheduler = reading.pop("scheduler")
+        self._refuse_others({**table, **reading})
+        given = make_learner(learner) if isinstance(learner, str) else learner
+        with _connected(scheduler):
+            self.read(data, labels, reading)
+            if given is None:
+                given, learner = self._default()
+            scale, lazy = _taken_apart(given)
+            words = learner if isinstance(learner, str) else learner_text(given)
+            self.tell("plan", f"Learner: {words}")
+            if scale and self.is_sparse:
+                raise ValueError("learner: StandardScaler needs dense features; these are sparse")
+            self._fit(scale, lazy)
+        self.notes["learner"] = learner_text(self.estimator)
+        # the files are not read again for the digest
+        return self.model(digest_of("blocks", self.sources, list(self.data.X.shape)))
+
+    def _refuse_others(self, reading: dict[str, Any]) -> None:
+        """Raise an error for options that need all rows in memory."""
+        others = {
+            **{name: value for name, value in reading.items() if name not in READING},
+            "threshold": self.threshold,
+            "quick": self.quick,
+            "time_limit": self.time_limit,
+        }
+        for name, value in others.items():
+            if value not in (None, False):
+                raise ValueError(f"{name}= does not go with scheduler=")
+
+    def read(self, data: Any, labels: Any, reading: Any, **_: Any) -> None:
+        """Read names and sizes, and tell what the data are."""
+        several = [data] if isinstance(data, str | os.PathLike) else list(data)
+        self.sources = [os.fspath(path) for path in several]
+        with self.step(f"Looking at {counted(len(self.sources), 'file')}"):
+            options = {name: reading[name] for name in READING if reading.get(name) is not None}
+            self.data = read(self.sources, labels=labels, **options)
+        X, Y = self.data.X, self.data.Y
+        self.columns, (n, d) = labels, X.shape
+        self.is_sparse = sparse.issparse(X._meta)  # type: ignore[union-attr]
+        if not self.is_sparse:
+            check_size(
+                "the model file",
+                f"{n:,} rows with {d:,} features",
+                memory=8.0 * n * d,
+                instead="DaskLazyClassifier and save_parts in Python, which leave it in blocks",
+            )
+        self.tell(
+            "note",
+            f"{self.data.name}: {counted(n, 'row')} in "
+            f"{counted(X.numblocks[0], 'block')}, "  # type: ignore[union-attr]
+            f"{counted(d, 'feature')}, {counted(Y.shape[1], 'label')}",
+        )
+
+    def _default(self) -> tuple[Any, str]:
+        if not self.is_sparse:
+            return make_pipeline(StandardScaler(), MLkNN(10)), "ML-kNN on scaled features"
+        return MLkNN(10, metric="cosine"), "ML-kNN, cosine"
+
+    def _fit(self, scale: bool, lazy: Any) -> None:
+        X, Y = self.data.X, self.data.Y
+        n, share, test = X.shape[0], self.share(X.shape[0]), None
+        if share:
+            with self.step(f"Splitting {counted(n, 'row')}"):
+                X, test, Y, Y_test = stratified_split(
+                    X, Y, sizes=(1 - share, share), random_state=self.random_state
+                )
+        self.X, self.Y = X, Y
+        with self.step(f"Learning from {counted(X.shape[0], 'row')}"):
+            before, fitted = self._fitted(X, Y, scale, lazy)
+        if test is not None:
+            rows = counted(test.shape[0], "row")
+            self.test, self.how = np.arange(test.shape[0]), f"{rows} ({share:.0%}, stratified)"
+            with self.step(f"Measuring on {rows}"):
+                new = transform_blocks(test, before)
+                self.measures = evaluate(Y_test, fitted.predict_proba(new), fitted.predict(new))
+                self.guessing = _guessed(Y, Y_test)
+            if self.refit:
+                with self.step(f"Learning again from all {counted(n, 'row')}"):
+                    before, fitted = self._fitted(self.data.X, self.data.Y, scale, lazy)
+        with self.step("Gathering the model"):
+            gathered = fitted.gather()
+        self.estimator = make_pipeline(*before, gathered) if before else gathered
+
+    def _fitted(self, X: Any, Y: Any, scale: bool, lazy: Any) -> tuple[list[Any], Any]:
+        """The steps before the learner, and the learner, fitted."""
+        before = [] if self.is_sparse else filling_and_scaling(X, scale=scale)
+        return before, DaskLazyClassifier(lazy).fit(transform_blocks(X, before), Y)
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[None]:
+    """Compute on a cluster, or on the threads of this process."""
+    dask = import_dask("scheduler=")
+    if scheduler == THREADS:
+        with dask.config.set(scheduler=scheduler):
+            yield
+        return
+    from distributed import Client
+
+    try:
+        client = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"scheduler={scheduler!r} does not answer: {error}") from None
+    with client:
+        yield
+
+
+def _taken_apart(learner: Any) -> tuple[bool, Any]:
+    """Whether features are scaled, and the lazy learner."""
+    scale = False
+    if isinstance(learner, Pipeline) and len(learner) == 2 and _is_scaler(learner[0]):
+        scale, learner = True, learner[1]
+    if isinstance(learner, Pipeline) or not hasattr(learner, "n_neighbors"):
+        raise ValueError(
+            "learner must be a lazy learner such as MLkNN(n_neighbors=7), or one after "
+            "StandardScaler, with scheduler="
+        )
+    return scale, learner
+
+
+def _is_scaler(step: Any) -> bool:
+    return type(step) is StandardScaler and step.with_mean and step.with_std
+
+
+def _guessed(Y: Any, Y_test: Any) -> Any:
+    """Measures of the same prediction for every row: the most frequent labels."""
+    array = import_dask("scheduler=").array
+    frequency = label_counts(blocks_of(Y)) / Y.shape[0]
+    prediction = np.zeros(len(frequency), dtype=np.int8)
+    prediction[most_frequent(frequency)] = 1
+    scores, labels = (
+        array.broadcast_to(array.from_array(row), Y_test.shape, chunks=Y_test.chunks)
+        for row in (frequency, prediction)
+    )
+    return evaluate(Y_test, scores, labels)

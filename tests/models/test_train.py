@@ -1,0 +1,149 @@
+"""``models.train``: the same model as ``plurilabel fit``, from any form of the data."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+
+pytest.importorskip("skops", reason="model files need skops")
+pytest.importorskip("click", reason="the command line needs click")
+
+from plurilabel import MLkNN, datasets, io
+from plurilabel.cli._main import plurilabel as command
+from plurilabel.models import TrainingEvent, load_model, train
+from tests.cli.runner import runner
+
+
+@pytest.fixture(autouse=True)
+def few_learners(quick_portfolio):
+    """What is tried by default takes minutes."""
+
+
+@pytest.fixture(scope="module")
+def films():
+    """Numbers with gaps, categories and text, each of which gives a tag away."""
+    rng = np.random.default_rng(0)
+    length, country = rng.uniform(60, 180, 80), rng.choice(["fr", "us"], 80)
+    plot = rng.choice(["a murder", "a wedding", "a war"], 80)
+    tags = [
+        ";".join(tag for tag, has in zip(("long", "french", "love"), row) if has)
+        for row in zip(length > 120, country == "fr", plot == "a wedding")
+    ]
+    length[::9] = np.nan
+    return pd.DataFrame({"length": length, "country": country, "plot": plot, "tags": tags})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, []),
+        ({"quick": True, "threshold": "rcut"}, ["--quick", "--threshold", "rcut"]),
+        (
+            {"learner": "StandardScaler | MLkNN(3)", "holdout": 0.4, "random_state": 3},
+            ["--learner", "StandardScaler | MLkNN(3)", "--holdout", "0.4", "--seed", "3"],
+        ),
+        (
+            {"learner": "MLkNN(n_neighbors=[1, 5])", "refit": False},
+            ["--learner", "MLkNN(n_neighbors=[1, 5])", "--no-refit"],
+        ),
+    ],
+)
+def test_the_same_model_as_the_command(films, tmp_path, options, words):
+    films.to_csv(tmp_path / "films.csv", index=False)
+    out = tmp_path / "films.skops"
+    common = ["--labels", "tags", "--text", "plot", "--features", "length,country", "-o", str(out)]
+    done = runner().invoke(command, ["fit", str(tmp_path / "films.csv"), *common, *words])
+    assert done.exit_code == 0, done.output
+    saved = load_model(out)
+    reading = {"text": "plot", "features": ["length", "country"], "name": "films"}
+    from_file = train(tmp_path / "films.csv", "tags", **reading | {"name": None}, **options)
+    from_frame = train(films, labels="tags", **reading, **options)
+    for model in (from_file, from_frame):
+        assert model.labels == saved.labels and model.label_names == saved.label_names
+        assert model.feature_names == saved.feature_names
+        assert model.predict(films) == saved.predict(films)
+        np.testing.assert_array_equal(model.predict_proba(films), saved.predict_proba(films))
+        noted, expected = json.loads(json.dumps(model.notes)), dict(saved.notes)
+        for notes in (noted, expected):
+            notes.pop("candidates", None)  # which tell their seconds
+        np.testing.assert_equal(noted, expected)
+
+
+def test_datasets_arrays_and_frames_give_the_same(tmp_path):
+    data = datasets.load("digits")
+    few = datasets.Dataset(data.X[:200], data.Y[:200], data.feature_names, data.label_names)
+    models = [
+        train(few, learner=MLkNN(3)),
+        train(few.X, few.Y, learner="MLkNN(3)"),
+        train(few.X.tolist(), few.Y.tolist(), learner="MLkNN(3)"),
+        train(few.as_frame(), learner=MLkNN(3)),
+        train(
+            pd.DataFrame(few.X, columns=few.feature_names),
+            pd.DataFrame(few.Y, columns=few.label_names),
+            learner=MLkNN(3),
+        ),
+        train(sparse.csr_array(few.X), sparse.csr_array(few.Y), learner=MLkNN(3)),
+    ]
+    expected = MLkNN(3).fit(few.X, few.Y).predict_proba(data.X[200:300])
+    for model in models:
+        assert model.notes["held_out"]["rows"] == 40
+        scores = model.scores(model.read(data.X[200:300]).X)
+        np.testing.assert_array_equal(scores, expected)
+    assert models[0].label_names == models[3].label_names == few.label_names
+    with pytest.raises(ValueError, match="labels must be a 0/1 matrix"):
+        train(few.X)
+
+
+def test_a_standard_dataset_and_its_published_split(data_folder):
+    model = train("flags", learner="StandardScaler | MLkNN")
+    assert model.notes["held_out"]["how"] == "65 rows (the published test part)"
+
+
+def test_the_learner_given_is_not_changed(films):
+    learner = GridSearchCV(MLkNN(), [{"n_neighbors": [1, 3]}, {"n_neighbors": [5]}], cv=2)
+    before = repr(learner)
+    model = train(films, "tags", drop=["plot"], learner=learner)
+    assert repr(learner) == before and not hasattr(learner, "best_params_")
+    assert len(model.notes["candidates"]) == 3
+    assert model.notes["best"] == model.notes["candidates"][0]["parameters"]
+
+
+def test_events(films):
+    events = []
+    train(films, "tags", drop=["plot"], learner="MLkNN(3)", progress=events.append)
+    assert all(isinstance(event, TrainingEvent) for event in events)
+    steps = [event.text for event in events if event.kind == "step"]
+    assert steps == [
+        "Reading data",
+        "Learning from 64 rows",
+        "Measuring on 16 rows",
+        "Learning again from all 80 rows",
+    ]
+    assert steps == [event.text for event in events if event.kind == "end"]
+    assert "Learner: MLkNN(3), as asked" in map(str, events)
+    with pytest.raises(ValueError, match="name must be one of"):
+        train(films, "tags", measure="f3", progress=events.clear)
+    assert events
+
+
+def test_errors_come_with_the_names_of_parameters(films):
+    with pytest.raises(ValueError, match="labels names a column 'tag'"):
+        train(films, "tag")
+    with pytest.raises(ValueError, match="quick= does not go with scheduler="):
+        train("rows.csv", "tags", scheduler="threads", quick=True)
+    with pytest.raises(ValueError, match="a dataset has its own labels, got labels='tags'"):
+        train("digits", "tags")
+    with pytest.raises(ValueError, match="drop= is for files and for tables"):
+        train(np.eye(3), np.eye(3, dtype=int), drop=["x0"])
+    with pytest.raises(ValueError, match="holds bags of instances"):
+        train(datasets.Dataset(np.zeros((3, 2, 2)), np.eye(3, dtype=int)))
+
+
+def test_word_features():
+    words = io.word_features(ngrams=2, min_count=2, subwords=True)
+    (_, whole), (_, parts) = words.transformer_list
+    assert whole.ngram_range == (1, 2) and whole.min_df == parts.min_df == 2
+    assert parts.analyzer == "char_wb"
