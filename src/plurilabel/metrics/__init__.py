@@ -10,13 +10,7 @@ from plurilabel.metrics._calibration import expected_calibration_error
 from plurilabel.metrics._evaluate import Evaluation, MeasureSums, PerLabel, evaluate, per_label
 from plurilabel.metrics._label_sets import *
 from plurilabel.metrics._ranking import *
-from plurilabel.metrics._registry import (
-    MEASURES,
-    Measure,
-    get_measure,
-    get_scorer,
-    measure_names,
-)
+from plurilabel.metrics._registry import MEASURES, Measure, get_measure, get_scorer, measure_names
 from plurilabel.metrics._running import RunningMeasures
 
 __all__ = [

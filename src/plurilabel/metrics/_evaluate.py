@@ -383,9 +383,7 @@ class PerLabel(_Table, dict[str, NDArray[Any]]):
     """
 
     def __init__(
-        self,
-        columns: Mapping[str, NDArray[Any]] = {},
-        label_names: Sequence[str] = (),
+        self, columns: Mapping[str, NDArray[Any]] = {}, label_names: Sequence[str] = ()
     ) -> None:
         super().__init__(columns)
         self.label_names = list(label_names)

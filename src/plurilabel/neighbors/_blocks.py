@@ -151,10 +151,7 @@ class Across:
         near, _, floor = smallest_across(both, n, K, run, bounds, self.scratch)
         floor = self.formula.of_norm(self.rounded.floor(floor, d))
         found = []
-        for own, other, rows, start in (
-            (0, 1, slice(0, n), n),
-            (1, 0, slice(n, n + m), 0),
-        ):
+        for own, other, rows, start in ((0, 1, slice(0, n), n), (1, 0, slice(n, n + m), 0)):
             back = np.argsort(orders[own])
             candidates = near[rows][back]
             is_full = (candidates >= 0).all(axis=1)

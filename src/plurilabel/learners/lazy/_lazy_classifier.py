@@ -97,10 +97,7 @@ class LazyClassifier(ProbabilisticClassifier):
         "unknown_": labels("n", "n_labels_", optional=True),
         "n_neighbors_": count(below="n"),
         "n_searched_": count(below="n", optional=True),
-        "graph_": (
-            numbers("n", "k", finite=False, optional=True),
-            places("n", "k", below="n"),
-        ),
+        "graph_": (numbers("n", "k", finite=False, optional=True), places("n", "k", below="n")),
     }
 
     device: str = "auto"  # for learners without the parameter
@@ -410,9 +407,7 @@ class CountingClassifier(LazyClassifier):
     no neighbour has scores ``table_[l, 0]`` for every instance.
     """
 
-    _fitted: ClassVar[Declared] = {
-        "table_": numbers("n_labels_", "n_neighbors_+1", finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"table_": numbers("n_labels_", "n_neighbors_+1", finite=False)}
 
     table_: Floats  # (q, k + 1)
 
