@@ -13,18 +13,9 @@ from plurilabel.learners.lazy._mlwknn import MLWkNN
 from plurilabel.learners.lazy._mrknn import MrkNN
 
 __all__ = [
-    "IBLRML",
-    "BRkNN",
-    "DMLkNN",
-    "DWMLkNN",
-    "Explanation",
-    "LazyClassifier",
-    "MLWkNN",
-    "MLkNN",
-    "MLkNNCV",
-    "MrkNN",
-    "Vote",
-]
+    "IBLRML", "BRkNN", "DMLkNN", "DWMLkNN", "Explanation", "LazyClassifier", "MLWkNN", "MLkNN",
+    "MLkNNCV", "MrkNN", "Vote",
+]  # fmt: skip
 
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
