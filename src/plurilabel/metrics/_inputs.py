@@ -16,11 +16,10 @@ from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import PartialLabels, known_part
 
+# Scores as the measures see them: an ndarray or a canonical csr_array of finite floats.
 ScoreMatrix: TypeAlias = Any
-"""Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
-
+# The summand of each instance, and its weight in the mean; 0 if it is left out.
 Terms: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""The summand of each instance, and its weight in the mean; 0 if it is left out."""
 
 BLOCK = 2**18  # entries handled at a time: 2 MB of float64 stay in a core's own cache
 
