@@ -125,15 +125,11 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             return float(accuracy_score(y, predicted))
         return intersection_similarity(y, predicted)
 
-    # hooks -------------------------------------------------------------------------------
-
     @abstractmethod
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None: ...
 
     @abstractmethod
     def _distributions(self, X: Any) -> NDArray[np.float64]: ...
-
-    # validation --------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset)
