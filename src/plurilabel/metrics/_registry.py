@@ -36,8 +36,7 @@ class Measure:
     kind : {"labels", "scores"}
         What the function takes besides the true labels: label sets or, for rankings, scores.
     average : {"instances", "macro", "micro"}
-        Over what the measure is added up: over instances, as a mean over labels, or over all
-        labels together.
+        Whether it is a mean over instances, a mean over labels, or over all labels together.
     terms : callable or None
         For ``"instances"``, ``terms(counts)`` or ``terms(ranking)`` returns what each instance
         adds to the numerator and to the denominator. For ``"macro"`` and ``"micro"``,
@@ -53,8 +52,7 @@ class Measure:
     k : int or None
         The number of labels that a measure such as ``"precision@3"`` looks at.
     family : {"label sets, by instance", "label sets, by label", "rankings"}
-        What the measure looks at: predicted label sets, averaged over instances or over labels, or
-        the ranking of the labels by their scores.
+        What the measure looks at.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Measures of predictions that come row by row: over all rows, over a window, and with fading.
 
-The terms of a row and its entries in the counts of labels do not change later, so sums and counts
-are enough: a row costs O(q), or O(q log q) for rankings. Up to 256 rows wait until the measures
-are read, then pass through the same code as a whole matrix, so that ties, empty sets and 0/0 are
-treated as in :func:`evaluate`.
+Sums and counts are enough, because what a row adds to them does not change later: a row costs O(q),
+or O(q log q) for rankings. Up to 256 rows wait until the measures are read, then pass through the
+same code as a whole matrix, so that ties, empty sets and 0/0 are treated as in :func:`evaluate`.
 """
 
 from __future__ import annotations

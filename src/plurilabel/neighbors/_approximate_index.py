@@ -48,8 +48,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
     --------
     Pass it to any learner with neighbours:
 
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import ApproximateIndex
+    >>> from plurilabel import ApproximateIndex, MLkNN
     >>> MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     """
@@ -92,9 +91,8 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         try:
             from pynndescent import NNDescent  # type: ignore[import-not-found,unused-ignore]
         except ImportError as error:
-            raise ImportError(
-                "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
-            ) from error
+            message = "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
+            raise ImportError(message) from error
         self._points = self._formula().prepare(own(validate_points(self, X, reset=True), X))
         self.n_samples_fit_ = self._points.shape[0]
         if self.n_samples_fit_ <= self.n_candidates:

@@ -37,10 +37,10 @@ from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, threads
 
 _ONE_BUILDS = Lock()
-GAINS_ABOVE = 2e11
-"""Products of points, times features, above which a GPU gains more than its start costs."""
-DENSE_UP_TO = 65_536
-"""Number of features up to which a GPU is faster for sparse points, which it makes dense."""
+GAINS_ABOVE = (
+    2e11  # products of points, times features: a GPU then gains more than its start costs
+)
+DENSE_UP_TO = 65_536  # features up to which a GPU is faster for sparse points, made dense
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -228,8 +228,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        n = self.n_samples_fit_
-        stay = rows_without(n, indices)
+        stay = rows_without(n := self.n_samples_fit_, indices)
         if not len(stay):
             raise ValueError(f"indices must leave at least one of the {n} training instances")
         points = self.points_[stay]
@@ -383,9 +382,9 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         """
         check_is_fitted(self)
         k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
-        if as_tensors and not hasattr(self._engine, "on_device"):
-            raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         on_device = getattr(self._engine, "on_device", None)
+        if as_tensors and on_device is None:
+            raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         if on_device is not None:
             distances, indices = on_device(self._as_asked_there(X), k)
             if not as_tensors:
@@ -422,8 +421,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     def _as_asked(self, Q: Points) -> Points:
         """Queries as the engine needs them."""
-        formula = self._engine.formula
-        return Q if formula is None else formula.prepare(Q)
+        return Q if (formula := self._engine.formula) is None else formula.prepare(Q)
 
     def _as_asked_there(self, X: Any) -> Any:
         """Queries as the engine on a GPU needs them: a tensor, an array, or CSR."""
@@ -444,10 +442,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return tags
 
 
-# engines ------------------------------------------------------------------------------------
-
-
-def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
+def choose_engine(algorithm: str, formula: Formula, X: Any) -> Engine:
     """An engine for these (prepared) points: the one named, or the fastest for "auto"."""
     if algorithm == "tree" and not isinstance(X, np.ndarray):
         raise ValueError("algorithm='tree' needs dense X, got a sparse matrix")
@@ -456,24 +451,14 @@ def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
             "algorithm='blocks' is for the Euclidean and the cosine distance, "
             f"got a metric with p={formula.p:g}"
         )
-    return _ENGINES[_fastest(formula, X) if algorithm == "auto" else algorithm](formula, X)
-
-
-def _new_blocks(formula: Formula, X: Points) -> Engine:
-    whole = None if formula.cosine else Whole.for_points(X)
-    return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
-
-
-def _new_brute(formula: Formula, X: Points) -> Engine:
+    chosen = _fastest(formula, X) if algorithm == "auto" else algorithm
+    if chosen == "tree":
+        return Tree(formula, X)
+    if chosen == "blocks":
+        whole = None if formula.cosine else Whole.for_points(X)
+        return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
     direct = isinstance(X, np.ndarray) or formula.p == 1
     return Brute(formula, X) if direct else AllPairs(formula, X, formula.table)
-
-
-_ENGINES: dict[str, Callable[[Formula, Any], Engine]] = {
-    "tree": Tree,
-    "blocks": _new_blocks,
-    "brute": _new_brute,
-}
 
 
 def are_multiplied(formula: Formula, X: Points) -> bool:

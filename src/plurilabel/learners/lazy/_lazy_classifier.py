@@ -103,6 +103,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     device: str = "auto"  # for learners without the parameter
     unknown_: Any
+    graph_: Graph
     _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
 
