@@ -164,13 +164,11 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
         """Validate X and y, remember the form of y, and return X and the cuts."""
+        name = type(self).__name__
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        params = self.get_params(deep=False)
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         X = self._validate_X(X, reset=True)
         found = read_grades(y, self.grades)
         check_consistent_length(X, found.ranks)

@@ -156,10 +156,6 @@ def evaluate_grades(
     scores : array of shape (n, q), default=None
         For :func:`c_index_loss`, which is left out without them.
 
-    Returns
-    -------
-    dict of str to float
-
     Examples
     --------
     >>> from plurilabel.graded import evaluate_grades
@@ -198,10 +194,8 @@ def check_distributions(D: Any, *, name: str = "D") -> NDArray[np.float64]:
     degrees = check_array(D, dtype=np.float64, input_name=name, ensure_min_samples=1)
     if (degrees < 0).any():
         i, j = np.argwhere(degrees < 0)[0]
-        raise ValueError(
-            f"{name} must hold degrees that are not negative, got {degrees[i, j]:g} in row {i}, "
-            f"column {j}"
-        )
+        got = f"{degrees[i, j]:g} in row {i}, column {j}"
+        raise ValueError(f"{name} must hold degrees that are not negative, got {got}")
     sums = degrees.sum(axis=1)
     if (wrong := np.abs(sums - 1) > TOLERANCE).any():
         i = int(np.argmax(wrong))
@@ -325,16 +319,11 @@ def intersection_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 
 
 def evaluate_distributions(D_true: ArrayLike, D_pred: ArrayLike) -> dict[str, float]:
-    """The six usual measures of predicted label distributions, by name.
+    """The six usual measures of predicted label distributions: four distances, two similarities.
 
     Parameters
     ----------
     D_true, D_pred : as for :func:`chebyshev_distance`
-
-    Returns
-    -------
-    dict of str to float
-        Four distances and two similarities.
 
     Examples
     --------

@@ -40,10 +40,8 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
         scale = check_scale(categories)
     values = np.asarray(y)
     if values.ndim not in (1, 2):
-        raise ValueError(
-            f"{name} must be grades (instances, labels), got {values.ndim} dimension(s) of shape "
-            f"{values.shape}"
-        )
+        got = f"{values.ndim} dimension(s) of shape {values.shape}"
+        raise ValueError(f"{name} must be grades (instances, labels), got {got}")
     single, declared = values.ndim == 1, scale is not None
     if scale is None:
         values = _integers(values, name)
@@ -93,10 +91,8 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     (first, shared), *others = found.items()
     for key, categories in others:
         if categories != shared:
-            raise ValueError(
-                f"all labels must have the same grades, got {shared} in {first!r} and "
-                f"{categories} in {key!r}"
-            )
+            got = f"{shared} in {first!r} and {categories} in {key!r}"
+            raise ValueError(f"all labels must have the same grades, got {got}")
     return shared
 
 
@@ -114,9 +110,8 @@ def _integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
         check_classification_targets(values)
     if (wrong := (values != np.floor(values)) | (np.abs(values) > 2.0**53)).any():
         at = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"{name} must hold integers as grades, got {values[tuple(at)]:g} in {_place(at)}"
-        )
+        got = f"{values[tuple(at)]:g} in {_place(at)}"
+        raise ValueError(f"{name} must hold integers as grades, got {got}")
     return values.astype(np.int64)
 
 
@@ -150,7 +145,7 @@ def _places(table: NDArray[Any], scale: NDArray[Any], name: str) -> NDArray[np.i
         what = "NaN" if strange is None or strange != strange else repr(strange)
         shown = ", ".join(map(str, scale[:8])) + (", ..." if len(scale) > 8 else "")
         raise ValueError(
-            f"{name} must hold only the grades {shown}, got {what} in row {i}, column {j}"
+            f"{name} must hold only the grades {shown}, got {what} in {_place((i, j))}"
         )
     return ranks
 
@@ -172,10 +167,6 @@ def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
     ----------
     cumulative : array-like of shape (..., m - 1)
         Estimates of P(grade at least g), for the second lowest grade first.
-
-    Returns
-    -------
-    ndarray of the same shape
 
     Examples
     --------

@@ -83,7 +83,7 @@ def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
     """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
     if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
-        known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
+        known = known - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
         Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
     return confusion(true, pred, both, known), known

@@ -61,8 +61,7 @@ class Evaluation(_Table, dict[str, float]):
     confidence : float or None
         Share of the bootstrap samples inside each interval.
     note : str
-        How many instances have no labels and where they count, and how many labels are unknown;
-        empty if there are none.
+        How many instances have no labels and where they count, and how many labels are unknown.
     n_unknown : int
         Number of unknown true labels, which are left out of every measure.
     """
@@ -111,17 +110,15 @@ def evaluate(
 ) -> Evaluation:
     """Compute every measure that the given predictions allow.
 
-    Predicted ``labels`` give the measures of label sets, ``scores`` those of rankings; pass both
-    to get all. The matrices are processed in blocks of rows: besides the inputs, memory holds one
-    block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
-    is described in its own docstring. Instances without labels count in Hamming loss, subset
-    accuracy and the macro and micro measures only; a line below the printed table says how many
-    there are.
+    ``labels`` give the measures of label sets, ``scores`` those of rankings. The matrices
+    are processed in blocks of rows: besides the inputs, memory holds one block and a few numbers
+    per instance. How a measure treats ties, empty sets and absent labels is described in its own
+    docstring. Instances without labels count in Hamming loss, subset accuracy and the macro and
+    micro measures only; a line below the printed table says how many there are.
 
     Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are left
-    out of every measure and counted in ``n_unknown``: each instance is judged by its known labels,
-    and each label by the instances for which it is known. Instances and labels without any known
-    value are left out of the means.
+    out of every measure and counted in ``n_unknown``. Instances and labels without any known value
+    are left out of the means.
 
     Parameters
     ----------
@@ -263,11 +260,8 @@ class MeasureSums:
 
     Attributes
     ----------
-    n : int
-        Number of rows.
-    n_labels : int
-    n_unknown : int
-        Number of unknown true labels.
+    n, n_labels, n_unknown : int
+        Number of rows, of labels, and of unknown true labels.
 
     Examples
     --------
@@ -365,9 +359,7 @@ def _as_floats(scores: Any) -> tuple[Any, bool]:
 class PerLabel(_Table, dict[str, NDArray[Any]]):
     """Columns by name, with one entry per label: a dict that prints as a table.
 
-    Attributes
-    ----------
-    label_names : list of str
+    The names of the labels are in ``label_names``.
     """
 
     def __init__(

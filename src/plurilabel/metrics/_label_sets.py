@@ -614,9 +614,8 @@ def _closed(Y_true: Any, Y_pred: Any, hierarchy: Any, average: str) -> tuple[Any
             raise ValueError("hierarchy must be given unless Y_true is a data frame with names")
         hierarchy = Hierarchy(names)
     elif not isinstance(hierarchy, Hierarchy):
-        raise ValueError(
-            f"hierarchy must be a Hierarchy(label_names, parents), got {type(hierarchy).__name__}"
-        )
+        got = type(hierarchy).__name__
+        raise ValueError(f"hierarchy must be a Hierarchy(label_names, parents), got {got}")
     if is_tags(Y_true):
         names = hierarchy.label_names
         Y_true, Y_pred = tag_matrix(Y_true, names)[0], tag_matrix(Y_pred, names)[0]

@@ -318,7 +318,7 @@ def ps_ndcg_at_k(
 
 
 def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
-    """Probability that a label that applies is also recorded, from how often it is recorded.
+    """Probability (q,) that a label that applies is recorded, from how often it is recorded.
 
     The model of Jain et al. (2016), see :func:`psp_at_k`: with N training instances, N_l of them
     with label l, ``p_l = 1 / (1 + C (N_l + b)^-a)``, ``C = (ln N - 1) (b + 1)^a``. Rare labels are
@@ -331,11 +331,6 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     a, b : float, default=0.55 and 1.5
         The authors use a=0.5, b=0.4 for Wikipedia data, a=0.6, b=2.6 for Amazon data, and the
         defaults elsewhere.
-
-    Returns
-    -------
-    ndarray of shape (q,)
-        Between 0 and 1.
 
     Examples
     --------

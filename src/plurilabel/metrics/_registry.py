@@ -153,10 +153,6 @@ def measure_names(kind: Kind | None = None) -> list[str]:
     kind : {"labels", "scores"}, optional
         Only measures of predicted label sets, or of scores.
 
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> from plurilabel.metrics import measure_names
@@ -174,10 +170,6 @@ def get_measure(name: str) -> Measure:
     name : str
         One of :func:`measure_names`. For the measures at k, a number may take the place of k:
         ``"precision@3"`` has the function with ``k=3``.
-
-    Returns
-    -------
-    Measure
 
     Examples
     --------
@@ -283,10 +275,6 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
         One of :func:`measure_names`, with a number in place of k: ``"precision@3"``.
     **params
         Parameters of the measure, such as ``beta=2`` or ``propensities=p``.
-
-    Returns
-    -------
-    callable
 
     Examples
     --------

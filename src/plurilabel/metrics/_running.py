@@ -1,7 +1,7 @@
 """Measures of predictions that come row by row: over all rows, over a window, and with fading.
 
-Sums and counts are enough, because what a row adds to them does not change later: a row costs O(q),
-or O(q log q) for rankings. Up to 256 rows wait until the measures are read, then pass through the
+Sums and counts are enough, as what a row adds to them does not change later: a row costs O(q), or
+O(q log q) for rankings. Up to 256 rows wait until the measures are read, then pass through the
 same code as a whole matrix, so that ties, empty sets and 0/0 are treated as in :func:`evaluate`.
 """
 

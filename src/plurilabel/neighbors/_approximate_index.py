@@ -85,9 +85,8 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        params, name = self.get_params(deep=False), type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         try:
             from pynndescent import NNDescent  # type: ignore[import-not-found,unused-ignore]
         except ImportError as error:
@@ -135,9 +134,8 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         check_is_fitted(self)
         k = 5 if n_neighbors is None else n_neighbors
         if not 1 <= k <= self.n_candidates:
-            raise ValueError(
-                f"n_neighbors must be from 1 to n_candidates={self.n_candidates}, got {k}"
-            )
+            most = f"n_candidates={self.n_candidates}"
+            raise ValueError(f"n_neighbors must be from 1 to {most}, got {k}")
         if X is None:
             points, near = self._points, self._graph.neighbor_graph[0]
             near = np.where(near == np.arange(len(near))[:, None], -1, near)

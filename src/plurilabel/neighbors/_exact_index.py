@@ -56,8 +56,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     does not depend on the algorithm, the number of threads, the sizes of blocks, or on whether the
     same values are stored as float32, float64 or sparse: distances are those of a plain loop over
     the features in the order of the columns, bit for bit. Faster, rounded arithmetic only proposes
-    candidates. It comes with an error bound, and rows that the bound leaves in doubt are searched
-    again, more widely.
+    candidates, and rows that its error bound leaves in doubt are searched again, more widely.
 
     Parameters
     ----------
@@ -76,8 +75,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Number of threads; None for as many as BLAS uses, -1 for one per processor.
     algorithm : {"auto", "blocks", "tree", "brute"}, default="auto"
         "blocks" multiplies matrices (Euclidean and cosine), "tree" is a k-d tree (dense X),
-        "brute" compares all pairs directly. All give the same result. "auto" takes the one that
-        was fastest in measurements.
+        "brute" compares all pairs directly, "auto" takes the fastest. The result is the same.
     device : str, default="auto"
         Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
         "cuda:1". The result is the same. "auto" takes a GPU, if torch finds one and there are
@@ -174,9 +172,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        params, name = self.get_params(deep=False), type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         if (there := self._on_a_gpu(X, reset=True)) is not None:
             formula = Formula.of(self.metric, self.p)
             engine = None if formula is None else self._device_engine(formula, there)
@@ -186,10 +183,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                 return self
         points = validate_points(self, X, reset=True)
         if self.metric == "precomputed" and points.shape[0] != points.shape[1]:
-            raise ValueError(
-                "X must be a square matrix of distances for metric='precomputed', "
-                f"got shape {points.shape}"
+            what = (
+                f"a square matrix of distances for metric='precomputed', got shape {points.shape}"
             )
+            raise ValueError(f"X must be {what}")
         points = own(points, X)
         return self._take(points, self._new_engine(points))
 
@@ -311,9 +308,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         except ImportError:
             if self.device == "auto":
                 return False
-            raise ImportError(
-                f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
-            ) from None
+            message = f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
+            raise ImportError(message) from None
         return self.device != "auto" or torch.cuda.is_available()
 
     def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
@@ -399,14 +395,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return (distances, indices) if return_distance else indices
 
     def _check_defined(self, distances: NDArray[np.float64], whose: str) -> None:
-        row = int(np.argmax(np.isnan(distances[:, -1])))
-        defined = int((~np.isnan(distances[row])).sum())
-        if defined < distances.shape[1]:
-            metric = getattr(self.metric, "__name__", self.metric)
+        row, k = int(np.argmax(np.isnan(distances[:, -1]))), distances.shape[1]
+        if (defined := int((~np.isnan(distances[row])).sum())) < k:
+            metric, n = getattr(self.metric, "__name__", self.metric), self.n_samples_fit_
             raise ValueError(
                 f"metric {metric!r} is NaN between row {row} of {whose} and all but {defined} of "
-                f"the {self.n_samples_fit_} training instances: too few are left for "
-                f"n_neighbors={distances.shape[1]}"
+                f"the {n} training instances: too few are left for n_neighbors={k}"
             )
 
     def _search(self, Q: Points, k: int, run: Run) -> Neighbors:
@@ -447,9 +441,9 @@ def choose_engine(algorithm: str, formula: Formula, X: Any) -> Engine:
     if algorithm == "tree" and not isinstance(X, np.ndarray):
         raise ValueError("algorithm='tree' needs dense X, got a sparse matrix")
     if algorithm == "blocks" and formula.p != 2:
+        p = formula.p
         raise ValueError(
-            "algorithm='blocks' is for the Euclidean and the cosine distance, "
-            f"got a metric with p={formula.p:g}"
+            f"algorithm='blocks' is for the Euclidean and cosine distance, got {p=:g}"
         )
     chosen = _fastest(formula, X) if algorithm == "auto" else algorithm
     if chosen == "tree":

@@ -111,10 +111,8 @@ def _checked(
         what = type(answer).__name__
         raise TypeError(f"{who} must return (distances, indices), got {what}") from None
     if distances.shape != shape or indices.shape != shape:
-        raise ValueError(
-            f"{who} must return two arrays of shape {shape}, "
-            f"got {distances.shape} and {indices.shape}"
-        )
+        got = f"{distances.shape} and {indices.shape}"
+        raise ValueError(f"{who} must return two arrays of shape {shape}, got {got}")
     if indices.dtype.kind not in "iu":
         raise TypeError(f"{who} must return integers as indices, got {indices.dtype}")
     distances = distances.astype(np.float64, copy=False)

@@ -171,9 +171,7 @@ class LazyClassifier(ProbabilisticClassifier):
 
     def _check_size(self, n: int) -> None:
         if n < 2:
-            raise ValueError(
-                f"at least two training instances are needed to find neighbours, got n_samples={n}"
-            )
+            raise ValueError(f"neighbours need at least two training instances, got n_samples={n}")
         if (k := self._n_searched()) >= n:
             raise ValueError(
                 f"n_neighbors must be smaller than the {n} training instances, got {k}"
@@ -340,7 +338,7 @@ class LazyClassifier(ProbabilisticClassifier):
         return labels, scores
 
     def training_scores(self, rows: ArrayLike | None = None) -> Floats:
-        """Scores of training instances, none of which is its own neighbour.
+        """Scores (n, q) of training instances, none of which is its own neighbour.
 
         They are as for unseen instances, except for statistics of the whole training set, such as
         the frequency of a label.
@@ -349,10 +347,6 @@ class LazyClassifier(ProbabilisticClassifier):
         ----------
         rows : array of int, default=None
             Row numbers; None for all training instances.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
 
         Examples
         --------
