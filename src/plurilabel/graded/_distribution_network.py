@@ -120,7 +120,7 @@ class DistributionNetwork(DistributionLearner):
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
         self.activation_ = self.activation
         hidden = np.ravel(self.hidden_layer_sizes).tolist()
-        if not all(isinstance(size, Integral) and size > 0 for size in hidden):
+        if any(not isinstance(size, Integral) or size < 1 for size in hidden):
             raise ValueError(f"hidden_layer_sizes must be positive integers, got {hidden}")
         shapes = list(pairwise([X.shape[1], *hidden, D.shape[1]]))
         rng = check_random_state(self.random_state)

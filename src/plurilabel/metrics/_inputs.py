@@ -73,7 +73,7 @@ def check_scored(
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     refuse_labels(scores)
-    S = check_scores(scores)
+    S: ScoreMatrix = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
     _check_same(Y_true, Y, scores, S, "scores")

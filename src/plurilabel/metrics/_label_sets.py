@@ -52,8 +52,9 @@ CountMeasure: TypeAlias = Callable[..., NDArray[Any]]  # of (tp, fp, fn, tn), el
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
     """Elementwise ``numerator / denominator`` in float64, 0 where the denominator is 0."""
-    both = (np.asarray(part, dtype=np.float64) for part in (numerator, denominator))
-    top, bottom = np.broadcast_arrays(*both)
+    top, bottom = np.broadcast_arrays(
+        np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    )
     return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
 
 
