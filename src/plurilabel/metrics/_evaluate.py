@@ -116,7 +116,7 @@ def evaluate(
     docstring. Instances without labels count in Hamming loss, subset accuracy and the macro and
     micro measures only; a line below the printed table says how many there are.
 
-    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are left
+    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are left
     out of every measure and counted in ``n_unknown``. Instances and labels without any known value
     are left out of the means.
 

@@ -14,7 +14,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, check_scores, colum
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 
 # Scores as the measures see them: an ndarray or a canonical csr_array of finite floats.
 ScoreMatrix: TypeAlias = Any
@@ -53,7 +53,7 @@ def check_predicted(
     Y = check_true(Y_known)
     Z = check_labels(Y_pred, name=name)
     _check_same(Y_true, Y, Y_pred, Z, name)
-    return (Y, Z) if unknown is None else (PartialLabels(Y, unknown), Z)
+    return (Y, Z) if unknown is None else (UnknownLabels(Y, unknown), Z)
 
 
 def _may_be_tags(labels: Any) -> bool:
@@ -84,13 +84,13 @@ def check_scored(
             kept = ~stored_relevance(unknown, S)
             ends = np.append(0, np.cumsum(kept))[S.indptr]
             S = sparse.csr_array((S.data[kept], S.indices[kept], ends), S.shape)
-            return PartialLabels(Y, unknown).Y, S
+            return UnknownLabels(Y, unknown).Y, S
         raise ValueError(
             "scores must be dense if some labels of Y_true are unknown; only the measures at k "
             "take sparse scores"
         )
     # below all others: no known label is ranked behind an unknown one
-    return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
+    return UnknownLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
 
 
 def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
@@ -106,7 +106,7 @@ def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
 
     The numbers are None if all labels are known.
     """
-    if not isinstance(Y, PartialLabels):
+    if not isinstance(Y, UnknownLabels):
         return Y, None, None
     (n, q), unknown = Y.shape, Y.unknown
     by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))
