@@ -79,10 +79,8 @@ class AAkNN(DistributionLearner):
 
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
         if self.n_neighbors > len(D):
-            raise ValueError(
-                f"n_neighbors must be at most the number of training instances, "
-                f"n_samples={len(D)}, got {self.n_neighbors}"
-            )
+            most = f"the number of training instances, n_samples={len(D)}"
+            raise ValueError(f"n_neighbors must be at most {most}, got {self.n_neighbors}")
         default = self.index is None
         index = ExactIndex(self.metric, n_jobs=self.n_jobs) if default else clone(self.index)
         self.n_neighbors_, self.weights_ = self.n_neighbors, self.weights

@@ -89,13 +89,11 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         -------
         self
         """
+        name = type(self).__name__
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        params = self.get_params(deep=False)
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         X = self._validate_X(X, reset=True)
         D = self._encode(y)
         check_consistent_length(X, D)
@@ -125,15 +123,11 @@ class DistributionLearner(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             return float(accuracy_score(y, predicted))
         return intersection_similarity(y, predicted)
 
-    # hooks -------------------------------------------------------------------------------
-
     @abstractmethod
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None: ...
 
     @abstractmethod
     def _distributions(self, X: Any) -> NDArray[np.float64]: ...
-
-    # validation --------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset)

@@ -20,7 +20,8 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, lists_of_numbers, parameter
 from plurilabel.graded._distribution_learner import DistributionLearner
 
-Layers = list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+Floats = NDArray[np.float64]
+Layers = list[tuple[Floats, Floats]]
 
 # each with its derivative, as a function of the activation
 ACTIVATIONS: dict[str, Any] = {
@@ -68,10 +69,8 @@ class DistributionNetwork(DistributionLearner):
 
     Notes
     -----
-    Scale the features first, as for any network. Sparse X stays sparse.
-
-    The few lines of backpropagation are here because scikit-learn's networks take classes or
-    squared errors only, and torch would be needed for nothing else.
+    Scale the features first, as for any network. Sparse X stays sparse. Backpropagation is written
+    out here because scikit-learn's networks only take classes or squared errors.
 
     References
     ----------
@@ -120,21 +119,20 @@ class DistributionNetwork(DistributionLearner):
 
     def _fit(self, X: Any, D: NDArray[np.float64]) -> None:
         self.activation_ = self.activation
-        sizes = [X.shape[1], *self._hidden(), D.shape[1]]
-        shapes = list(pairwise(sizes))
+        hidden = np.ravel(self.hidden_layer_sizes).tolist()
+        if any(not isinstance(size, Integral) or size < 1 for size in hidden):
+            raise ValueError(f"hidden_layer_sizes must be positive integers, got {hidden}")
+        shapes = list(pairwise([X.shape[1], *hidden, D.shape[1]]))
         rng = check_random_state(self.random_state)
         start = []
         for inputs, outputs in shapes:  # Glorot and Bengio's bound
             bound = np.sqrt(6 / (inputs + outputs)) if len(shapes) > 1 else 0.0
             start += [rng.uniform(-bound, bound, inputs * outputs), np.zeros(outputs)]
         entropy = -float(np.sum(D * np.log(np.where(D > 0, D, 1.0)))) / len(D)
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0}
+        args = (shapes, X, D, entropy)
         found = minimize(
-            self._objective,
-            np.concatenate(start),
-            args=(shapes, X, D, entropy),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
+            self._objective, np.concatenate(start), args, "L-BFGS-B", jac=True, options=options
         )
         if not np.isfinite(found.fun):
             raise ValueError("the network's error is not finite: scale the features first")
@@ -145,17 +143,9 @@ class DistributionNetwork(DistributionLearner):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        layers = _layers(found.x, shapes)
-        self.coefs_ = [W.copy() for W, _ in layers]
-        self.intercepts_ = [b.copy() for _, b in layers]
+        coefs, intercepts = zip(*_layers(found.x, shapes))
+        self.coefs_, self.intercepts_ = ([a.copy() for a in part] for part in (coefs, intercepts))
         self.loss_, self.n_iter_ = float(found.fun), max(1, int(found.nit))
-
-    def _hidden(self) -> list[int]:
-        sizes = list(np.ravel(self.hidden_layer_sizes).tolist())
-        for size in sizes:
-            if not isinstance(size, Integral) or size < 1:
-                raise ValueError(f"hidden_layer_sizes must be positive integers, got {sizes}")
-        return sizes
 
     def _distributions(self, X: Any) -> NDArray[np.float64]:
         layers = list(zip(self.coefs_, self.intercepts_))
@@ -171,13 +161,8 @@ class DistributionNetwork(DistributionLearner):
         return values
 
     def _objective(
-        self,
-        flat: NDArray[np.float64],
-        shapes: list[tuple[int, int]],
-        X: Any,
-        D: NDArray[np.float64],
-        entropy: float,
-    ) -> tuple[float, NDArray[np.float64]]:
+        self, flat: Floats, shapes: list[tuple[int, int]], X: Any, D: Floats, entropy: float
+    ) -> tuple[float, Floats]:
         """The objective and its gradient, by backpropagation."""
         n, layers = len(D), _layers(flat, shapes)
         values = self._forward(X, layers)

@@ -16,11 +16,11 @@ from plurilabel._core.fitted import Declared, count, flag, parameter, values
 from plurilabel.graded._measures import mean_absolute_error
 from plurilabel.graded._scale import at_least, consistent, read_grades
 
+# Parameters of all learners of grades.
 GRADED: dict[str, list[Any]] = {
     "grades": [None, "array-like"],
     "decision": [StrOptions({"median", "mode"})],
 }
-"""Parameters of all learners of grades."""
 
 
 class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
@@ -156,25 +156,19 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         error = mean_absolute_error(y, self.predict(X), grades=self.grades_)
         return 1 - error / max(1, len(self.grades_) - 1)
 
-    # hooks -------------------------------------------------------------------------------
-
     @abstractmethod
     def _fit(self, X: Any, cuts: NDArray[np.int8]) -> None: ...
 
     @abstractmethod
     def _cumulative(self, X: Any) -> NDArray[np.floating]: ...
 
-    # validation --------------------------------------------------------------------------
-
     def _validate_fit(self, X: Any, y: Any) -> tuple[Any, NDArray[np.int8]]:
         """Validate X and y, remember the form of y, and return X and the cuts."""
+        name = type(self).__name__
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        params = self.get_params(deep=False)
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         X = self._validate_X(X, reset=True)
         found = read_grades(y, self.grades)
         check_consistent_length(X, found.ranks)

@@ -15,10 +15,15 @@ from plurilabel._core.base import check_scores
 from plurilabel._core.blocks import row_blocks
 from plurilabel.graded._scale import at_least, check_scale, read_grades
 
-PAIRS = 2**22
-"""Pairs of labels compared at a time."""
-TOLERANCE = 1e-3
-"""How far a row may be from summing to one: published degrees are rounded."""
+__all__ = [
+    "c_index_loss", "canberra_distance", "chebyshev_distance", "clark_distance",
+    "cosine_similarity", "evaluate_distributions", "evaluate_grades", "horizontal_loss",
+    "intersection_similarity", "kullback_leibler_divergence", "mean_absolute_error",
+    "vertical_loss",
+]  # fmt: skip
+
+PAIRS = 2**22  # pairs of labels compared at a time
+TOLERANCE = 1e-3  # how far a row may be from summing to one: published degrees are rounded
 
 
 def mean_absolute_error(
@@ -36,10 +41,6 @@ def mean_absolute_error(
     grades : sequence, default=None
         The scale, the lowest grade first. None: the ordered categories, or all integers that
         occur. Pass it if a grade of the scale may not occur.
-
-    Returns
-    -------
-    float
 
     References
     ----------
@@ -81,16 +82,11 @@ def horizontal_loss(
     """Share of the cut sets that are wrong: 0/1 loss grade by grade (horizontal).
 
     For each grade but the lowest, the set of labels with at least this grade is right only as a
-    whole.
+    whole. 0 if there is only one grade.
 
     Parameters
     ----------
     Y_true, Y_pred, grades : as for :func:`mean_absolute_error`
-
-    Returns
-    -------
-    float
-        0 if there is only one grade.
 
     Examples
     --------
@@ -99,9 +95,8 @@ def horizontal_loss(
     0.5
     """
     true, predicted, m = _both_ranks(Y_true, Y_pred, grades)
-    if m == 1:
-        return 0.0
-    return float((at_least(true, m) != at_least(predicted, m)).any(axis=1).mean())
+    wrong = (at_least(true, m) != at_least(predicted, m)).any(axis=1)
+    return float(wrong.mean()) if m > 1 else 0.0
 
 
 def c_index_loss(
@@ -109,8 +104,7 @@ def c_index_loss(
 ) -> float:
     """C-index: share of the pairs of labels of different grades that are ordered wrongly.
 
-    The ranking loss, generalised to more than two grades. Equal scores count one half, as in the
-    paper.
+    The ranking loss for more than two grades. Equal scores count one half, as in the paper.
 
     Parameters
     ----------
@@ -162,10 +156,6 @@ def evaluate_grades(
     scores : array of shape (n, q), default=None
         For :func:`c_index_loss`, which is left out without them.
 
-    Returns
-    -------
-    dict of str to float
-
     Examples
     --------
     >>> from plurilabel.graded import evaluate_grades
@@ -185,21 +175,16 @@ def _both_ranks(
     """Ranks of both on one scale, and how many grades it has."""
     if grades is None:
         true = read_grades(Y_true, name="Y_true")
-        if true.declared:
-            grades = true.scale
-        else:
-            grades = np.union1d(true.scale, read_grades(Y_pred, name="Y_pred").scale)
+        grades = true.scale
+        if not true.declared:
+            grades = np.union1d(grades, read_grades(Y_pred, name="Y_pred").scale)
     scale = check_scale(grades)
     true = read_grades(Y_true, scale, name="Y_true")
     predicted = read_grades(Y_pred, scale, name="Y_pred")
     check_consistent_length(true.ranks, predicted.ranks)
-    shape, other = true.ranks.shape, predicted.ranks.shape
-    if shape != other:
+    if (shape := true.ranks.shape) != (other := predicted.ranks.shape):
         raise ValueError(f"Y_pred must have the shape of Y_true, {shape}, got {other}")
     return true.ranks, predicted.ranks, len(scale)
-
-
-# label distributions --------------------------------------------------------------------------
 
 
 def check_distributions(D: Any, *, name: str = "D") -> NDArray[np.float64]:
@@ -209,10 +194,8 @@ def check_distributions(D: Any, *, name: str = "D") -> NDArray[np.float64]:
     degrees = check_array(D, dtype=np.float64, input_name=name, ensure_min_samples=1)
     if (degrees < 0).any():
         i, j = np.argwhere(degrees < 0)[0]
-        raise ValueError(
-            f"{name} must hold degrees that are not negative, got {degrees[i, j]:g} in row {i}, "
-            f"column {j}"
-        )
+        got = f"{degrees[i, j]:g} in row {i}, column {j}"
+        raise ValueError(f"{name} must hold degrees that are not negative, got {got}")
     sums = degrees.sum(axis=1)
     if (wrong := np.abs(sums - 1) > TOLERANCE).any():
         i = int(np.argmax(wrong))
@@ -227,10 +210,6 @@ def chebyshev_distance(D_true: ArrayLike, D_pred: ArrayLike) -> float:
     ----------
     D_true, D_pred : array-like of shape (n, q)
         Degrees that sum to one in each row.
-
-    Returns
-    -------
-    float
 
     References
     ----------
@@ -340,16 +319,11 @@ def intersection_similarity(D_true: ArrayLike, D_pred: ArrayLike) -> float:
 
 
 def evaluate_distributions(D_true: ArrayLike, D_pred: ArrayLike) -> dict[str, float]:
-    """The six usual measures of predicted label distributions, by name.
+    """The six usual measures of predicted label distributions: four distances, two similarities.
 
     Parameters
     ----------
     D_true, D_pred : as for :func:`chebyshev_distance`
-
-    Returns
-    -------
-    dict of str to float
-        Four distances and two similarities.
 
     Examples
     --------
@@ -359,13 +333,9 @@ def evaluate_distributions(D_true: ArrayLike, D_pred: ArrayLike) -> dict[str, fl
     """
     d, p = _both_degrees(D_true, D_pred)
     measures = (
-        chebyshev_distance,
-        clark_distance,
-        canberra_distance,
-        kullback_leibler_divergence,
-        cosine_similarity,
-        intersection_similarity,
-    )
+        chebyshev_distance, clark_distance, canberra_distance, kullback_leibler_divergence,
+        cosine_similarity, intersection_similarity,
+    )  # fmt: skip
     return {measure.__name__: measure(d, p) for measure in measures}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,41 +15,20 @@ from plurilabel._core.blocks import is_missing, refuse_masked
 
 
 class Grades(NamedTuple):
-    """Grades that have been checked.
+    """Grades that have been checked."""
 
-    Attributes
-    ----------
-    ranks : ndarray of int of shape (n, q)
-        Places on the scale, 0 for the lowest grade.
-    scale : ndarray of shape (m,)
-        The grades, the lowest first.
-    names : list of str or None
-        Names of the labels.
-    single : bool
-        Whether they were 1-D: the grades of one label.
-    declared : bool
-        Whether the scale was given, by ``grades`` or ordered categories, not found in the data.
-    """
-
-    ranks: NDArray[np.intp]
-    scale: NDArray[Any]
-    names: list[str] | None
-    single: bool
-    declared: bool
+    ranks: NDArray[np.intp]  # (n, q): places on the scale, 0 for the lowest grade
+    scale: NDArray[Any]  # (m,): the grades, the lowest first
+    names: list[str] | None  # of the labels
+    single: bool  # whether they were 1-D: the grades of one label
+    declared: bool  # whether the scale was given, by ``grades`` or ordered categories
 
 
 def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> Grades:
-    """Validate grades and find their ranks on the scale.
+    """Validate grades (n, q), or 1-D for a single label, and find their ranks on the scale.
 
-    Parameters
-    ----------
-    y : array-like or data frame of shape (n, q), or 1-D for a single label
-        Integers, or anything that is in ``grades``; columns of a data frame may be ordered
-        categories.
-    grades : sequence, default=None
-        The scale, the lowest grade first. None: the categories of ``y``, or the integers in it.
-    name : str
-        Name of ``y`` in error messages.
+    ``grades`` is the scale, the lowest grade first; by default the ordered categories of a data
+    frame y, or the integers in y. Error messages call y by ``name``.
     """
     if sparse.issparse(y):
         raise ValueError(f"{name} must be dense: grades have no zero that could be left out")
@@ -62,12 +40,9 @@ def read_grades(y: Any, grades: ArrayLike | None = None, *, name: str = "y") -> 
         scale = check_scale(categories)
     values = np.asarray(y)
     if values.ndim not in (1, 2):
-        raise ValueError(
-            f"{name} must be grades (instances, labels), got {values.ndim} dimension(s) of shape "
-            f"{values.shape}"
-        )
-    single = values.ndim == 1
-    declared = scale is not None
+        got = f"{values.ndim} dimension(s) of shape {values.shape}"
+        raise ValueError(f"{name} must be grades (instances, labels), got {got}")
+    single, declared = values.ndim == 1, scale is not None
     if scale is None:
         values = _integers(values, name)
         scale = np.unique(values)
@@ -100,7 +75,9 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     if names is None:
         columns: dict[str, Any] = {name: y} if hasattr(y, "dtype") else {}
     else:
-        columns = {key: _column(y, j) for j, key in enumerate(names)}
+        # By its place: names may occur twice in a frame of pandas.
+        by_place = y.iloc if hasattr(y, "iloc") else y
+        columns = {key: by_place[:, j] for j, key in enumerate(names)}
     found: dict[str, list[Any] | None] = {}
     for key, column in columns.items():
         categories = getattr(column.dtype, "categories", None)
@@ -114,16 +91,9 @@ def _ordered_categories(y: Any, names: list[str] | None, name: str) -> list[Any]
     (first, shared), *others = found.items()
     for key, categories in others:
         if categories != shared:
-            raise ValueError(
-                f"all labels must have the same grades, got {shared} in {first!r} and "
-                f"{categories} in {key!r}"
-            )
+            got = f"{shared} in {first!r} and {categories} in {key!r}"
+            raise ValueError(f"all labels must have the same grades, got {got}")
     return shared
-
-
-def _column(frame: Any, j: int) -> Any:
-    """By its place: names may occur twice in a frame of pandas."""
-    return frame.iloc[:, j] if hasattr(frame, "iloc") else frame[:, j]
 
 
 def _integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
@@ -140,9 +110,8 @@ def _integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
         check_classification_targets(values)
     if (wrong := (values != np.floor(values)) | (np.abs(values) > 2.0**53)).any():
         at = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"{name} must hold integers as grades, got {values[tuple(at)]:g} in {_place(at)}"
-        )
+        got = f"{values[tuple(at)]:g} in {_place(at)}"
+        raise ValueError(f"{name} must hold integers as grades, got {got}")
     return values.astype(np.int64)
 
 
@@ -174,18 +143,11 @@ def _places(table: NDArray[Any], scale: NDArray[Any], name: str) -> NDArray[np.i
         i, j = np.argwhere(ranks < 0)[0]
         strange = table[i, j].item() if isinstance(table[i, j], np.generic) else table[i, j]
         what = "NaN" if strange is None or strange != strange else repr(strange)
+        shown = ", ".join(map(str, scale[:8])) + (", ..." if len(scale) > 8 else "")
         raise ValueError(
-            f"{name} must hold only the grades {_listed(scale)}, got {what} in row {i}, column {j}"
+            f"{name} must hold only the grades {shown}, got {what} in {_place((i, j))}"
         )
     return ranks
-
-
-def _listed(scale: Sequence[Any] | NDArray[Any]) -> str:
-    shown = ", ".join(map(str, scale[:8]))
-    return shown + (", ..." if len(scale) > 8 else "")
-
-
-# cumulative probabilities ---------------------------------------------------------------------
 
 
 def at_least(ranks: NDArray[np.intp], m: int) -> NDArray[np.int8]:
@@ -205,10 +167,6 @@ def consistent(cumulative: ArrayLike) -> NDArray[np.float64]:
     ----------
     cumulative : array-like of shape (..., m - 1)
         Estimates of P(grade at least g), for the second lowest grade first.
-
-    Returns
-    -------
-    ndarray of the same shape
 
     Examples
     --------

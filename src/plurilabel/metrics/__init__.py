@@ -21,21 +21,11 @@ from plurilabel.metrics._registry import (
 from plurilabel.metrics._running import RunningMeasures
 
 __all__ = [
-    "MEASURES",
-    "Evaluation",
-    "Measure",
-    "MeasureSums",
-    "PerLabel",
-    "RunningMeasures",
-    "Scorer",
+    "MEASURES", "Evaluation", "Measure", "MeasureSums", "PerLabel", "RunningMeasures", "Scorer",
     "evaluate",
-    "expected_calibration_error",
-    "get_measure",
-    "get_scorer",
-    "label_scores",
-    "measure_names",
+    "expected_calibration_error", "get_measure", "get_scorer", "label_scores", "measure_names",
     "per_label",
-]
+]  # fmt: skip
 __all__ += _auc.__all__
 __all__ += _label_sets.__all__
 __all__ += _ranking.__all__

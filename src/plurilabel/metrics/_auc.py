@@ -7,14 +7,14 @@ same score to everything would be perfect.
 Sparse scores are never made dense: an entry that they do not store is below every stored one and
 tied with all others that are not stored.
 
-Pairs of a positive and a negative are counted exactly, without ever being formed. The count is in
-**half wins**: 2 for a pair whose positive scores higher, 1 for a tie. These are whole numbers, so
-that the result depends neither on block sizes nor on the order of sums.
+Pairs of a positive and a negative are counted, not formed, in **half wins**: 2 for a pair whose
+positive scores higher, 1 for a tie. These are whole numbers, so that the result depends neither
+on block sizes nor on the order of sums.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,14 +28,12 @@ from plurilabel.metrics._registry import Average, measure
 
 __all__ = ["macro_auc", "micro_auc"]
 
-# Entries of the shorter list handled at a time: they and their share of the other fit in cache.
-_SLICE = 8192
+Counts: TypeAlias = NDArray[np.int64]
 
-# Smallest number of entries of the matrix sorted at a time; the largest is a quarter of them.
-_PART = 2**20
-
-_LOWEST_BIT = np.int64(1)
-_ALL_BUT_SIGN = np.int64(2**63 - 1)
+_SLICE = (
+    8192  # entries of the shorter list at a time: with their part of the other they fit in cache
+)
+_PART = 2**20  # fewest entries of the matrix sorted at a time; for large ones, a quarter of all
 
 
 @measure("scores", None, average="macro")
@@ -50,8 +48,7 @@ def macro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -73,8 +70,7 @@ def micro_auc(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -168,20 +164,18 @@ def _wins_by_sorting(values: NDArray[Any], positive: NDArray[np.int64]) -> int |
     tied or not; the result is None, and the caller has to count in another way.
     """
     key = np.add(values, 0.0, dtype=np.float64).view(np.int64)  # -0.0 becomes 0.0
-    key ^= (key >> 63) & _ALL_BUT_SIGN
-    key &= ~_LOWEST_BIT
+    key ^= (key >> 63) & np.int64(2**63 - 1)  # all bits but the sign
+    key &= -2  # all but the lowest
     key |= positive
     key.sort()
     if ((key[1:] ^ key[:-1]) == 1).any():
         return None
-    key &= _LOWEST_BIT
+    key &= 1
     p = int(key.sum())
     return int(np.dot(key, np.arange(len(key)))) - p * (p - 1) // 2
 
 
-def _dense_half_wins(
-    Y: LabelMatrix, S: NDArray[Any], positives: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _dense_half_wins(Y: LabelMatrix, S: NDArray[Any], positives: Counts) -> Counts:
     """Half wins of each label's positives over its negatives."""
     wins = np.zeros_like(positives)
     by_label = Y.tocsc() if sparse.issparse(Y) else Y
@@ -190,39 +184,30 @@ def _dense_half_wins(
         columns = np.ascontiguousarray(S[:, start : start + 8].T)
         present = dense(by_label[:, start : start + 8]).T.astype(np.int64)
         for j, (f, y) in enumerate(zip(columns, present), start):
-            won = _wins_by_sorting(f, y)
-            if won is None:
-                wins[j] = _half_wins_by_search(np.sort(f[y == 1]), np.sort(f[y == 0]))
-            else:
+            if (won := _wins_by_sorting(f, y)) is not None:
                 wins[j] = 2 * won
+            else:
+                wins[j] = _half_wins_by_search(np.sort(f[y == 1]), np.sort(f[y == 0]))
     return wins
 
 
 def stored_by_label(Y: LabelMatrix, S: sparse.csr_array) -> tuple[NDArray[Any], ...]:
-    """The stored scores label by label: ends, and row, score and relevance of each entry.
-
-    The entries of label j go from ``ends[j]`` to ``ends[j + 1]``.
-    """
+    """The stored scores label by label: pointers, and row, score and relevance of each entry."""
     entry = sparse.csr_array((np.arange(S.nnz), S.indices, S.indptr), shape=S.shape).tocsc()
     relevant = stored_relevance(Y, S)
     return entry.indptr, entry.indices, S.data[entry.data], relevant[entry.data]
 
 
-def _sparse_half_wins(
-    Y: LabelMatrix, S: sparse.csr_array, positives: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _sparse_half_wins(Y: LabelMatrix, S: sparse.csr_array, positives: Counts) -> Counts:
     wins = np.zeros_like(positives)
     ends, _, score, relevant = stored_by_label(Y, S)
     for labels, block, positive in padded_rows(ends, score, relevant.astype(np.int8), 1):
         stored = np.diff(ends)[labels]
         hits = np.count_nonzero(positive, axis=1)
         # Half of the losses with ties as losses, half of those with ties as wins.
-        ordered, end = sort_against(block, positive)
+        ordered, ties = sort_against(block, positive)
         lost = _pairs_lost(ordered > 0)
-        if end is None:
-            lost *= 2
-        else:
-            lost += _pairs_lost(sort_against(block, 1 - positive)[0] == 0)
+        lost += lost if ties is None else _pairs_lost(sort_against(block, 1 - positive)[0] == 0)
         won = 2 * hits * (stored - hits) - lost
         other_hits = positives[labels] - hits
         other_negatives = S.shape[0] - stored - other_hits

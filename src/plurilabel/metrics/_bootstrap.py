@@ -6,7 +6,7 @@ sum, so that many samples at a time are one matrix product, and nothing is sorte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from plurilabel.metrics._registry import Measure
 
 _WEIGHTS = 2**22  # entries of the matrices (samples, instances) held at a time: 32 MB
 
+Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 
 
@@ -40,33 +41,23 @@ def intervals_of(
     """Interval of each measure; ``terms`` has those of means over instances."""
     n = Y.shape[0]
     rng = check_random_state(random_state)
-    columns = None if S is None else _columns_of(Y, S)
-    sampled = []
+    columns: Any = None if S is None else _columns_of(Y, S)
+    sampled: dict[str, list[FloatArray]] = {measure.name: [] for measure in measures}
     for block in row_blocks(n_samples, n, _WEIGHTS):
         W = np.empty((block.stop - block.start, n))
         for w in W:
             w[:] = np.bincount(rng.randint(0, n, n), minlength=n)
-        sampled.append(list(_values(measures, terms, W, Y, Z, columns)))
-    return {
-        measure.name: _interval(np.concatenate(values), confidence)
-        for measure, values in zip(measures, zip(*sampled))
-    }
-
-
-def _values(
-    measures: Sequence[Measure], terms: Mapping[str, Terms], W: FloatArray, Y: Any, Z: Any,
-    columns: Any,
-) -> Iterator[FloatArray]:  # fmt: skip
-    """Each measure, for each sample."""
-    counts: Any = None if Z is None else _weighted_confusion(W, Y, Z)
-    for measure in measures:
-        if measure.name in terms:
-            total, weight = terms[measure.name]
-            yield _ratio_or_nan(_product(W, total), _product(W, weight))
-        elif measure.kind == "labels":
-            yield _label_based(measure, *counts)
-        else:
-            yield _auc(measure, W, *columns)
+        counts: Any = None if Z is None else _weighted_confusion(W, Y, Z)
+        for measure in measures:
+            if measure.name in terms:
+                total, weight = terms[measure.name]
+                values = _ratio_or_nan(_product(W, total), _product(W, weight))
+            elif measure.kind == "labels":
+                values = _label_based(measure, *counts)
+            else:
+                values = _auc(measure, W, *columns)
+            sampled[measure.name].append(values)
+    return {name: _interval(np.concatenate(v), confidence) for name, v in sampled.items()}
 
 
 def _interval(values: FloatArray, confidence: float) -> tuple[float, float]:
@@ -92,7 +83,7 @@ def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
     """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
     if isinstance(Y, UnknownLabels):  # predictions of unknown labels are left out
-        known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
+        known = known - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
         Y, Z = Y.Y, UnknownLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
     return confusion(true, pred, both, known), known
@@ -141,20 +132,14 @@ class _Column:
     """
 
     def __init__(
-        self,
-        row: NDArray[Any],
-        score: NDArray[Any],
-        relevant: NDArray[np.bool_],
-        unscored: NDArray[Any],
-        n_labels: int | None,
+        self, row: Array, score: Array, relevant: Array, unscored: Array, n_labels: int | None
     ) -> None:
         low, high = score[~relevant], score[relevant]
         order = np.argsort(low, kind="stable")
         low = low[order]
         self.negative, self.positive = row[~relevant][order], row[relevant]
         self.lower, self.upper = low.searchsorted(high, "left"), low.searchsorted(high, "right")
-        self.unscored = unscored
-        self.n_labels = n_labels
+        self.unscored, self.n_labels = unscored, n_labels
 
     def auc(self, W: FloatArray) -> FloatArray:
         """Weighted AUC, for each sample."""

@@ -13,7 +13,6 @@ from scipy import sparse
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
 from plurilabel._core.html import html_table
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
 from plurilabel.metrics._bootstrap import intervals_of
@@ -62,8 +61,7 @@ class Evaluation(_Table, dict[str, float]):
     confidence : float or None
         Share of the bootstrap samples inside each interval.
     note : str
-        How many instances have no labels and where they count, and how many labels are unknown;
-        empty if there are none.
+        How many instances have no labels and where they count, and how many labels are unknown.
     n_unknown : int
         Number of unknown true labels, which are left out of every measure.
     """
@@ -79,8 +77,7 @@ class Evaluation(_Table, dict[str, float]):
         n_unknown: int = 0,
     ) -> None:
         super().__init__(values)
-        self.intervals = dict(intervals or {})
-        self.confidence = confidence
+        self.intervals, self.confidence = dict(intervals or {}), confidence
         self.note, self.n_unknown = note, n_unknown
 
     def to_frame(self) -> Any:
@@ -92,15 +89,12 @@ class Evaluation(_Table, dict[str, float]):
         return _data_frame(columns, list(self), "measure")
 
     def _table(self) -> list[list[str]]:
-        """Heads and rows, as text."""
-        header = ["measure", "value"]
-        rows = [[name, f"{value:.4f}"] for name, value in self.items()]
+        table = [["measure", "value"], *([name, f"{v:.4f}"] for name, v in self.items())]
         if self.intervals:
-            header.append(f"{100 * (self.confidence or 0):g}% interval")
-            for row in rows:
-                low, high = self.intervals[row[0]]
-                row.append(f"[{low:.4f}, {high:.4f}]")
-        return [header, *rows]
+            table[0].append(f"{100 * (self.confidence or 0):g}% interval")
+            for row in table[1:]:
+                row.append("[{:.4f}, {:.4f}]".format(*self.intervals[row[0]]))
+        return table
 
 
 def evaluate(
@@ -116,17 +110,15 @@ def evaluate(
 ) -> Evaluation:
     """Compute every measure that the given predictions allow.
 
-    Predicted ``labels`` give the measures of label sets, ``scores`` those of rankings; pass both
-    to get all. The matrices are processed in blocks of rows: besides the inputs, memory holds one
-    block and a few numbers per instance. How a measure treats ties, empty sets and absent labels
-    is described in its own docstring. Instances without labels count in Hamming loss, subset
-    accuracy and the macro and micro measures only; a line below the printed table says how many
-    there are.
+    ``labels`` give the measures of label sets, ``scores`` those of rankings. The matrices
+    are processed in blocks of rows: besides the inputs, memory holds one block and a few numbers
+    per instance. How a measure treats ties, empty sets and absent labels is described in its own
+    docstring. Instances without labels count in Hamming loss, subset accuracy and the macro and
+    micro measures only; a line below the printed table says how many there are.
 
     Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are left
-    out of every measure and counted in ``n_unknown``: each instance is judged by its known labels,
-    and each label by the instances for which it is known. Instances and labels without any known
-    value are left out of the means.
+    out of every measure and counted in ``n_unknown``. Instances and labels without any known value
+    are left out of the means.
 
     Parameters
     ----------
@@ -187,7 +179,7 @@ def evaluate(
     if bootstrap is not None:
         terms = {one.name: given.terms(one) for one in measures if one.average == "instances"}
         intervals = intervals_of(measures, terms, Y, Z, S, bootstrap, confidence, random_state)
-    n_unknown = _count_unknown(Y)
+    n_unknown = getattr(Y, "n_unknown", 0)
     note = _note(Y.shape[0], _count_without_labels(Y), n_unknown)
     return Evaluation(result, intervals, confidence if intervals else None, note, n_unknown)
 
@@ -237,10 +229,6 @@ def _checked(
     return _Given(Y, Z, S, counts, ranking, measures)
 
 
-def _count_unknown(Y: LabelMatrix) -> int:
-    return Y.n_unknown if isinstance(Y, UnknownLabels) else 0
-
-
 def _count_without_labels(Y: LabelMatrix) -> int:
     """Number of instances that have known labels, none of them present."""
     labels, known, _ = split_known(Y)
@@ -272,11 +260,8 @@ class MeasureSums:
 
     Attributes
     ----------
-    n : int
-        Number of rows.
-    n_labels : int
-    n_unknown : int
-        Number of unknown true labels.
+    n, n_labels, n_unknown : int
+        Number of rows, of labels, and of unknown true labels.
 
     Examples
     --------
@@ -319,17 +304,14 @@ class MeasureSums:
         if counts is not None:
             known = np.full(q, n) if counts.label_known is None else counts.label_known
             table = np.array([counts.label_true, counts.label_pred, counts.label_both, known])
-        names = tuple(one.name for one in given.measures)
-        without = _count_without_labels(Y)
-        return cls(n, q, _count_unknown(Y), without, is_labels, names, terms, table)
+        names, without = tuple(one.name for one in given.measures), _count_without_labels(Y)
+        return cls(n, q, getattr(Y, "n_unknown", 0), without, is_labels, names, terms, table)
 
     def __add__(self, other: MeasureSums) -> MeasureSums:
         if not isinstance(other, MeasureSums):
             return NotImplemented
-        if self.n_labels != other.n_labels:
-            raise ValueError(
-                f"sums must be of the same labels, got {self.n_labels} and {other.n_labels}"
-            )
+        if (q := self.n_labels) != other.n_labels:
+            raise ValueError(f"sums must be of the same labels, got {q} and {other.n_labels}")
         if self._names != other._names:
             raise ValueError("sums must be of the same measures")
         return replace(
@@ -377,15 +359,11 @@ def _as_floats(scores: Any) -> tuple[Any, bool]:
 class PerLabel(_Table, dict[str, NDArray[Any]]):
     """Columns by name, with one entry per label: a dict that prints as a table.
 
-    Attributes
-    ----------
-    label_names : list of str
+    The names of the labels are in ``label_names``.
     """
 
     def __init__(
-        self,
-        columns: Mapping[str, NDArray[Any]] = {},
-        label_names: Sequence[str] = (),
+        self, columns: Mapping[str, NDArray[Any]] = {}, label_names: Sequence[str] = ()
     ) -> None:
         super().__init__(columns)
         self.label_names = list(label_names)
@@ -397,7 +375,6 @@ class PerLabel(_Table, dict[str, NDArray[Any]]):
         return _data_frame(self, self.label_names, "label")
 
     def _table(self) -> list[list[str]]:
-        """Heads and the first rows, as text."""
         rows = []
         for j, name in enumerate(self.label_names[:_SHOWN]):
             cells = [column[j] for column in self.values()]

@@ -16,11 +16,10 @@ from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel._core.scores import check_count
 from plurilabel._core.unknown import UnknownLabels, known_part
 
+# Scores as the measures see them: an ndarray or a canonical csr_array of finite floats.
 ScoreMatrix: TypeAlias = Any
-"""Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
-
+# The summand of each instance, and its weight in the mean; 0 if it is left out.
 Terms: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""The summand of each instance, and its weight in the mean; 0 if it is left out."""
 
 BLOCK = 2**18  # entries handled at a time: 2 MB of float64 stay in a core's own cache
 
@@ -45,8 +44,7 @@ def check_predicted(
 ) -> tuple[LabelMatrix, LabelMatrix]:
     """True and predicted labels, both as int8, of the same shape.
 
-    Both may be lists of tags, one for each instance: the labels are then those that occur in
-    either, in the order of their names.
+    Both may be lists of tags: the labels are then those that occur in either, sorted by name.
     """
     if is_tags(Y_true) and _may_be_tags(Y_pred):
         known = sorted({*tag_matrix(Y_true)[1], *tag_matrix(Y_pred)[1]})
@@ -69,13 +67,13 @@ def check_scored(
 ) -> tuple[LabelMatrix, ScoreMatrix]:
     """True labels, and scores of the same shape: finite numbers, dense or CSR.
 
-    With ``first``, only the first labels of each ranking matter: then sparse scores of unknown
-    labels are dropped.
+    With ``first``, only the first labels of a ranking matter: sparse scores may then have unknown
+    labels, which are dropped.
     """
     Y_known, unknown = known_part(Y_true)
     Y = check_true(Y_known)
     refuse_labels(scores)
-    S = check_scores(scores)
+    S: ScoreMatrix = check_scores(scores)
     if sparse.issparse(S):
         S = sparse.csr_array(S)
     _check_same(Y_true, Y, scores, S, "scores")
@@ -83,20 +81,16 @@ def check_scored(
         return Y, S
     if sparse.issparse(S):
         if first:
-            return UnknownLabels(Y, unknown).Y, _without(S, unknown)
+            kept = ~stored_relevance(unknown, S)
+            ends = np.append(0, np.cumsum(kept))[S.indptr]
+            S = sparse.csr_array((S.data[kept], S.indices[kept], ends), S.shape)
+            return UnknownLabels(Y, unknown).Y, S
         raise ValueError(
             "scores must be dense if some labels of Y_true are unknown; only the measures at k "
             "take sparse scores"
         )
     # below all others: no known label is ranked behind an unknown one
     return UnknownLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
-
-
-def _without(S: sparse.csr_array, unknown: Any) -> sparse.csr_array:
-    """The scores that are stored in other cells than these."""
-    kept = ~stored_relevance(unknown, S)
-    ends = np.append(0, np.cumsum(kept))[S.indptr]
-    return sparse.csr_array((S.data[kept], S.indices[kept], ends), S.shape)
 
 
 def stored_relevance(Y: LabelMatrix, S: sparse.csr_array) -> NDArray[np.bool_]:
@@ -148,16 +142,12 @@ def refuse_labels(scores: Any) -> None:
 
 
 def _check_same(Y_true: Any, Y: Any, other_given: Any, other: Any, name: str) -> None:
-    if other.shape != Y.shape:
-        raise ValueError(
-            f"{name} must have the shape of Y_true, {tuple(Y.shape)}, got {tuple(other.shape)}"
-        )
+    if (shape := tuple(Y.shape)) != (got := tuple(other.shape)):
+        raise ValueError(f"{name} must have the shape of Y_true, {shape}, got {got}")
     names, other_names = column_names(Y_true), column_names(other_given)
     if names and other_names and names != other_names and sorted(names) == sorted(other_names):
-        raise ValueError(
-            f"{name} must have its columns in the order of Y_true, {names[:5]}..., "
-            f"got {other_names[:5]}..."
-        )
+        both = f"{names[:5]}..., got {other_names[:5]}..."
+        raise ValueError(f"{name} must have its columns in the order of Y_true, {both}")
 
 
 def mean_of_defined(total: NDArray[Any], weight: NDArray[Any]) -> float:

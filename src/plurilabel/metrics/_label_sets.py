@@ -47,8 +47,7 @@ __all__ = [
     "micro_precision", "micro_recall", "precision", "recall", "subset_accuracy",
 ]  # fmt: skip
 
-CountMeasure: TypeAlias = Callable[..., NDArray[Any]]
-"""A measure of four counts: ``measure(tp, fp, fn, tn)``, elementwise."""
+CountMeasure: TypeAlias = Callable[..., NDArray[Any]]  # of (tp, fp, fn, tn), elementwise
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
@@ -171,9 +170,6 @@ def value_of_sets(
     return value_of_counts(MEASURES[function.__name__], counts, **params)
 
 
-# means over instances -------------------------------------------------------------------------
-
-
 def _hamming_loss(counts: SetCounts) -> Terms:
     wrong = counts.true + counts.pred - 2 * counts.both
     if counts.known is not None:
@@ -195,8 +191,7 @@ def _f_beta(counts: SetCounts, beta: float = 1.0) -> Terms:
 def hamming_loss(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of label decisions that are wrong; 0 is best.
 
-    ``mean |Y xor Z| / q``. Always defined. Equal to scikit-learn's ``hamming_loss``, and to
-    ``1 - macro_accuracy`` and ``1 - micro_accuracy``.
+    ``mean |Y xor Z| / q``, equal to scikit-learn's ``hamming_loss``. Always defined.
 
     Parameters
     ----------
@@ -322,9 +317,7 @@ def f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
 
 @measure("labels", _f_beta)
 def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
-    """Mean F1 of the instances; 1 is best. :func:`f_beta` with ``beta=1``.
-
-    NaN if no instance has a label.
+    """Mean F1 of the instances, :func:`f_beta` with ``beta=1``; 1 is best.
 
     Parameters
     ----------
@@ -337,9 +330,6 @@ def f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     0.75
     """
     return value_of_sets(f1, Y_true, Y_pred)
-
-
-# from the counts of each label ----------------------------------------------------------------
 
 
 @measure("labels", COUNT_MEASURES["accuracy"], average="macro")
@@ -365,8 +355,7 @@ def macro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fp); 1 is best.
 
-    A label that is never predicted counts as 0. Equal to scikit-learn's
-    ``precision_score(average="macro", zero_division=0)``.
+    Equal to scikit-learn's ``precision_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
@@ -385,8 +374,7 @@ def macro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of tp / (tp + fn); 1 is best.
 
-    A label that never occurs counts as 0. Equal to scikit-learn's
-    ``recall_score(average="macro", zero_division=0)``.
+    Equal to scikit-learn's ``recall_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
@@ -405,8 +393,7 @@ def macro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """Mean over labels of F-beta; 1 is best.
 
-    A label that neither occurs nor is predicted counts as 0. Equal to scikit-learn's
-    ``fbeta_score(average="macro", zero_division=0)``.
+    Equal to scikit-learn's ``fbeta_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
@@ -427,8 +414,7 @@ def macro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 def macro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Mean over labels of F1; 1 is best.
 
-    A label that neither occurs nor is predicted counts as 0. Equal to scikit-learn's
-    ``f1_score(average="macro", zero_division=0)``.
+    Equal to scikit-learn's ``f1_score(average="macro", zero_division=0)``.
 
     Parameters
     ----------
@@ -466,8 +452,7 @@ def micro_accuracy(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of all predicted labels that are true; 1 is best.
 
-    0 if nothing is predicted. Equal to scikit-learn's
-    ``precision_score(average="micro", zero_division=0)``.
+    Equal to scikit-learn's ``precision_score(average="micro", zero_division=0)``.
 
     Parameters
     ----------
@@ -486,8 +471,7 @@ def micro_precision(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """Share of all true labels that are predicted; 1 is best.
 
-    0 if no label is true. Equal to scikit-learn's
-    ``recall_score(average="micro", zero_division=0)``.
+    Equal to scikit-learn's ``recall_score(average="micro", zero_division=0)``.
 
     Parameters
     ----------
@@ -506,8 +490,7 @@ def micro_recall(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
 def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> float:
     """F-beta of the counts of all labels together; 1 is best.
 
-    0 if no label is true and none predicted. Equal to scikit-learn's
-    ``fbeta_score(average="micro", zero_division=0)``.
+    Equal to scikit-learn's ``fbeta_score(average="micro", zero_division=0)``.
 
     Parameters
     ----------
@@ -528,8 +511,7 @@ def micro_f_beta(Y_true: ArrayLike, Y_pred: ArrayLike, beta: float = 1.0) -> flo
 def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     """F1 of the counts of all labels together; 1 is best.
 
-    0 if no label is true and none predicted. Equal to scikit-learn's
-    ``f1_score(average="micro", zero_division=0)``.
+    Equal to scikit-learn's ``f1_score(average="micro", zero_division=0)``.
 
     Parameters
     ----------
@@ -542,9 +524,6 @@ def micro_f1(Y_true: ArrayLike, Y_pred: ArrayLike) -> float:
     0.75
     """
     return value_of_sets(micro_f1, Y_true, Y_pred)
-
-
-# with a hierarchy of labels -------------------------------------------------------------------
 
 
 def hierarchical_precision(
@@ -636,9 +615,8 @@ def _closed(Y_true: Any, Y_pred: Any, hierarchy: Any, average: str) -> tuple[Any
             raise ValueError("hierarchy must be given unless Y_true is a data frame with names")
         hierarchy = Hierarchy(names)
     elif not isinstance(hierarchy, Hierarchy):
-        raise ValueError(
-            f"hierarchy must be a Hierarchy(label_names, parents), got {type(hierarchy).__name__}"
-        )
+        got = type(hierarchy).__name__
+        raise ValueError(f"hierarchy must be a Hierarchy(label_names, parents), got {got}")
     if is_tags(Y_true):
         names = hierarchy.label_names
         Y_true, Y_pred = tag_matrix(Y_true, names)[0], tag_matrix(Y_pred, names)[0]

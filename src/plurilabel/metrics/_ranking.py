@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,9 @@ __all__ = [
     "precision_at_k", "propensities", "ps_ndcg_at_k", "psp_at_k", "ranking_loss", "recall_at_k",
 ]  # fmt: skip
 
+Array: TypeAlias = NDArray[Any]
+Part: TypeAlias = tuple[Any, Array, Array]
+
 
 def value_of_ranking(
     function: Callable[..., float],
@@ -54,8 +57,7 @@ def value_of_ranking(
     **params: Any,
 ) -> float:
     """The value of a registered function for true labels and scores."""
-    terms = MEASURES[function.__name__.replace("_at_k", "@k")].terms
-    assert terms is not None
+    terms: Any = MEASURES[function.__name__.replace("_at_k", "@k")].terms
     Y, S = check_scored(Y_true, scores, first="k" in params)
     q, n_top = Y.shape[1], check_count(params.get("k", 1), "k")
     if n_top > q:
@@ -64,16 +66,12 @@ def value_of_ranking(
     return mean_of_defined(*terms(ranking, **params))
 
 
-# whole rankings -------------------------------------------------------------------------------
-
-
 @measure("scores", lambda r: (~r.hit[:, 0] * r.labelled, r.labelled), loss=True, title="one-error")
 def one_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose top label is not relevant; 0 is best.
 
     If several labels share the highest score, it is an error unless all of them are relevant. An
-    instance without relevant labels is left out. Equal to ``1 - precision_at_k`` with k=1. NaN if
-    no instance has a relevant label.
+    instance without relevant labels is left out; NaN if no other is left.
 
     Parameters
     ----------
@@ -96,13 +94,11 @@ def coverage(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Mean over instances of the largest rank of a relevant label, minus 1: 0 if the only relevant
     label comes first. An instance without relevant labels is left out. Scikit-learn's
-    ``coverage_error`` is this plus 1 and counts such an instance as 0. NaN if no instance has a
-    relevant label.
+    ``coverage_error`` is this plus 1 and counts such an instance as 0. NaN if no other is left.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -127,8 +123,7 @@ def coverage_normalized(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -145,13 +140,11 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
 
     Per instance ``|{(y', y''): f(y') <= f(y'')}| / (|Y| |not Y|)``, y' relevant and y'' not: a tie
     is an error, as in scikit-learn's ``label_ranking_loss``. An instance with no label or with all
-    labels has no pairs and is left out; scikit-learn counts it as 0. NaN if no instance has both a
-    relevant and an irrelevant label.
+    labels has no pairs and is left out; scikit-learn counts it as 0. NaN if no other is left.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -162,23 +155,17 @@ def ranking_loss(Y_true: ArrayLike, scores: ArrayLike) -> float:
     return value_of_ranking(ranking_loss, Y_true, scores)
 
 
-@measure(
-    "scores",
-    lambda r: ((r.wrong > 0).astype(np.float64), r.has_pairs),
-    loss=True,
-    title="is-error",
-)
+@measure("scores", lambda r: ((r.wrong > 0) * 1.0, r.has_pairs), loss=True, title="is-error")
 def is_error(Y_true: ArrayLike, scores: ArrayLike) -> float:
     """Share of instances whose ranking is not perfect; 0 is best.
 
     One irrelevant label that scores at least as high as a relevant one makes an error (Crammer and
-    Singer, 2003). An instance with no label or with all labels is left out. NaN if no instance has
-    both a relevant and an irrelevant label.
+    Singer, 2003). An instance with no label or with all labels is left out; NaN if no other is
+    left.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     References
     ----------
@@ -201,13 +188,11 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     Per instance the mean over y in Y of ``|{y' in Y: rank(y') <= rank(y)}| / rank(y)``. An
     instance without relevant labels is left out; scikit-learn's
     ``label_ranking_average_precision_score``, equal apart from that, counts it as 1. (Its
-    ``average_precision_score`` is a different measure: it ranks instances, not labels.) NaN if no
-    instance has a relevant label.
+    ``average_precision_score`` ranks instances, not labels.) NaN if no other is left.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
 
     Examples
     --------
@@ -216,9 +201,6 @@ def average_precision(Y_true: ArrayLike, scores: ArrayLike) -> float:
     0.66...
     """
     return value_of_ranking(average_precision, Y_true, scores)
-
-
-# the first k labels ---------------------------------------------------------------------------
 
 
 @measure("scores", lambda r, k: (r.hits(k) / k, r.labelled))
@@ -230,8 +212,7 @@ def precision_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
+    Y_true, scores : as in :func:`one_error`
     k : int, default=5
         At most q.
 
@@ -252,10 +233,7 @@ def recall_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
-    k : int, default=5
-        At most q.
+    Y_true, scores, k : as in :func:`precision_at_k`
 
     Examples
     --------
@@ -277,10 +255,7 @@ def ndcg_at_k(Y_true: ArrayLike, scores: ArrayLike, k: int = 5) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
-    k : int, default=5
-        At most q.
+    Y_true, scores, k : as in :func:`precision_at_k`
 
     Examples
     --------
@@ -303,10 +278,7 @@ def psp_at_k(
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
-    k : int, default=5
-        At most q.
+    Y_true, scores, k : as in :func:`precision_at_k`
     propensities : array-like of shape (q,)
         From the labels of the training set; see :func:`propensities`.
 
@@ -330,17 +302,11 @@ def ps_ndcg_at_k(
 ) -> float:
     """Propensity-scored nDCG at k: :func:`ndcg_at_k` with hits worth ``1 / p_l``; 1 is best.
 
-    As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach. NaN
-    if no instance has a relevant label.
+    As with :func:`psp_at_k`, the mean is divided by the largest that any ranking could reach.
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q), dense, sparse or a data frame
-    scores : matrix of shape (n, q), dense or sparse
-    k : int, default=5
-        At most q.
-    propensities : array-like of shape (q,)
-        From the labels of the training set; see :func:`propensities`.
+    Y_true, scores, k, propensities : as in :func:`psp_at_k`
 
     Examples
     --------
@@ -352,7 +318,7 @@ def ps_ndcg_at_k(
 
 
 def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
-    """Probability that a label that applies is also recorded, from how often it is recorded.
+    """Probability (q,) that a label that applies is recorded, from how often it is recorded.
 
     The model of Jain et al. (2016), see :func:`psp_at_k`: with N training instances, N_l of them
     with label l, ``p_l = 1 / (1 + C (N_l + b)^-a)``, ``C = (ln N - 1) (b + 1)^a``. Rare labels are
@@ -365,11 +331,6 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
     a, b : float, default=0.55 and 1.5
         The authors use a=0.5, b=0.4 for Wikipedia data, a=0.6, b=2.6 for Amazon data, and the
         defaults elsewhere.
-
-    Returns
-    -------
-    ndarray of shape (q,)
-        Between 0 and 1.
 
     Examples
     --------
@@ -393,8 +354,8 @@ def propensities(Y_train: ArrayLike, *, a: float = 0.55, b: float = 1.5) -> NDAr
 class Worth(NamedTuple):
     """Worth of a hit on each label, 1 / p_l, and its rank as a grade; None if all are equal."""
 
-    grade_of: NDArray[np.int64] | None = None  # (q,), from 1
-    of_grade: NDArray[np.float64] | None = None  # (q + 1,), 0 for grade 0
+    grade_of: Array | None = None  # (q,), from 1
+    of_grade: Array | None = None  # (q + 1,), 0 for grade 0
 
 
 def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
@@ -410,9 +371,6 @@ def worth_of(propensities: ArrayLike | None, q: int) -> Worth:
     grade_of = np.empty(q, dtype=np.int64)
     grade_of[order] = np.arange(1, q + 1)
     return Worth(grade_of, np.concatenate([[0.0], 1 / p[order]]))
-
-
-# rankings -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -484,7 +442,7 @@ def rank(Y: LabelMatrix, S: ScoreMatrix, n_top: int, worth: Worth) -> Ranking:
     return Ranking(q, size, last, wrong, precisions, top > 0, gain, best)
 
 
-def _gains(Y: LabelMatrix, top: NDArray[Any], worth: Worth) -> tuple[Any, Any]:
+def _gains(Y: LabelMatrix, top: Array, worth: Worth) -> tuple[Any, Any]:
     """Worth of the first labels, and of the most valuable true labels, in descending order."""
     if worth.grade_of is None or worth.of_grade is None:
         return None, None
@@ -497,9 +455,7 @@ def _gains(Y: LabelMatrix, top: NDArray[Any], worth: Worth) -> tuple[Any, Any]:
     return worth.of_grade[top], best
 
 
-def sort_against(
-    values: NDArray[Any], grade: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+def sort_against(values: Array, grade: Array) -> tuple[Array, Array | None]:
     """Grades in descending order of the values, the lower grade first in a tie; and tie ends.
 
     The second result is the last place of the tie that each place belongs to, or None if there
@@ -525,9 +481,7 @@ def sort_against(
     return key - start_of_tie, end
 
 
-def _positions(
-    relevant: NDArray[np.bool_], end: NDArray[np.int64] | None, size: NDArray[np.int64], q: int
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _positions(relevant: Array, end: Array | None, size: Array, q: int) -> Part:
     """Last position, wrong pairs and sum of precisions, from the sorted relevance (b, w)."""
     b, w = relevant.shape
     at = np.flatnonzero(relevant)  # the relevant labels that have a score, row after row
@@ -551,16 +505,11 @@ def _positions(
     last[ranked > 0] = place[stop[ranked > 0] - 1] - 1
     # Relevant labels without a score: all of them at rank q, below every irrelevant one.
     missing = size - ranked
-    return (
-        np.where(missing > 0, q - 1, last),
-        wrong + missing * (q - size),
-        precisions + missing * size / q,
-    )
+    last = np.where(missing > 0, q - 1, last)
+    return last, wrong + missing * (q - size), precisions + missing * size / q
 
 
-def _parts(
-    Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: NDArray[np.int64] | None
-) -> Iterator[tuple[Any, NDArray[Any], NDArray[Any]]]:
+def _parts(Y: LabelMatrix, S: ScoreMatrix, n_top: int, grade_of: Array | None) -> Iterator[Part]:
     """Rows, their scores and the grades of their labels, as small dense blocks."""
     if sparse.issparse(S):
         grade = stored_relevance(Y, S).astype(np.int64)
@@ -573,9 +522,7 @@ def _parts(
         yield rows, S[rows], grade if grade_of is None else grade * grade_of
 
 
-def padded_rows(
-    indptr: NDArray[Any], data: NDArray[Any], grade: NDArray[Any], min_width: int
-) -> Iterator[tuple[Any, NDArray[Any], NDArray[Any]]]:
+def padded_rows(indptr: Array, data: Array, grade: Array, min_width: int) -> Iterator[Part]:
     """Rows of a CSR matrix as small dense blocks, padded with -inf and grade 0.
 
     Rows of similar length go together, so that one long row does not widen the others.

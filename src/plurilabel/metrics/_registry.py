@@ -36,8 +36,7 @@ class Measure:
     kind : {"labels", "scores"}
         What the function takes besides the true labels: label sets or, for rankings, scores.
     average : {"instances", "macro", "micro"}
-        Over what the measure is added up: over instances, as a mean over labels, or over all
-        labels together.
+        Whether it is a mean over instances, a mean over labels, or over all labels together.
     terms : callable or None
         For ``"instances"``, ``terms(counts)`` or ``terms(ranking)`` returns what each instance
         adds to the numerator and to the denominator. For ``"macro"`` and ``"micro"``,
@@ -53,8 +52,7 @@ class Measure:
     k : int or None
         The number of labels that a measure such as ``"precision@3"`` looks at.
     family : {"label sets, by instance", "label sets, by label", "rankings"}
-        What the measure looks at: predicted label sets, averaged over instances or over labels, or
-        the ranking of the labels by their scores.
+        What the measure looks at.
 
     Examples
     --------
@@ -104,7 +102,6 @@ def _at(measure: Measure, k: int) -> Measure:
 
 
 _SPELLED = {"hamming": "Hamming", "auc": "AUC", "f1": "F1", "ndcg": "nDCG", "psp": "PSP"}
-_AVERAGES = ("instances", "macro", "micro")
 _MEASURES: dict[str, Measure] = {}
 
 MEASURES = MappingProxyType(_MEASURES)
@@ -121,14 +118,8 @@ def measure(
 ) -> Callable[[Function], Function]:
     """Register a function as a measure, under its name with ``@k`` for ``_at_k``.
 
-    Parameters
-    ----------
-    kind, terms, average :
-        As in :class:`Measure`.
-    loss : bool, default=False
-        Whether smaller is better.
-    title : str, optional
-        By default the words of the name, with the usual spelling of abbreviations.
+    ``kind``, ``terms`` and ``average`` are as in :class:`Measure`; smaller is better for a
+    ``loss``. By default the title is the words of the name, with abbreviations as usual.
     """
 
     def register(function: Function) -> Function:
@@ -145,8 +136,8 @@ def measure(
     return register
 
 
-def _place(measure: Measure) -> tuple[bool, bool, int]:
-    return measure.kind == "scores", "k" in measure.parameters, _AVERAGES.index(measure.average)
+def _place(measure: Measure) -> tuple[bool, bool, str]:
+    return measure.kind == "scores", "k" in measure.parameters, measure.average
 
 
 def _title(name: str) -> str:
@@ -161,10 +152,6 @@ def measure_names(kind: Kind | None = None) -> list[str]:
     ----------
     kind : {"labels", "scores"}, optional
         Only measures of predicted label sets, or of scores.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------
@@ -183,10 +170,6 @@ def get_measure(name: str) -> Measure:
     name : str
         One of :func:`measure_names`. For the measures at k, a number may take the place of k:
         ``"precision@3"`` has the function with ``k=3``.
-
-    Returns
-    -------
-    Measure
 
     Examples
     --------
@@ -256,19 +239,19 @@ def check_measures(
     return list(dict.fromkeys(names))
 
 
+@dataclass(frozen=True, repr=False)
 class Scorer:
     """``scorer(estimator, X, Y)``; higher is better."""
 
-    def __init__(self, name: str, params: dict[str, Any]) -> None:
-        self.name = name
-        self.params = params
+    name: str
+    params: dict[str, Any]
 
     def __call__(self, estimator: Any, X: Any, y_true: Any) -> float:
         measure = get_measure(self.name)
         if measure.kind == "labels":
             prediction = estimator.predict(X)
         else:
-            shape = np.shape(y_true) if not hasattr(y_true, "shape") else y_true.shape
+            shape = y_true.shape if hasattr(y_true, "shape") else np.shape(y_true)
             n_labels = int(shape[1]) if len(shape) == 2 else None
             prediction = label_scores(estimator, X, n_labels=n_labels)
         value = measure.function(y_true, prediction, **self.params)
@@ -293,10 +276,6 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
     **params
         Parameters of the measure, such as ``beta=2`` or ``propensities=p``.
 
-    Returns
-    -------
-    callable
-
     Examples
     --------
     >>> from plurilabel.metrics import get_scorer
@@ -312,9 +291,7 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
     """
     missing = set(get_measure(name).parameters) - set(params)
     if "k" in missing:
-        raise ValueError(
-            f"name must have a number in place of k, such as {name[:-1]}5, got {name!r}"
-        )
+        raise ValueError(f"name must have a number for k, such as {name[:-1]}5, got {name!r}")
     if "propensities" in missing:
         raise ValueError(f"{name} needs propensities=propensities(Y_train), got none")
     return Scorer(name, params)

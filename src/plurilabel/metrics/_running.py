@@ -1,9 +1,8 @@
 """Measures of predictions that come row by row: over all rows, over a window, and with fading.
 
-The terms of a row and its entries in the counts of labels do not change later, so sums and counts
-are enough: a row costs O(q), or O(q log q) for rankings. Up to 256 rows wait until the measures
-are read, then pass through the same code as a whole matrix, so that ties, empty sets and 0/0 are
-treated as in :func:`evaluate`.
+Sums and counts are enough, as what a row adds to them does not change later: a row costs O(q), or
+O(q log q) for rankings. Up to 256 rows wait until the measures are read, then pass through the
+same code as a whole matrix, so that ties, empty sets and 0/0 are treated as in :func:`evaluate`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import check_count
-from plurilabel.metrics._auc import auc_of, label_auc, mean_auc, pooled_auc
+from plurilabel.metrics._auc import label_auc, mean_auc, pooled_auc
 from plurilabel.metrics._evaluate import Evaluation
 from plurilabel.metrics._label_sets import count_sets
 from plurilabel.metrics._ranking import Ranking, rank, worth_of
@@ -198,24 +197,22 @@ class RunningMeasures:
             else:
                 Z = np.array([row.labels for row in several], dtype=np.int8)
                 block.outcomes[at] = _OUTCOME[Y, Z]
-                self._add_terms(block, rows, "labels", count_sets(Y, Z), len(keys))
+                self._add_terms(block.terms, rows, "labels", count_sets(Y, Z), len(keys))
             if not no_scores:
                 S = np.array([row.scores for row in several])
                 block.scores[at] = S
-                self._add_terms(block, rows, "scores", self._ranking(keys, Y, S), len(keys))
+                ranking = self._ranking(keys, Y, S)
+                self._add_terms(block.terms, rows, "scores", ranking, len(keys))
         for sums in self._sums.values():
             sums.add(block)
         self._waiting.clear()
 
-    def _add_terms(
-        self, block: _Block, rows: list[int], kind: str, source: Any, n_labels: int
-    ) -> None:
-        """Put the terms of the measures of a kind into a block."""
+    def _add_terms(self, terms: Array, rows: list[int], kind: str, source: Any, q: int) -> None:
+        """Put the terms of the measures of a kind, for rows with q known labels, among terms."""
         for i, measure in enumerate(self._measures):
-            is_summed = measure.kind == kind and measure.average == "instances"
-            if is_summed and (measure.k or 1) <= n_labels:
+            if (measure.kind, measure.average) == (kind, "instances") and (measure.k or 1) <= q:
                 assert measure.terms is not None
-                block.terms[rows, i] = np.transpose(measure.terms(source))
+                terms[rows, i] = np.transpose(measure.terms(source))
 
     def _ranking(self, keys: tuple[Any, ...], Y: Array, S: Array) -> Ranking | None:
         """The ranking of the labels; None if no measure needs it."""
@@ -224,9 +221,9 @@ class RunningMeasures:
             return None
         propensities = None
         if self.propensities is not None:
-            without = [label for label in keys if label not in self.propensities]
-            if without:
-                raise ValueError(f"propensities must have all labels, but {without[0]!r} is not")
+            for label in keys:
+                if label not in self.propensities:
+                    raise ValueError(f"propensities must have all labels, but {label!r} is not")
             propensities = [self.propensities[label] for label in keys]
         ks = [m.k for m in ranked if m.k is not None and m.k <= len(keys)]
         return rank(Y, S, max([1, *ks]), worth_of(propensities, len(keys)))
@@ -240,23 +237,18 @@ class _Row(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Rows as the sums take them.
+    """Rows as the sums take them."""
 
-    terms : (b, m, 2), what each row adds to the sum of a measure, and its weight
-    outcomes : (b, q), of each label in each row
-    scores : (b, q), NaN where there is none
-    """
-
-    terms: Array
-    outcomes: Array
-    scores: Array
+    terms: Array  # (b, m, 2): what each row adds to the sum of a measure, and its weight
+    outcomes: Array  # (b, q): of each label in each row
+    scores: Array  # (b, q): NaN where there is none
 
 
 def _bits(values: Mapping[Any, Any], keys: tuple[Any, ...], name: str) -> list[Any]:
     bits = [values.get(label, 0) for label in keys]
-    if any(bit != 0 and bit != 1 for bit in bits):
-        label, bit = next(pair for pair in zip(keys, bits) if pair[1] != 0 and pair[1] != 1)
-        raise ValueError(f"{name} must be 0 or 1, got {bit!r} for {label!r}")
+    for label, bit in zip(keys, bits):
+        if bit != 0 and bit != 1:
+            raise ValueError(f"{name} must be 0 or 1, got {bit!r} for {label!r}")
     return bits
 
 
@@ -330,9 +322,8 @@ class _Window:
     def add(self, block: _Block) -> None:
         b, q = block.outcomes.shape
         if q > self.ring.outcomes.shape[1]:
-            for_row = q * (9 if self.with_auc else 1) + block.terms[0].nbytes
+            memory = self.size * float(q * (9 if self.with_auc else 1) + block.terms[0].nbytes)
             sizes = f"{self.size:,} rows of {q:,} labels"
-            memory = float(self.size) * for_row
             check_size("the window", sizes, memory=memory, instead="a smaller window")
             outcomes, scores = _widened(self.ring.outcomes, q), self.ring.scores
             if self.with_auc:
@@ -365,7 +356,7 @@ class _Window:
         if not known.any():
             return {"macro": float("nan"), "micro": float("nan")}
         if known.all():
-            return {"macro": auc_of("macro", Y, S), "micro": auc_of("micro", Y, S)}
+            return {"macro": mean_auc(label_auc(Y, S)), "micro": pooled_auc(Y, S)}
         columns = [(Y[k, j, None], S[k, j, None]) for j, k in enumerate(known.T) if k.any()]
         by_label = np.concatenate([label_auc(*column) for column in columns])
         pooled = pooled_auc(Y[known][:, None], S[known][:, None])

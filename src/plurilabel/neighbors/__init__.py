@@ -12,13 +12,8 @@ from plurilabel.neighbors._protocol import (
 )
 
 __all__ = [
-    "ApproximateIndex",
-    "ExactIndex",
-    "Formula",
-    "NeighborsIndex",
-    "query_neighbors",
-    "recall",
+    "ApproximateIndex", "ExactIndex", "Formula", "NeighborsIndex", "query_neighbors", "recall",
     "training_neighbors",
-]
+]  # fmt: skip
 
 publish(globals())

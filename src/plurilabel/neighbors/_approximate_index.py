@@ -48,8 +48,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
     --------
     Pass it to any learner with neighbours:
 
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import ApproximateIndex
+    >>> from plurilabel import ApproximateIndex, MLkNN
     >>> MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     MLkNN(index=ApproximateIndex(n_candidates=50, random_state=0))
     """
@@ -86,15 +85,13 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        params, name = self.get_params(deep=False), type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         try:
             from pynndescent import NNDescent  # type: ignore[import-not-found,unused-ignore]
         except ImportError as error:
-            raise ImportError(
-                "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
-            ) from error
+            message = "ApproximateIndex needs pynndescent: pip install plurilabel[ann]"
+            raise ImportError(message) from error
         self._points = self._formula().prepare(own(validate_points(self, X, reset=True), X))
         self.n_samples_fit_ = self._points.shape[0]
         if self.n_samples_fit_ <= self.n_candidates:
@@ -137,9 +134,8 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
         check_is_fitted(self)
         k = 5 if n_neighbors is None else n_neighbors
         if not 1 <= k <= self.n_candidates:
-            raise ValueError(
-                f"n_neighbors must be from 1 to n_candidates={self.n_candidates}, got {k}"
-            )
+            most = f"n_candidates={self.n_candidates}"
+            raise ValueError(f"n_neighbors must be from 1 to {most}, got {k}")
         if X is None:
             points, near = self._points, self._graph.neighbor_graph[0]
             near = np.where(near == np.arange(len(near))[:, None], -1, near)

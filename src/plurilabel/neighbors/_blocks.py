@@ -40,6 +40,7 @@ from plurilabel.neighbors._engines import (
     Pairs,
     Run,
     ranked,
+    slices,
     threads,
     without_self,
 )
@@ -52,8 +53,7 @@ from plurilabel.neighbors._products import (
     smallest_in_order,
 )
 
-FEW = 256
-"""Points up to which float64 costs less than finding out whether float32 tells them apart."""
+FEW = 256  # points up to which float64 costs less than asking whether float32 tells them apart
 
 
 class Blocks(CertifiedEngine):
@@ -104,22 +104,12 @@ class Blocks(CertifiedEngine):
 class Across:
     """Two sets of points, each searched for the neighbours of the other: a product serves both.
 
-    The first set is fixed; the second may change from call to call.
-
-    Parameters
-    ----------
-    formula : Formula
-    first : points of shape (n, d), prepared
-    far : ndarray of shape (n,), optional
-        About how far their neighbours are: points with similar distances are kept together.
+    The first set (n, d), prepared, is fixed; the second may change from call to call. ``far`` (n,)
+    is about how far their neighbours are: points with similar distances are kept together.
     """
 
     def __init__(
-        self,
-        formula: Formula,
-        first: Points,
-        far: Floats | None = None,
-        rounded: Rounded | None = None,
+        self, formula: Formula, first: Points, far: Any = None, rounded: Rounded | None = None
     ):
         self.formula, self.first = formula, first
         self.rounded = Rounded.for_points(first) if rounded is None else rounded
@@ -133,9 +123,8 @@ class Across:
     ) -> tuple[Neighbors, Neighbors]:
         """Distances and numbers of the k nearest in the other set, for both sets.
 
-        With ``limits``, distances for the points of both sets, neighbours that are farther than
-        the limit of a point may be left out: their places at the end of its list have distance
-        inf.
+        With ``limits``, distances for the points of both sets, neighbours beyond the limit of a
+        point may be left out: their places at the end of its list have distance inf.
         """
         if self.rounded.is_far(second):
             wider = self.rounded.scaled_to(second)
@@ -151,10 +140,7 @@ class Across:
         near, _, floor = smallest_across(both, n, K, run, bounds, self.scratch)
         floor = self.formula.of_norm(self.rounded.floor(floor, d))
         found = []
-        for own, other, rows, start in (
-            (0, 1, slice(0, n), n),
-            (1, 0, slice(n, n + m), 0),
-        ):
+        for own, other, rows, start in ((0, 1, slice(0, n), n), (1, 0, slice(n, n + m), 0)):
             back = np.argsort(orders[own])
             candidates = near[rows][back]
             is_full = (candidates >= 0).all(axis=1)
@@ -182,15 +168,9 @@ class Across:
         return replace(self.operand, rows=rows[: n + m])
 
     def _certain(
-        self,
-        points: Points,
-        others: Points,
-        candidates: Integers,
-        floor: Floats,
-        all_seen: NDArray[np.bool_],
-        k: int,
-        run: Run,
-    ) -> Neighbors:
+        self, points: Points, others: Points, candidates: Integers, floor: Floats,
+        all_seen: NDArray[np.bool_], k: int, run: Run,
+    ) -> Neighbors:  # fmt: skip
         """The k nearest others of all points; uncertain ones are searched again."""
         formula, n = self.formula, points.shape[0]
         distances, indices = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
@@ -199,7 +179,7 @@ class Across:
             found = ranked(formula, points, part, others, candidates[part], k)
             distances[part], indices[part] = found
 
-        run(rank, [slice(i, i + 1024) for i in range(0, n, 1024)])
+        run(rank, slices(n, 1024))
         zero = formula.zero_rows(points)
         again = np.flatnonzero(~(distances[:, -1] < floor) & ~all_seen & ~zero)
         if len(again):
@@ -308,9 +288,9 @@ class Frame:
         return sparse.csr_array((data, indices, indptr), shape=(n, d + 2))
 
 
+# Largest exponent of a scale. Values below 2**-500 vanish when squared, at least in part: the
+# canonical distance does not tell them apart either, and a larger scale could overflow.
 _LARGEST = 500
-"""Largest exponent of a scale. Values below 2**-500 vanish when squared, at least in part: the
-canonical distance does not tell them apart either, and a larger scale could overflow."""
 
 
 class Rounded(Frame):
@@ -345,10 +325,8 @@ class Rounded(Frame):
 
     def scaled_to(self, Q: Points) -> Rounded:
         """In float64, and with room for these points as well."""
-        exponent = int(np.frexp(self._reach(Q))[1])
-        return replace(
-            self, scale=min(self.scale, 2.0 ** min(-exponent, _LARGEST)), dtype=np.float64
-        )
+        scale = 2.0 ** min(-int(np.frexp(self._reach(Q))[1]), _LARGEST)
+        return replace(self, scale=min(self.scale, scale), dtype=np.float64)
 
     def is_far(self, Q: Points) -> bool:
         """Whether squares of these points could overflow at this scale."""
@@ -470,8 +448,7 @@ def _middle(X: Points) -> Floats | None:
 
 def _parts(X: Points) -> list[slice]:
     """Rows of some ten thousand numbers: they stay in the cache."""
-    n, step = X.shape[0], _step(X)
-    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+    return slices(X.shape[0], _step(X))
 
 
 def _step(X: Points) -> int:

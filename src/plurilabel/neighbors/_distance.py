@@ -20,31 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+# Points as rows: float32 or float64, dense or CSR with sorted indices.
 Points: TypeAlias = NDArray[Any] | sparse.csr_array
-"""Points as rows: float32 or float64, dense or CSR with sorted indices."""
-
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.signedinteger[Any]]
+Neighbors: TypeAlias = tuple[Floats, NDArray[np.int64]]  # distances and indices, each (m, k)
 
-Neighbors: TypeAlias = tuple[Floats, NDArray[np.int64]]
-"""Distances and indices, each (m, k)."""
-
-UNIT = 2.0**-53
-"""Largest relative rounding error of one float64 operation."""
-
+UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
 _CHUNK = 1 << 17  # numbers worked on at once: small enough for the cache
-WIDE = _CHUNK // 16
-"""Features above which copies of a few points do not stay in the cache."""
+WIDE = _CHUNK // 16  # features above which copies of a few points do not stay in the cache
 _TURNED = 1 << 15  # numbers transposed at once: their cache lines stay in the first cache
 
-_NORMS = {
-    "euclidean": 2.0,
-    "l2": 2.0,
-    "manhattan": 1.0,
-    "cityblock": 1.0,
-    "l1": 1.0,
-    "chebyshev": np.inf,
-}
+_NORMS = dict(euclidean=2.0, l2=2.0, manhattan=1.0, cityblock=1.0, l1=1.0, chebyshev=np.inf)
 
 
 @dataclass(frozen=True)
@@ -66,8 +53,7 @@ class Formula:
             return cls(cosine=True)
         if metric == "minkowski":
             return cls(float(p))
-        known = isinstance(metric, str) and metric in _NORMS
-        return cls(_NORMS[metric]) if known else None
+        return cls(_NORMS[metric]) if isinstance(metric, str) and metric in _NORMS else None
 
     def prepare(self, X: Points) -> Points:
         """Points as the engines need them: the input itself, or rows of length one.
@@ -209,9 +195,8 @@ def _unit_rows(X: Points) -> Points:
     if not zero.any():
         return sparse.csr_array((data, X.indices, X.indptr), shape=(n, d + 1))
     unit = sparse.csr_array((data, X.indices, X.indptr), shape=(n, d))
-    return sparse.csr_array(
-        sparse.hstack([unit, sparse.csr_array(zero[:, None].astype(np.float64))], format="csr")
-    )
+    marks = sparse.csr_array(zero[:, None].astype(np.float64))
+    return sparse.csr_array(sparse.hstack([unit, marks], format="csr"))
 
 
 def _tame(X: Points) -> Points:
@@ -234,10 +219,7 @@ def _tame(X: Points) -> Points:
 
 
 def row_sums(X: Points, p: float) -> Floats:
-    """Sum of ``abs(value) ** p`` over each row, added from the first column to the last.
-
-    The largest absolute value for an infinite p.
-    """
+    """Sum of ``abs(value) ** p`` over each row, in the order of the columns; maximum for p=inf."""
     if isinstance(X, np.ndarray):
         columns = np.ascontiguousarray(X.T, dtype=np.float64)
         # A single row, or Fortran order, needs no copy: these are the caller's own numbers.

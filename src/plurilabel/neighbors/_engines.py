@@ -28,9 +28,9 @@ from sklearn.neighbors import NearestNeighbors
 from plurilabel._core.limits import one_blas_thread
 from plurilabel.neighbors._distance import UNIT, Floats, Formula, Integers, Neighbors, Points
 
+# ``run(work, tasks)`` calls ``work(task)`` for each task and returns the results in order.
 Run: TypeAlias = Callable[..., list]
-"""``run(work, tasks)`` calls ``work(task)`` for each task and returns the results in order."""
-
+Bools: TypeAlias = NDArray[np.bool_]
 Candidates: TypeAlias = tuple[NDArray[np.int64], Floats, Floats]
 Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -135,15 +135,11 @@ class CertifiedEngine(Engine):
                 found = ranked(self.formula, points, more, self.X, candidates[more], k)
                 distances[more], indices[more] = found
 
-        run(rank, [slice(i, i + 1024) for i in range(0, m, 1024)])
+        run(rank, slices(m, 1024))
         return distances, indices
 
     def _settle_duplicates(
-        self,
-        distances: Floats,
-        indices: Integers,
-        uncertain: NDArray[np.bool_],
-        zero: NDArray[np.bool_],
+        self, distances: Floats, indices: Integers, uncertain: Bools, zero: Bools
     ) -> None:
         """Duplicates by the hundred would otherwise all be compared with each other."""
         at_zero = (distances[:, -1] == 0) & ~zero
@@ -153,15 +149,9 @@ class CertifiedEngine(Engine):
             distances[same], indices[same], uncertain[same] = 0.0, first, False
 
     def search_wider(
-        self,
-        points: Points,
-        again: Integers,
-        distances: Floats,
-        indices: Integers,
-        run: Run,
-        *,
-        own: bool = False,
-    ) -> None:
+        self, points: Points, again: Integers, distances: Floats, indices: Integers, run: Run,
+        *, own: bool = False,
+    ) -> None:  # fmt: skip
         """Search rows of ``points`` among all training points within their k-th distance so far.
 
         ``own`` says that the points are the training points, none of which is its own neighbour.
@@ -202,7 +192,7 @@ class Tree(CertifiedEngine):
                 distance, index = without_self(distance, index, np.arange(m)[part])
             near[part], after_k[part] = index, distance[:, min(k, K - 1)]
 
-        run(some, [slice(i, i + 512) for i in range(0, m, 512)])
+        run(some, slices(m, 512))
         if K + extra == n:
             floor[:] = np.inf
         if k == K:
@@ -223,23 +213,19 @@ class Brute(CertifiedEngine):
 
     def __init__(self, formula: Formula, X: Points):
         self.formula, self.X = formula, X.astype(np.float64, copy=False)
+        how: dict[str, Any] = {"metric": "minkowski", "p": formula.p}
         if formula.p == 2:
             # "euclidean" would use products, whose error is not relative to the distance.
-            ones = {"V": np.ones(X.shape[1])}
-            how: dict[str, Any] = {"metric": "seuclidean", "metric_params": ones}
-        else:
-            how = {"metric": "minkowski", "p": formula.p}
+            how = {"metric": "seuclidean", "metric_params": {"V": np.ones(X.shape[1])}}
         self.search = NearestNeighbors(algorithm="brute", **how).fit(self.X)
         self.error = _error_of_sums(X)
 
     def candidates(self, Q: Points | None, k: int, K: int, run: Run) -> Candidates:  # noqa: ARG002
+        points = self.X if Q is None else Q.astype(np.float64)
+        distance, index = self.search.kneighbors(points, K + (Q is None))
+        floor = distance[:, -1]
         if Q is None:
-            distance, index = self.search.kneighbors(self.X, K + 1)
-            floor = distance[:, -1]
             distance, index = without_self(distance, index, np.arange(len(index)))
-        else:
-            distance, index = self.search.kneighbors(Q.astype(np.float64), K)
-            floor = distance[:, -1]
         after_k, less = distance[:, k] if k < K else floor, 1 - self.error
         near = index.astype(np.int64)
         return near, self.formula.of_norm(after_k * less), self.formula.of_norm(floor * less)
@@ -278,9 +264,13 @@ class AllPairs(Engine):
                 row, index = row[other], index[other]
             distances[part], indices[part] = first_of_each(row, index, D[row, index], len(D), k)
 
-        step = max(1, min(256, (1 << 22) // n))
-        run(some, [slice(i, i + step) for i in range(0, m, step)])
+        run(some, slices(m, max(1, min(256, (1 << 22) // n))))
         return distances, indices
+
+
+def slices(n: int, step: int, start: int = 0) -> list[slice]:
+    """Slices of n rows from ``start`` on, ``step`` at a time."""
+    return [slice(start + i, start + min(i + step, n)) for i in range(0, n, step)]
 
 
 def ranked(

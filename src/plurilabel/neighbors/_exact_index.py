@@ -37,10 +37,10 @@ from plurilabel.neighbors._distance import Formula, Neighbors, Points
 from plurilabel.neighbors._engines import AllPairs, Brute, Engine, Run, Tree, threads
 
 _ONE_BUILDS = Lock()
-GAINS_ABOVE = 2e11
-"""Products of points, times features, above which a GPU gains more than its start costs."""
-DENSE_UP_TO = 65_536
-"""Number of features up to which a GPU is faster for sparse points, which it makes dense."""
+GAINS_ABOVE = (
+    2e11  # products of points, times features: a GPU then gains more than its start costs
+)
+DENSE_UP_TO = 65_536  # features up to which a GPU is faster for sparse points, made dense
 
 
 def _has_features(index: ExactIndex) -> bool:
@@ -56,8 +56,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
     does not depend on the algorithm, the number of threads, the sizes of blocks, or on whether the
     same values are stored as float32, float64 or sparse: distances are those of a plain loop over
     the features in the order of the columns, bit for bit. Faster, rounded arithmetic only proposes
-    candidates. It comes with an error bound, and rows that the bound leaves in doubt are searched
-    again, more widely.
+    candidates, and rows that its error bound leaves in doubt are searched again, more widely.
 
     Parameters
     ----------
@@ -76,8 +75,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         Number of threads; None for as many as BLAS uses, -1 for one per processor.
     algorithm : {"auto", "blocks", "tree", "brute"}, default="auto"
         "blocks" multiplies matrices (Euclidean and cosine), "tree" is a k-d tree (dense X),
-        "brute" compares all pairs directly. All give the same result. "auto" takes the one that
-        was fastest in measurements.
+        "brute" compares all pairs directly, "auto" takes the fastest. The result is the same.
     device : str, default="auto"
         Where "blocks" multiplies: "cpu", "cuda" for all GPUs of this machine, or one of them, like
         "cuda:1". The result is the same. "auto" takes a GPU, if torch finds one and there are
@@ -174,9 +172,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        params, name = self.get_params(deep=False), type(self).__name__
+        validate_parameter_constraints(self._parameter_constraints, params, name)
         if (there := self._on_a_gpu(X, reset=True)) is not None:
             formula = Formula.of(self.metric, self.p)
             engine = None if formula is None else self._device_engine(formula, there)
@@ -186,10 +183,10 @@ class ExactIndex(AllOrNothing, BaseEstimator):
                 return self
         points = validate_points(self, X, reset=True)
         if self.metric == "precomputed" and points.shape[0] != points.shape[1]:
-            raise ValueError(
-                "X must be a square matrix of distances for metric='precomputed', "
-                f"got shape {points.shape}"
+            what = (
+                f"a square matrix of distances for metric='precomputed', got shape {points.shape}"
             )
+            raise ValueError(f"X must be {what}")
         points = own(points, X)
         return self._take(points, self._new_engine(points))
 
@@ -228,8 +225,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        n = self.n_samples_fit_
-        stay = rows_without(n, indices)
+        stay = rows_without(n := self.n_samples_fit_, indices)
         if not len(stay):
             raise ValueError(f"indices must leave at least one of the {n} training instances")
         points = self.points_[stay]
@@ -312,9 +308,8 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         except ImportError:
             if self.device == "auto":
                 return False
-            raise ImportError(
-                f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
-            ) from None
+            message = f"device={self.device!r} needs torch: pip install 'plurilabel[torch]'"
+            raise ImportError(message) from None
         return self.device != "auto" or torch.cuda.is_available()
 
     def _device_engine(self, formula: Formula, points: Any) -> Engine | None:
@@ -383,9 +378,9 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         """
         check_is_fitted(self)
         k = how_many(n_neighbors, self.n_samples_fit_, own=X is None)
-        if as_tensors and not hasattr(self._engine, "on_device"):
-            raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         on_device = getattr(self._engine, "on_device", None)
+        if as_tensors and on_device is None:
+            raise ValueError("as_tensors needs a search on a GPU, but device_ is 'cpu'")
         if on_device is not None:
             distances, indices = on_device(self._as_asked_there(X), k)
             if not as_tensors:
@@ -400,14 +395,12 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return (distances, indices) if return_distance else indices
 
     def _check_defined(self, distances: NDArray[np.float64], whose: str) -> None:
-        row = int(np.argmax(np.isnan(distances[:, -1])))
-        defined = int((~np.isnan(distances[row])).sum())
-        if defined < distances.shape[1]:
-            metric = getattr(self.metric, "__name__", self.metric)
+        row, k = int(np.argmax(np.isnan(distances[:, -1]))), distances.shape[1]
+        if (defined := int((~np.isnan(distances[row])).sum())) < k:
+            metric, n = getattr(self.metric, "__name__", self.metric), self.n_samples_fit_
             raise ValueError(
                 f"metric {metric!r} is NaN between row {row} of {whose} and all but {defined} of "
-                f"the {self.n_samples_fit_} training instances: too few are left for "
-                f"n_neighbors={distances.shape[1]}"
+                f"the {n} training instances: too few are left for n_neighbors={k}"
             )
 
     def _search(self, Q: Points, k: int, run: Run) -> Neighbors:
@@ -422,8 +415,7 @@ class ExactIndex(AllOrNothing, BaseEstimator):
 
     def _as_asked(self, Q: Points) -> Points:
         """Queries as the engine needs them."""
-        formula = self._engine.formula
-        return Q if formula is None else formula.prepare(Q)
+        return Q if (formula := self._engine.formula) is None else formula.prepare(Q)
 
     def _as_asked_there(self, X: Any) -> Any:
         """Queries as the engine on a GPU needs them: a tensor, an array, or CSR."""
@@ -444,36 +436,23 @@ class ExactIndex(AllOrNothing, BaseEstimator):
         return tags
 
 
-# engines ------------------------------------------------------------------------------------
-
-
-def choose_engine(algorithm: str, formula: Formula, X: Points) -> Engine:
+def choose_engine(algorithm: str, formula: Formula, X: Any) -> Engine:
     """An engine for these (prepared) points: the one named, or the fastest for "auto"."""
     if algorithm == "tree" and not isinstance(X, np.ndarray):
         raise ValueError("algorithm='tree' needs dense X, got a sparse matrix")
     if algorithm == "blocks" and formula.p != 2:
+        p = formula.p
         raise ValueError(
-            "algorithm='blocks' is for the Euclidean and the cosine distance, "
-            f"got a metric with p={formula.p:g}"
+            f"algorithm='blocks' is for the Euclidean and cosine distance, got {p=:g}"
         )
-    return _ENGINES[_fastest(formula, X) if algorithm == "auto" else algorithm](formula, X)
-
-
-def _new_blocks(formula: Formula, X: Points) -> Engine:
-    whole = None if formula.cosine else Whole.for_points(X)
-    return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
-
-
-def _new_brute(formula: Formula, X: Points) -> Engine:
+    chosen = _fastest(formula, X) if algorithm == "auto" else algorithm
+    if chosen == "tree":
+        return Tree(formula, X)
+    if chosen == "blocks":
+        whole = None if formula.cosine else Whole.for_points(X)
+        return Blocks(formula, X) if whole is None else WholeBlocks(X, whole)
     direct = isinstance(X, np.ndarray) or formula.p == 1
     return Brute(formula, X) if direct else AllPairs(formula, X, formula.table)
-
-
-_ENGINES: dict[str, Callable[[Formula, Any], Engine]] = {
-    "tree": Tree,
-    "blocks": _new_blocks,
-    "brute": _new_brute,
-}
 
 
 def are_multiplied(formula: Formula, X: Points) -> bool:

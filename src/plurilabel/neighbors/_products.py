@@ -27,23 +27,13 @@ from scipy import sparse
 
 from plurilabel._core.blocks import stack_rows
 from plurilabel.neighbors._distance import Points
-from plurilabel.neighbors._engines import Pairs, Run
+from plurilabel.neighbors._engines import Pairs, Run, slices
 
-DENSE_ABOVE = 0.08
-"""Share of stored values above which BLAS on dense blocks is faster than a sparse product."""
-
-DIRECT_BELOW = 5000
-"""With fewer training points a full selection is faster than a sample and a filter."""
-
+DENSE_ABOVE = 0.08  # share of stored values from which BLAS is faster than a sparse product
+DIRECT_BELOW = 5000  # training points: selection is then faster than a sample and a filter
 SAMPLE = 1024
-
-BLOCK = 512
-"""Edge of a block, at most 65,536: 512 x 512 numbers in float32 stay in the cache of a core."""
-
-COPIED = 1 << 25
-"""Bytes of rows that are copied, or made dense, for one side of a product, unless that is less
-than 16 rows."""
-
+BLOCK = 512  # edge of a block, at most 65,536: 512 x 512 floats stay in the cache of a core
+COPIED = 1 << 25  # bytes of rows copied, or made dense, for a side of a product; at least 16 rows
 _CACHE = 1 << 20  # bytes
 _FEW = 1 << 22  # products that may be kept at once
 
@@ -109,24 +99,13 @@ def product(left: Points, right: NDArray[Any], out: NDArray[Any] | None = None) 
 def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
     """The K columns with the smallest products, for each row; unordered.
 
-    Parameters
-    ----------
-    rows : Operand or None
-        None for the columns themselves, each without itself.
-    columns : Operand
-    K : int
-    run : callable
-        ``map`` of a pool of threads.
-
-    Returns
-    -------
-    indices : (m, K), -1 where fewer than K columns came below the bound
-    values : (m, K) products
-    bounds : (m,) no column left out has a product below this
+    Rows None are the columns themselves, each without itself. Returns the indices (m, K), -1 where
+    fewer than K columns came below the bound, their products (m, K), and bounds (m,): no column
+    left out has a product below its row's.
     """
     asked = columns if rows is None else rows
     if columns.n <= DIRECT_BELOW or columns.n < 8 * K or asked.n * columns.n <= _FEW:
-        return _direct(rows, columns, K, run)
+        return _direct(rows, columns, K, run, _least)
     bounds = _bounds_from_sample(rows, columns, K, run)
     # Rows with similar bounds go together: one number then serves a whole block.
     order = np.argsort(bounds, kind="stable")
@@ -145,8 +124,7 @@ def smallest(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
 
 def smallest_in_order(rows: Operand | None, columns: Operand, K: int, run: Run) -> Best:
     """As ``smallest``, in ascending order; values and bounds may be a little too low."""
-    asked = columns if rows is None else rows
-    n, m = columns.n, asked.n
+    n, m = columns.n, (columns if rows is None else rows).n
     is_direct = n <= DIRECT_BELOW or n < 8 * K or m * n <= _FEW
     if is_direct and _bits(n, K) <= (10 if columns.dtype == np.float32 else 24):  # enough is left
         return _direct(rows, columns, K, run, _least_in_order)
@@ -157,12 +135,7 @@ def smallest_in_order(rows: Operand | None, columns: Operand, K: int, run: Run) 
 
 
 def smallest_across(
-    both: Operand,
-    cut: int,
-    K: int,
-    run: Run,
-    limits: NDArray[Any] | None = None,
-    scratch: threading.local | None = None,
+    both: Operand, cut: int, K: int, run: Run, limits: Any = None, scratch: Any = None
 ) -> Best:
     """As ``smallest``, of two sets of points at once: each row only meets those of the other set.
 
@@ -196,7 +169,7 @@ def smallest_across(
 def below(rows: Operand, columns: Operand, limits: NDArray[Any]) -> Pairs:
     """All pairs (row, column) whose product is at most the limit of the row."""
     found = []
-    for part in _slices(rows.n, columns.width(256)):
+    for part in slices(rows.n, columns.width(256)):
         i, j = np.nonzero(all_products(rows, part, columns) <= limits[part, None])
         found.append((i + part.start, j))
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
@@ -212,15 +185,10 @@ def all_products(
 
 
 def _direct(
-    rows: Operand | None,
-    columns: Operand,
-    K: int,
-    run: Run,
-    select: Callable[..., Best] | None = None,
+    rows: Operand | None, columns: Operand, K: int, run: Run, select: Callable[..., Best]
 ) -> Best:
     asked = columns if rows is None else rows
     m, n = asked.n, columns.n
-    select = select or _least
     indices = np.empty((m, K), dtype=np.int64)
     values = np.empty((m, K), dtype=columns.dtype)
     bounds = np.empty(m, dtype=columns.dtype)
@@ -242,7 +210,7 @@ def _direct(
             L[np.arange(len(L)), np.arange(m)[part]] = np.finfo(L.dtype).max
         indices[part], values[part], bounds[part] = select(L, K)
 
-    run(some, _slices(m, height))
+    run(some, slices(m, height))
     if n - (rows is None) == K:
         bounds[:] = np.inf
     return indices, values, bounds
@@ -288,10 +256,7 @@ def _least(L: NDArray[Any], K: int) -> Best:
 
 
 def _least_in_order(L: NDArray[Any], K: int) -> Best:
-    """As ``_least``, in ascending order, with values that may be a little too low.
-
-    L is overwritten.
-    """
+    """As ``_least``, in ascending order, with values a little too low; L is overwritten."""
     m, n = L.shape
     together, parts = _shares(n, K)
     if together == 1:
@@ -344,7 +309,7 @@ def _bounds_from_sample(rows: Operand | None, columns: Operand, K: int, run: Run
         L.partition(rank, axis=1)
         bounds[part] = L[:, rank]
 
-    run(part_bounds, _slices(asked.n, columns.width(256)))
+    run(part_bounds, slices(asked.n, columns.width(256)))
     return bounds
 
 
@@ -354,7 +319,7 @@ class _Search:
     def __init__(self, rows: Operand, columns: Operand, K: int, bounds: Any):
         self.rows, self.columns, self.K, self.bounds = rows, columns, K, bounds
         block = columns.width(BLOCK)
-        self.parts = _slices(rows.n, block)
+        self.parts = slices(rows.n, block)
         self.enough = K * block
         self.values = np.full((rows.n, K), np.inf, dtype=columns.dtype)
         self.indices = np.full((rows.n, K), -1, dtype=np.int32)
@@ -364,7 +329,7 @@ class _Search:
     def go(self, run: Run) -> None:
         def one(i: int) -> None:
             right = self.rows.right(self.parts[i])
-            for part in _slices(self.columns.n, self.columns.width(BLOCK)):
+            for part in slices(self.columns.n, self.columns.width(BLOCK)):
                 self.compare(part, i, right)
                 self.settle(i, self.enough)
             self.settle(i)
@@ -399,7 +364,7 @@ class _Search:
         width = right.shape[1]
         bounds = self.bounds[self.parts[i]]
         step = max(64, _CACHE // (width * self.columns.dtype.itemsize))
-        for some in _slices(part.stop - part.start, step, part.start):
+        for some in slices(part.stop - part.start, step, part.start):
             product_, mask, left = self.workspace(some.stop - some.start, width)
             L = product(self.columns.left(some, left), right, product_).ravel()
             limit = bounds.max()
@@ -477,15 +442,11 @@ class _Across(_Search):
     def __init__(self, both: Operand, cut: int, K: int, bounds: Any):
         super().__init__(both, both, K, bounds)
         block = both.width(BLOCK)
-        self.parts = _slices(cut, block)
+        self.parts = slices(cut, block)
         self.n_first = len(self.parts)
-        self.parts += _slices(both.n - cut, block, cut)
+        self.parts += slices(both.n - cut, block, cut)
         self.pending = [[] for _ in self.parts]
 
     def go(self, run: Run) -> None:
         first, second = self.n_first, len(self.parts) - self.n_first
         self.in_rounds(first, second, lambda i, r: first + (i + r) % second, run)
-
-
-def _slices(n: int, step: int, start: int = 0) -> list[slice]:
-    return [slice(start + i, start + min(i + step, n)) for i in range(0, n, step)]

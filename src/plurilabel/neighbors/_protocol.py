@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from plurilabel.neighbors._distance import Neighbors
 from plurilabel.neighbors._engines import without_self
@@ -99,31 +99,20 @@ def training_neighbors(
 
 
 def _checked(
-    index: Any,
-    answer: Any,
-    shape: tuple[int, int],
-    n_points: float,
-    own: NDArray[np.intp] | None = None,
+    index: Any, answer: Any, shape: tuple[int, int], n_points: float, own: Any = None
 ) -> Neighbors:
-    """Validate the result of an index.
-
-    ``own`` has the index of each row's own point, which must not be among its neighbours.
-    """
+    """Validate the result of an index; none of the points ``own`` may be its own neighbour."""
     if type(index) is ExactIndex:  # certified; validating ten million neighbours takes a second
-        certified: Neighbors = answer
-        return certified
+        return cast(Neighbors, answer)
     who = f"kneighbors of {type(index).__name__}"
     try:
         distances, indices = (np.asarray(part) for part in answer)
     except (TypeError, ValueError):
-        raise TypeError(
-            f"{who} must return (distances, indices), got {type(answer).__name__}"
-        ) from None
+        what = type(answer).__name__
+        raise TypeError(f"{who} must return (distances, indices), got {what}") from None
     if distances.shape != shape or indices.shape != shape:
-        raise ValueError(
-            f"{who} must return two arrays of shape {shape}, "
-            f"got {distances.shape} and {indices.shape}"
-        )
+        got = f"{distances.shape} and {indices.shape}"
+        raise ValueError(f"{who} must return two arrays of shape {shape}, got {got}")
     if indices.dtype.kind not in "iu":
         raise TypeError(f"{who} must return integers as indices, got {indices.dtype}")
     distances = distances.astype(np.float64, copy=False)
@@ -147,11 +136,7 @@ def _checked(
 
 
 def recall(
-    index: NeighborsIndex,
-    exact: NeighborsIndex,
-    X: ArrayLike | None = None,
-    *,
-    n_neighbors: int = 10,
+    index: NeighborsIndex, exact: NeighborsIndex, X: Any = None, *, n_neighbors: int = 10
 ) -> float:
     """Share of the true neighbours that an index finds.
 

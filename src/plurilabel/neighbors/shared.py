@@ -7,15 +7,6 @@ from plurilabel.neighbors._engines import Run, threads
 from plurilabel.neighbors._exact_index import are_multiplied, how_many, validate_points
 
 __all__ = [
-    "WIDE",
-    "Across",
-    "Floats",
-    "Neighbors",
-    "Points",
-    "Run",
-    "are_multiplied",
-    "how_many",
-    "products",
-    "threads",
-    "validate_points",
-]
+    "WIDE", "Across", "Floats", "Neighbors", "Points", "Run", "are_multiplied", "how_many",
+    "products", "threads", "validate_points",
+]  # fmt: skip

@@ -13,22 +13,13 @@ from plurilabel.learners.lazy._mlwknn import MLWkNN
 from plurilabel.learners.lazy._mrknn import MrkNN
 
 __all__ = [
-    "IBLRML",
-    "BRkNN",
-    "DMLkNN",
-    "DWMLkNN",
-    "Explanation",
-    "LazyClassifier",
-    "MLWkNN",
-    "MLkNN",
-    "MLkNNCV",
-    "MrkNN",
-    "Vote",
-]
+    "IBLRML", "BRkNN", "DMLkNN", "DWMLkNN", "Explanation", "LazyClassifier", "MLWkNN", "MLkNN",
+    "MLkNNCV", "MrkNN", "Vote",
+]  # fmt: skip
 
 _SURE = {
     PROBABILITIES: "the check wants probabilities "
-    "strictly between 0 and 1; where all neighbours agree, they are not",
+    "strictly between 0 and 1; where all neighbours agree, they are not"
 }
 
 _NEIGHBORS = "a repeated instance would take the places of k neighbours: no weight can do that"
@@ -39,10 +30,7 @@ ROSTER = {
         {"MLkNNCV(n_neighbors=range(1, 6), smoothing=(0.5, 1.0))": {}}, unweighted=_NEIGHBORS
     ),
     "DWMLkNN": Learner(
-        {
-            "DWMLkNN(n_neighbors=5)": {},
-            "DWMLkNN(n_neighbors=4, reading='figure', blend=0.3)": {},
-        },
+        {"DWMLkNN(n_neighbors=5)": {}, "DWMLkNN(n_neighbors=4, reading='figure', blend=0.3)": {}},
         unweighted=_NEIGHBORS,
     ),
     "MLWkNN": Learner({"MLWkNN(n_neighbors=5)": {}}, unweighted=_NEIGHBORS),

@@ -100,9 +100,9 @@ class BRkNN(CountingClassifier):
         variant = self.fitted_params_["variant"]
         if variant is None or self.single_output_:
             return super().predict(X)
-        distances, neighbors = self._neighbors(self._validate_X(X, reset=False))
-        votes = sparse.csr_array(self._labels.events(distances, neighbors).count)
-        n, k = len(neighbors), self.n_neighbors_
+        found = self._neighbors(self._validate_X(X, reset=False))
+        votes = sparse.csr_array(self._labels.events(*found).count)
+        n, k = votes.shape[0], self.n_neighbors_
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)
         if variant == "b":

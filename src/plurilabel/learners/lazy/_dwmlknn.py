@@ -25,8 +25,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     weighted_sums,
 )
 
-TINY = 1e-12
-"""The small constant in the denominator of equation 4."""
+TINY = 1e-12  # the small constant in the denominator of equation 4
 
 
 class DWMLkNN(CountingClassifier):

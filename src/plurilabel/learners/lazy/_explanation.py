@@ -12,8 +12,6 @@ from plurilabel._core.explanation.contributions import Explained
 from plurilabel._core.html import html_table
 from plurilabel._core.words import display_width, filled
 
-VOTES = "the votes of the neighbours for a label less those against it"
-
 
 @dataclass(frozen=True, eq=False)
 class Vote:
@@ -83,15 +81,14 @@ class Explanation(Explained):
     @property
     def scales(self) -> tuple[str, ...]:
         """Votes for each label."""
-        return (VOTES,) * len(self.label_names)
+        votes = "the votes of the neighbours for a label less those against it"
+        return (votes,) * len(self.label_names)
 
     def __getitem__(self, label: str | int) -> Vote:
         """The votes on one label, given by its name or number."""
         j = self._number(label)
-        has, p = self.labels[:, j], float(self.posterior[j])
-        lacks = ~has
-        if self.asked is not None:
-            has, lacks = has & self.asked[:, j], lacks & self.asked[:, j]
+        p, asked = float(self.posterior[j]), True if self.asked is None else self.asked[:, j]
+        has, lacks = self.labels[:, j] & asked, ~self.labels[:, j] & asked
         return Vote(
             label=self.label_names[j],
             neighbors_for=self.neighbors[has],
@@ -105,20 +102,17 @@ class Explanation(Explained):
     def __str__(self) -> str:
         width = max(5, *map(display_width, self.label_names))
         lines = [f"{'label':{width}}  score      odds  neighbours for (distance)"]
-        lines += [
-            f"{filled(label, width)}  {score}  {odds:>8}  {voters}"
-            for label, score, odds, voters in self._rows()
-        ]
+        for label, score, odds, voters in self._rows():
+            lines.append(f"{filled(label, width)}  {score}  {odds:>8}  {voters}")
         return "\n".join(lines)
 
     def _rows(self) -> Iterator[list[str]]:
         """Label, score, odds and neighbours as text, the highest score first."""
         for j in np.argsort(-self.posterior, kind="stable"):
             vote = self[int(j)]
-            voters = ", ".join(
-                f"{i} ({d:.3g})" for i, d in zip(vote.neighbors_for, vote.distances_for)
-            )
-            yield [vote.label, f"{vote.posterior:5.3f}", f"{vote.odds:.3g}", voters or "-"]
+            voters = zip(vote.neighbors_for, vote.distances_for)
+            names = ", ".join(f"{i} ({d:.3g})" for i, d in voters) or "-"
+            yield [vote.label, f"{vote.posterior:5.3f}", f"{vote.odds:.3g}", names]
 
     def _repr_html_(self) -> str:
         head = ["label", "score", "odds", "neighbours for (distance)"]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -22,12 +21,8 @@ from plurilabel._core.limits import one_blas_thread
 from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, label_frequencies
 
-GAIN = 1e-12
-"""A step that gains less than this share of the objective is the last."""
-
-DIRECT = 500
-"""Number of features up to which the Hessian is factorised; beyond, and for sparse features, there
-are only products with it."""
+GAIN = 1e-12  # a step that gains less than this share of the objective is the last
+DIRECT = 500  # dense features up to which the Hessian is factorised, not only multiplied with
 
 
 class IBLRML(LazyClassifier):
@@ -163,8 +158,7 @@ class IBLRML(LazyClassifier):
         return expit(self._features(distances, neighbors, X) @ self.coef_.T + self.intercept_)
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """Weights (d,) and intercept, the number of steps, and whether they are the optimum."""
 
     coef: Floats

@@ -22,6 +22,7 @@ from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels, known_part, stack_labels
 from plurilabel.learners.lazy._explanation import Explanation
 from plurilabel.learners.lazy._neighbor_labels import (
+    Best,
     Floats,
     Graph,
     NeighborLabels,
@@ -97,14 +98,12 @@ class LazyClassifier(ProbabilisticClassifier):
         "unknown_": labels("n", "n_labels_", optional=True),
         "n_neighbors_": count(below="n"),
         "n_searched_": count(below="n", optional=True),
-        "graph_": (
-            numbers("n", "k", finite=False, optional=True),
-            places("n", "k", below="n"),
-        ),
+        "graph_": (numbers("n", "k", finite=False, optional=True), places("n", "k", below="n")),
     }
 
     device: str = "auto"  # for learners without the parameter
     unknown_: Any
+    graph_: Graph
     _power: float = 0  # neighbours weigh 1 / distance**_power
     _learn: Any = None  # a hook that subclasses may define
 
@@ -146,19 +145,15 @@ class LazyClassifier(ProbabilisticClassifier):
             Y, self.unknown_ = Y.Y, Y.unknown
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
-        self.n_neighbors_ = self._n_searched()
-        self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
         usual = ExactIndex(self.metric, n_jobs=self.n_jobs, device=self.device)
         self.index_ = usual if self.index is None else clone(self.index)
         if type(self.index_) is ExactIndex:  # it keeps a copy of the points: one is enough
-            self.X_ = X = self.index_.fit(X).points_
+            self.X_ = self.index_.fit(X).points_
         else:
-            self.X_ = X = X.copy()
-            self.index_ = self.index_.fit(X)
+            self.X_ = X.copy()
+            self.index_ = self.index_.fit(self.X_)
         self.Y_ = Y.copy()
-        if self._learn is not None:
-            self.graph_ = training_neighbors(self.index_, X, self.n_searched_ or self.n_neighbors_)
-            self._learn(*self.graph_)
+        self._learn_labels()
         self._learn_points()
 
     @property
@@ -176,29 +171,21 @@ class LazyClassifier(ProbabilisticClassifier):
 
     def _check_size(self, n: int) -> None:
         if n < 2:
+            raise ValueError(f"neighbours need at least two training instances, got n_samples={n}")
+        if (k := self._n_searched()) >= n:
             raise ValueError(
-                f"at least two training instances are needed to find neighbours, got n_samples={n}"
-            )
-        if self._n_searched() >= n:
-            raise ValueError(
-                f"n_neighbors must be smaller than the {n} training instances, "
-                f"got {self._n_searched()}"
+                f"n_neighbors must be smaller than the {n} training instances, got {k}"
             )
 
     def _check_memory(self, n: int) -> None:
-        check_size(
-            self,
-            f"{n:,} instances and {self.n_labels_:,} labels",
-            memory=self._dense_bytes() * n * self.n_labels_,
-            instead="MLkNN, BRkNN or MLWkNN, which keep sparse labels sparse",
-        )
+        sizes, memory = f"{n:,} instances and {self.n_labels_:,} labels", n * self.n_labels_
+        instead = "MLkNN, BRkNN or MLWkNN, which keep sparse labels sparse"
+        check_size(self, sizes, memory=self._dense_bytes() * memory, instead=instead)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.index is None and self.metric == "precomputed"
         return tags
-
-    # growing and forgetting ----------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Add instances; the result is exactly that of ``fit`` on all instances so far.
@@ -224,7 +211,8 @@ class LazyClassifier(ProbabilisticClassifier):
         if self.unknown_ is not None or isinstance(Y, UnknownLabels):
             before = self.Y_ if self.unknown_ is None else UnknownLabels(self.Y_, self.unknown_)
             self._change_points("partial_fit", X, stack_rows([self.X_, X]))
-            self._learn_again(stack_labels([before, Y]))
+            self.Y_, self.unknown_ = known_part(stack_labels([before, Y]))
+            self._learn_labels()
         else:
             self._grow(X, Y)
         self._learn_points()
@@ -274,7 +262,9 @@ class LazyClassifier(ProbabilisticClassifier):
         number[stay] = np.arange(len(stay))
         self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
         if self.unknown_ is not None:
-            self._learn_again(UnknownLabels(self.Y_[stay], self.unknown_[stay]))
+            labels = UnknownLabels(self.Y_[stay], self.unknown_[stay])
+            self.Y_, self.unknown_ = known_part(labels)
+            self._learn_labels()
         else:
             self._shrink(stay, number)
         self._learn_points()
@@ -293,9 +283,8 @@ class LazyClassifier(ProbabilisticClassifier):
         self.graph_ = distances, neighbors
         self._learn(*self.graph_)
 
-    def _learn_again(self, Y: UnknownLabels) -> None:
-        """Learn from other labels; the number of unknown ones decides how far to search."""
-        self.Y_, self.unknown_ = known_part(Y)
+    def _learn_labels(self) -> None:
+        """Learn from the labels; the number of unknown ones decides how far to search."""
         self.n_neighbors_ = self._n_searched()
         self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
         if self._learn is not None:
@@ -317,12 +306,9 @@ class LazyClassifier(ProbabilisticClassifier):
         # An ExactIndex has made the same points: one copy is enough.
         self.X_ = getattr(self.index_, "points_", X)
 
-    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
+    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:  # noqa: ARG002
         """Learn again after growing; overridden where the changed rows are enough."""
-        del before, changed, added
         self._learn(*self.graph_)
-
-    # predictions and explanations ----------------------------------------------------------
 
     def predict_top(self, X: Any, k: int = 5) -> sparse.csr_array:
         """Predict the k labels with the highest scores, also for very large label spaces.
@@ -332,19 +318,17 @@ class LazyClassifier(ProbabilisticClassifier):
         csr_array of shape (n, q)
             With k scores stored in each row; among equal scores those of the first labels.
         """
-        check_is_fitted(self)
+        X = self._validate_predict(X)
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k must be a positive integer, got {k!r}")
-        X = self._validate_X(X, reset=False)
-        distances, neighbors = self._neighbors(X)
         k, q = min(int(k), self.n_labels_), self.n_labels_
-        labels, scores = self._top(X, distances, neighbors, k)
+        labels, scores = self._top(X, *self._neighbors(X), k)
         order = np.argsort(labels, axis=1)
         labels, scores = (np.take_along_axis(a, order, axis=1) for a in (labels, scores))
         pointers = np.arange(0, labels.size + 1, k)
         return sparse.csr_array((scores.ravel(), labels.ravel(), pointers), (len(labels), q))
 
-    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
+    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> Best:
         """Labels and scores of the k best, each (n, k)."""
         found = [
             highest(self._from_neighbors(X[rows], distances[rows], neighbors[rows]), k)
@@ -354,7 +338,7 @@ class LazyClassifier(ProbabilisticClassifier):
         return labels, scores
 
     def training_scores(self, rows: ArrayLike | None = None) -> Floats:
-        """Scores of training instances, none of which is its own neighbour.
+        """Scores (n, q) of training instances, none of which is its own neighbour.
 
         They are as for unseen instances, except for statistics of the whole training set, such as
         the frequency of a label.
@@ -363,10 +347,6 @@ class LazyClassifier(ProbabilisticClassifier):
         ----------
         rows : array of int, default=None
             Row numbers; None for all training instances.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
 
         Examples
         --------
@@ -410,14 +390,11 @@ class CountingClassifier(LazyClassifier):
     no neighbour has scores ``table_[l, 0]`` for every instance.
     """
 
-    _fitted: ClassVar[Declared] = {
-        "table_": numbers("n_labels_", "n_neighbors_+1", finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"table_": numbers("n_labels_", "n_neighbors_+1", finite=False)}
 
     table_: Floats  # (q, k + 1)
 
-    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
-        del X
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:  # noqa: ARG002
         return self._labels.scores(distances, neighbors, self.table_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
@@ -434,6 +411,5 @@ class CountingClassifier(LazyClassifier):
         found = self._neighbors(self._validate_X(X, reset=False))
         return self._labels.above(*found, self.table_, self._cut)
 
-    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> tuple[Rows, Floats]:
-        del X
+    def _top(self, X: Any, distances: Floats, neighbors: Rows, k: int) -> Best:  # noqa: ARG002
         return self._labels.top(distances, neighbors, self.table_, k)

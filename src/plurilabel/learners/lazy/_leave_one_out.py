@@ -27,8 +27,7 @@ from plurilabel.learners.lazy._neighbor_labels import (
     whole,
 )
 
-TOGETHER = 1 << 15
-"""Cells (instances, neighbours and labels) that are compared at a time."""
+TOGETHER = 1 << 15  # cells (instances, neighbours and labels) that are compared at a time
 
 
 @dataclass
@@ -73,9 +72,7 @@ class LeftOut:
         y = np.array([0, 1])[:, None, None]
         return self._posterior(y, self.table, self.have[:, None], s)
 
-    def _posterior(
-        self, y: NDArray[Any], entries: NDArray[Any], have: NDArray[Any], s: float
-    ) -> Floats:
+    def _posterior(self, y: Any, entries: Any, have: Any, s: float) -> Floats:
         """P(H1 | E) of an instance with label value y that is left out."""
         others, size = len(self.Y) - 1, self.table.shape[2]
         have = have - y  # other instances that have the label

@@ -14,9 +14,10 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.unknown import UnknownLabels
+from plurilabel.learners.lazy._lazy_classifier import LazyClassifier
 from plurilabel.learners.lazy._leave_one_out import known_leave_one_out, leave_one_out
 from plurilabel.learners.lazy._mlknn import MLkNN
-from plurilabel.learners.lazy._neighbor_labels import Floats, Graph, Rows, enough_known
+from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, enough_known
 from plurilabel.metrics import Measure, get_measure
 
 
@@ -40,8 +41,7 @@ class MLkNNCV(MLkNN):
         What is left out for the prediction of a training instance. "instance": all of it, so that
         the scores are exactly those of a separate fit for each instance. "entry": only its own
         entry in the prior and in the frequency arrays; it stays a neighbour of others. That is
-        faster, but the choice may be much worse: on Emotions, by Hamming loss, "entry" chose
-        k = 27 and "instance" 6.
+        faster, but the choice may be much worse.
     metric, index, n_jobs, device :
         As in :class:`MLkNN`.
 
@@ -58,10 +58,8 @@ class MLkNNCV(MLkNN):
 
     Notes
     -----
-    Leave-one-out uses dense matrices (n, q), also for sparse labels.
-
-    Labels may be unknown, as in :class:`MLkNN`. As many neighbours are searched without an
-    instance as with all of them.
+    Leave-one-out uses dense matrices (n, q), also for sparse labels. Labels may be unknown, as in
+    :class:`MLkNN`. As many neighbours are searched without an instance as with all of them.
 
     Examples
     --------
@@ -98,12 +96,12 @@ class MLkNNCV(MLkNN):
     ):
         self.n_neighbors = n_neighbors
         self.smoothing = smoothing
-        self.scoring = scoring
-        self.leave_out = leave_out
         self.metric = metric
         self.index = index
         self.n_jobs = n_jobs
         self.device = device
+        self.scoring = scoring
+        self.leave_out = leave_out
 
     def _n_searched(self) -> int:
         given = self.fitted_params_
@@ -136,11 +134,9 @@ class MLkNNCV(MLkNN):
 
     def _learn(self, distances: Floats, neighbors: Rows) -> None:
         self._judge(neighbors)
-        k, self.smoothing_ = self._best()
-        self.n_neighbors_ = k
-        if self.unknown_ is not None:
-            self.n_searched_ = enough_known(k, self.unknown_)
-        searched = self.n_searched_ or k
+        self.n_neighbors_, self.smoothing_ = self._best()
+        self.n_searched_ = enough_known(self.n_neighbors_, self.unknown_)
+        searched = self.n_searched_ or self.n_neighbors_
         self.counts_ = self._labels.tally(distances[:, :searched], neighbors[:, :searched])
         self._estimate(self.smoothing_)
 
@@ -184,10 +180,7 @@ class MLkNNCV(MLkNN):
         row, column = np.divmod(best, len(smoothings))
         return int(ks[by_k[row]]), float(smoothings[column])
 
-    def _relearn(self, before: Graph, changed: Rows, added: int) -> None:
-        """Judge all values again: the choice may change."""
-        del before, changed, added
-        self._learn(*self.graph_)
+    _relearn = LazyClassifier._relearn  # judge all values again: the choice may change
 
 
 def _check_values(name: str, values: Sequence[Any], kind: Any, least: float) -> None:

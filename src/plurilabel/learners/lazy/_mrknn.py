@@ -66,13 +66,10 @@ class MrkNN(LazyClassifier):
     unknown: an instance then belongs to the labels that it is known to have, and the k nearest
     neighbours that know a label vote on it.
 
-    Only the abstract of the paper and citations of it were available; the scaling is our own
-    reading.
+    The scaling is our own reading: only the abstract of the paper and citations were available.
 
-    On the hold-outs of Emotions, Yeast and Scene, standardised, average precision is .793, .760
-    and .829, that of :class:`MLkNN` .784, .759 and .853. With ``fuzziness=2``, the usual value of
-    fuzzy c-means, it is .788, .760 and .829; with equal relevances (``fuzziness=1e6``) .801, .762
-    and .830: on these data soft relevances do not help, distance weights do.
+    On Emotions, Yeast and Scene, soft relevances do not help (``fuzziness=1e6`` makes them equal),
+    distance weights do.
 
     References
     ----------
@@ -137,8 +134,7 @@ class MrkNN(LazyClassifier):
         relevance = NeighborLabels(self.relevance_, self.unknown_, self.n_neighbors_, power)
         return relevance.shares(distances, neighbors)
 
-    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:
-        del X
+    def _from_neighbors(self, X: Any, distances: Floats, neighbors: Rows) -> Floats:  # noqa: ARG002
         return np.minimum(dense(self._shares(distances, neighbors)), 1.0)
 
     def _predict(self, X: Any) -> Any:

@@ -18,26 +18,20 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks, stack_rows
 
 Floats: TypeAlias = NDArray[np.float64]
-Rows: TypeAlias = NDArray[np.signedinteger[Any]]
-"""Numbers of training instances."""
+Counts: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.signedinteger[Any]]  # numbers of training instances
+Graph: TypeAlias = tuple[Floats, Rows]  # distances and numbers of the k nearest, each (n, k)
+Best: TypeAlias = tuple[Rows, Floats]  # labels and scores of the best, each (n, n_best)
 
-Graph: TypeAlias = tuple[Floats, Rows]
-"""Distances and row numbers of the k nearest training instances, each (n, k)."""
-
-CELLS = 1 << 18
-"""Cells (rows times labels) worked on at a time: few enough to stay in a processor's cache."""
-
-TOO_SMALL = 1e-12
-"""Rounding may leave this much of a sum of weights whose largest is 1."""
+CELLS = 1 << 18  # rows times labels worked on at a time: few enough for a processor's cache
+TOO_SMALL = 1e-12  # rounding may leave this much of a sum of weights whose largest is 1
 
 
 class Events(NamedTuple):
     """The event of each instance and label: how many of its neighbours have the label."""
 
-    count: Any
-    """Integers from 0 to k, (n, q), CSR for CSR labels."""
-    silent: Any = None
-    """Where no neighbour knows the label, (n, q) in the same form; None if all are known."""
+    count: Any  # integers from 0 to k, (n, q), CSR for CSR labels
+    silent: Any = None  # where no neighbour knows the label, in the same form; None: nowhere
 
 
 @dataclass(frozen=True)
@@ -113,22 +107,12 @@ class NeighborLabels:
         knows = ~dense(self.unknown[neighbors])
         return knows & (knows.cumsum(axis=0) <= self.k)
 
-    # over a training set -------------------------------------------------------------------
-
-    def tally(
-        self, distances: Floats, neighbors: Rows, rows: Rows | None = None
-    ) -> NDArray[np.int64]:
-        """The arrays c' and c of ML-kNN, (2, q, k + 1), for training instances.
+    def tally(self, distances: Floats, neighbors: Rows, rows: Rows | None = None) -> Counts:
+        """The arrays c' and c of ML-kNN, (2, q, k + 1), for training instances (None: all).
 
         ``[1, l, j]`` is the number of instances with label l of whose neighbours j have it,
         ``[0, l, j]`` that of instances without it. Instances that do not know the label, or of
         whose neighbours none does, are left out.
-
-        Parameters
-        ----------
-        distances, neighbors : ndarrays of shape (m, k)
-        rows : array of m row numbers in Y, default=None
-            The instances; None for all.
         """
         own, unknown = self._rows(rows)
         c = np.zeros((2, self.n_labels, self.k + 1), dtype=np.int64)
@@ -142,8 +126,8 @@ class NeighborLabels:
         return c
 
     def tally_grown(
-        self, c: NDArray[np.int64], before: Graph, graph: Graph, changed: Rows, added: int
-    ) -> NDArray[np.int64]:
+        self, c: Counts, before: Graph, graph: Graph, changed: Rows, added: int
+    ) -> Counts:
         """The arrays of a graph that has grown: only rows with new neighbours move to other cells.
 
         The last ``added`` of the changed rows were not in the graph before.
@@ -158,8 +142,6 @@ class NeighborLabels:
         if rows is None:
             return self.Y, self.unknown
         return self.Y[rows], None if self.unknown is None else self.unknown[rows]
-
-    # scores looked up in a table (q, k + 1) ------------------------------------------------
 
     def scores(self, distances: Floats, neighbors: Rows, table: Floats) -> Floats:
         """``table[l, j]`` (n, q), where j of the neighbours have label l."""
@@ -192,9 +174,7 @@ class NeighborLabels:
             parts.append(above.astype(np.int64))
         return stack_rows(parts)
 
-    def top(
-        self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
-    ) -> tuple[Rows, Floats]:
+    def top(self, distances: Floats, neighbors: Rows, table: Floats, n_best: int) -> Best:
         """Labels and scores of the best, each (n, n_best); among equal scores the first labels."""
         found = []
         for rows in self.blocks(neighbors):
@@ -206,9 +186,7 @@ class NeighborLabels:
         labels, scores = (np.vstack(parts) for parts in zip(*found))
         return labels, scores
 
-    def _sparse_top(
-        self, distances: Floats, neighbors: Rows, table: Floats, n_best: int
-    ) -> tuple[Rows, Floats]:
+    def _sparse_top(self, distances: Floats, neighbors: Rows, table: Floats, n_best: int) -> Best:
         j = self.events(distances, neighbors).count
         n, stored = j.shape[0], np.diff(j.indptr)
         # The best labels that no neighbour has are the same everywhere; enough of them for all.
@@ -221,8 +199,6 @@ class NeighborLabels:
         first = np.searchsorted(row[order], np.arange(n))
         best = order[first[:, None] + np.arange(n_best)]
         return label[best], score[best]
-
-    # unknown labels ------------------------------------------------------------------------
 
     def _means(self) -> Floats:
         """Mean of each label over the instances that know it, (q,)."""
@@ -241,9 +217,7 @@ class NeighborLabels:
         ]
         return Events(*(stack_rows([part[i] for part in parts]) for i in (0, 1)))
 
-    def _known_shares(
-        self, weights: list[Floats], neighbors: Rows
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    def _known_shares(self, weights: list[Floats], neighbors: Rows) -> tuple[Floats, Any]:
         """Weighted shares over the consulted neighbours, and where there are none (0 there).
 
         If several weightings (n, searched) are given, the last one that is non-zero for the
@@ -314,20 +288,15 @@ def neighbor_labels(
 def enough_known(k: int, unknown: Any) -> int | None:
     """How many neighbours to search so that about k of them know a label; None for k.
 
-    On average 1.5 k of them know the label that is known least often, but no more than 20 k are
-    searched.
+    At most 20 k: on average 1.5 k of them know the label that is known least often.
     """
     if unknown is None:
         return None
-    most = int(np.asarray(unknown.sum(axis=0, dtype=np.int64)).max())
-    known = max(1.0 - most / unknown.shape[0], 1 / 20)
+    known = max(1.0 - int(label_frequencies(unknown).max()) / unknown.shape[0], 1 / 20)
     return min(unknown.shape[0] - 1, int(np.ceil(min(1.5 / known, 20) * k)))
 
 
-# sums over neighbours --------------------------------------------------------------------------
-
-
-def label_frequencies(Y: LabelMatrix) -> NDArray[np.int64]:
+def label_frequencies(Y: LabelMatrix) -> Counts:
     """How many instances have each label, (q,)."""
     return np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
 
@@ -345,12 +314,11 @@ def label_counts(neighbors: Rows, Y: LabelMatrix) -> Any:
 
 def weighted_sums(weights: Floats, neighbors: Rows, Y: LabelMatrix) -> Any:
     """Sum of the weights of the neighbours that have each label: (n, q), CSR for CSR labels."""
-    n, k = neighbors.shape
     if sparse.issparse(Y):
         return _sparse_sums(weights.ravel(), neighbors, Y)
-    shares = np.zeros((n, Y.shape[1]))
-    for j in range(k):
-        shares += weights[:, j, None] * Y.take(neighbors[:, j], axis=0)
+    shares = np.zeros((len(neighbors), Y.shape[1]))
+    for weight, column in zip(weights.T, neighbors.T):
+        shares += weight[:, None] * Y.take(column, axis=0)
     return shares
 
 
@@ -389,9 +357,6 @@ def whole(weight: Floats) -> Floats:
     return np.rint(np.round(weight, 9))
 
 
-# frequency arrays and probabilities ------------------------------------------------------------
-
-
 def tally(
     delta: Any,
     Y: LabelMatrix,
@@ -402,21 +367,11 @@ def tally(
 ) -> NDArray[Any]:
     """Frequency arrays of a training set, for all labels at once.
 
-    Parameters
-    ----------
-    delta : integers below ``size``, shape (n, q), dense or CSR
-    Y : labels, shape (n, q), dense or CSR as delta is
-    weights : pair of matrices (n, q) like delta, optional
-        What an instance adds to its cell: the first where it lacks the label, the second where
-        it has it. Without them each instance adds one.
-    background : pair of floats
-        The weights of entries that a sparse delta does not store.
-
-    Returns
-    -------
-    ndarray of shape (2, q, size)
-        ``[1, l, j]`` sums over the instances that have label l and delta j, ``[0, l, j]`` over
-        those that lack l. Integers if there are no weights.
+    ``delta``, integers below ``size``, and the labels Y are (n, q), both dense or both CSR. In the
+    result (2, q, size), ``[1, l, j]`` sums over the instances that have label l and delta j,
+    ``[0, l, j]`` over those that lack l. Each adds one, or its entry of ``weights``, a pair of
+    matrices like delta: the first where it lacks the label, the second where it has it.
+    ``background`` is the weights of entries that a sparse delta does not store.
     """
     n, q = delta.shape
     dtype = np.int64 if weights is None else np.float64
@@ -463,13 +418,10 @@ def look_up(table: NDArray[Any], delta: NDArray[Any]) -> NDArray[Any]:
     return table.ravel().take(delta + offset)
 
 
-def highest(scores: Floats, n_best: int) -> tuple[Rows, Floats]:
+def highest(scores: Floats, n_best: int) -> Best:
     """Labels and scores of the best, each (n, n_best); among equal scores the first labels."""
     best = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
     return best, np.take_along_axis(scores, best, axis=1)
-
-
-# entries of sparse labels ----------------------------------------------------------------------
 
 
 def cells_of(matrix: Any, rows: Rows, columns: Rows) -> NDArray[Any]:

@@ -48,17 +48,10 @@ _PADDED = 256  # columns are filled up to a multiple of this
 
 
 class Search:
-    """Points on a device, ready to be searched.
+    """Points (n, d) on a device, float32 or float64, ready to be searched.
 
-    Parameters
-    ----------
-    X : Tensor of shape (n, d)
-        float32 or float64, on the device that does the work.
-    memory : int
-        Bytes that a search may take beside the points.
-    cosine : bool
-        Rows have length one, or are zero, with a mark in the last column. The neighbours of rows
-        of zeros are arbitrary: they have no direction.
+    A search may take ``memory`` bytes beside the points. For ``cosine``, rows have length one, or
+    are zero, with a mark in the last column: these have no direction, and arbitrary neighbours.
     """
 
     def __init__(self, X: Tensor, memory: int, *, cosine: bool = False, use: Any = None):
