@@ -66,16 +66,11 @@ def evaluate(
     given = {"Y_true": Y_true, "scores": scores, "labels": labels}
     blocks = {name: blocks_of(M, rows, name=name) for name, M in given.items() if M is not None}
     _check_same(given, blocks)
-    Y = blocks["Y_true"]
+    Y, options = blocks["Y_true"], {"top": top, "propensities": propensities}
     others = {name: of.parts for name, of in blocks.items() if name != "Y_true"}
     sums = dask.delayed(_sums)
     parts = [
-        sums(
-            part,
-            {name: of[i] for name, of in others.items()},
-            start,
-            {"top": top, "propensities": propensities},
-        )
+        sums(part, {name: of[i] for name, of in others.items()}, start, options)
         for i, (part, start) in enumerate(zip(Y.parts, Y.starts))
     ]
     wanted = [in_a_tree(dask.delayed(_added), parts)]
@@ -87,11 +82,8 @@ def evaluate(
 
 def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
     """Labels in the same order, and as many of them, for as many rows."""
-    names = {
-        name: [str(column) for column in M.columns]
-        for name, M in given.items()
-        if hasattr(M, "columns")
-    }
+    framed = {name: M for name, M in given.items() if hasattr(M, "columns")}
+    names = {name: list(map(str, M.columns)) for name, M in framed.items()}
     expected = blocks["Y_true"].shape
     for name, of in blocks.items():
         if of.shape != expected:
@@ -102,9 +94,6 @@ def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
                 f"{name} must have its columns in the order of Y_true, {first[:5]}..., "
                 f"got {own[:5]}..."
             )
-
-
-# tasks ----------------------------------------------------------------------------------------
 
 
 def _sums(Y: Any, others: dict[str, Any], start: int, options: dict[str, Any]) -> MeasureSums:

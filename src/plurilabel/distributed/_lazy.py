@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -203,19 +202,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     @classmethod
     def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
-        """Give the learner of :meth:`without_instances` its instances back.
-
-        Parameters
-        ----------
-        learner : lazy learner
-        blocks : RowBlocks
-            The instances.
-        rows : int or None
-
-        Returns
-        -------
-        DaskLazyClassifier
-        """
+        """Give the learner of :meth:`without_instances` its instances, ``blocks``, back."""
         if not isinstance(learner, _BY_LABELS):
             raise ValueError(f"{type(learner).__name__} is not a learner that Dask runs")
         n = learner.index_.n_samples_fit_
@@ -238,7 +225,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         asked = blocks_of(X, self.rows)
         parts = self._tasks(method, asked, args)
         if not is_collection(X):
-            return _stacked(dask.compute(*parts))
+            return stack_rows(dask.compute(*parts))
         q, kind = self.estimator_.n_labels_, np.int64 if method == "predict" else np.float64
         csr = self.estimator_.sparse_output_ and method == "predict"
         empty = sparse.csr_array if csr or method == "predict_top" else np.empty
@@ -304,7 +291,7 @@ def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None
         distances, neighbors = (array[rows] for array in found)
         Y, (local,) = _labels_of(learner, [neighbors], labels)
         answers.append(_asked(_with(learner, Y), (distances, local), method, args))
-    return _stacked(answers)
+    return stack_rows(answers)
 
 
 def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
@@ -334,10 +321,7 @@ def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier
             f"got {learner.n_neighbors}"
         )
     light = dask.delayed(_fitted_to_form)(learner, labels.parts[0])
-    known = [
-        dask.delayed(_all_known)(light, (part, start, start + size))
-        for part, start, size in zip(labels.parts, labels.starts, labels.sizes)
-    ]
+    known = [dask.delayed(_all_known)(light, block) for block in labels.spans()]
     light, *are_known = dask.compute(light, *known)
     return light if all(are_known) else None
 
@@ -372,9 +356,7 @@ def _counted(learner: Any, labels: RowBlocks, search: DaskIndex) -> list[Any] | 
 def _as_tasks_take_them(search: DaskIndex, labels: RowBlocks) -> Any:
     again = search._again(search.blocks_) is not None
     recipes = recipes_of(labels.parts) if again else None
-    spans = zip(recipes or labels.parts, labels.starts, labels.sizes)
-    blocks = [(source, start, start + size) for source, start, size in spans]
-    return import_dask("labels").delayed(blocks, traverse=recipes is None)
+    return import_dask("labels").delayed(labels.spans(recipes), traverse=recipes is None)
 
 
 def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
@@ -435,9 +417,4 @@ def _gathered(y: Any) -> Any:
     dask = import_dask("labels")
     if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
         return y.compute()  # data frames keep their names
-    return _stacked(dask.compute(*y.to_delayed().ravel().tolist()))
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
-    return stack(parts)
+    return stack_rows(dask.compute(*y.to_delayed().ravel().tolist()))

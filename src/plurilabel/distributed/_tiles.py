@@ -7,12 +7,12 @@ up to which the next blocks are searched.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from plurilabel.distributed._blocks import Recipe
+from plurilabel.distributed._blocks import Recipe, Span
 from plurilabel.neighbors import ExactIndex, Formula
 from plurilabel.neighbors.shared import (
     Across,
@@ -25,10 +25,7 @@ from plurilabel.neighbors.shared import (
     validate_points,
 )
 
-Block: TypeAlias = tuple[Any, int, int]
-"""Points, or the recipe for them, and the numbers of the first and behind the last of them."""
-
-Group: TypeAlias = list[Block]
+Group: TypeAlias = list[Span]
 """Blocks that follow each other."""
 
 
@@ -56,18 +53,18 @@ def across(
     return (first.distances, first.indices), (second.distances, second.indices)
 
 
-def asked(index: ExactIndex, group: Group, queries: Block, k: int) -> Neighbors:
+def asked(index: ExactIndex, group: Group, queries: Span, k: int) -> Neighbors:
     """Neighbours of queries in a group."""
     Q = _read(index, queries)
     return merged([_search(fitted(index, block), Q, block[1], k) for block in group], k)
 
 
-def fitted(index: ExactIndex, block: Block) -> ExactIndex:
+def fitted(index: ExactIndex, block: Span) -> ExactIndex:
     """A search of a block alone."""
     return _new(index).fit(_read(index, block))
 
 
-def asked_fitted(search: ExactIndex, start: int, queries: Block, k: int) -> Neighbors:
+def asked_fitted(search: ExactIndex, start: int, queries: Span, k: int) -> Neighbors:
     """Neighbours of queries in a block that is ready for the search."""
     return _search(search, _read(search, queries), start, k)
 
@@ -95,10 +92,10 @@ class _Lists:
         self.indices = np.full((n, k), -1, dtype=np.int64)
         self.far = np.full(n, np.inf) if far is None else far.copy()
 
-    def part(self, block: Block) -> slice:
+    def part(self, block: Span) -> slice:
         return slice(block[1] - self.start, block[2] - self.start)
 
-    def take(self, block: Block, found: Neighbors) -> None:
+    def take(self, block: Span, found: Neighbors) -> None:
         """Merge the neighbours found for the points of a block."""
         if not found[0].shape[1]:
             return
@@ -113,7 +110,7 @@ class _Lists:
 
 def _meet(
     index: ExactIndex,
-    block: Block,
+    block: Span,
     others: Group,
     lists: tuple[_Lists, _Lists],
     run: Run,
@@ -147,7 +144,7 @@ def _meet(
 class _Host:
     """A block that others meet: each is searched for the neighbours of the other."""
 
-    def __init__(self, index: ExactIndex, block: Block, points: Points, far: Floats, k: int):
+    def __init__(self, index: ExactIndex, block: Span, points: Points, far: Floats, k: int):
         formula = Formula.of(index.metric, index.p)
         assert formula is not None
         self.index, self.block, self.formula, self.k = index, block, formula, k
@@ -158,7 +155,7 @@ class _Host:
             self.across = Across(formula, formula.prepare(points), far)
 
     def meet(
-        self, other: Block, far: tuple[Floats, Floats], run: Run, *, checked: bool
+        self, other: Span, far: tuple[Floats, Floats], run: Run, *, checked: bool
     ) -> tuple[Neighbors, Neighbors]:
         """Neighbours of both blocks in the other one, up to the limits ``far``."""
         index, k, start = self.index, self.k, self.block[1]
@@ -183,7 +180,7 @@ def _new(index: ExactIndex) -> ExactIndex:
     return ExactIndex(**index.get_params())
 
 
-def _read(index: ExactIndex, block: Block, *, again: bool = False) -> Points:
+def _read(index: ExactIndex, block: Span, *, again: bool = False) -> Points:
     """The points of a block; those that were checked before only have to be arrays of floats."""
     source, start, stop = block
     try:
