@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -81,6 +81,14 @@ class RowBlocks:
         """The blocks, or other sources of them, with their rows."""
         parts = self.parts if sources is None else sources
         return [(part, a, a + size) for part, a, size in zip(parts, self.starts, self.sizes)]
+
+
+def array_of(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
+    """Delayed matrices below each other, as one Dask array."""
+    array, width = import_dask("a Dask array").array, meta.shape[1]
+    return array.concatenate(
+        [array.from_delayed(part, (size, width), meta=meta) for part, size in zip(parts, sizes)]
+    )
 
 
 class Recipe:

@@ -26,6 +26,7 @@ from plurilabel.distributed import _tiles
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
+    array_of,
     blocks_of,
     import_dask,
     in_a_tree,
@@ -205,12 +206,9 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             parts = dask.compute(*found)
             both = tuple(np.concatenate(arrays) for arrays in zip(*parts))
         else:
-            array, kinds = dask.array.from_delayed, (np.float64, np.int64)
+            metas = np.empty((0, k)), np.empty((0, k), dtype=np.int64)
             both = tuple(
-                dask.array.concatenate(
-                    [array(part[i], (size, k), dtype=kind) for part, size in zip(found, sizes)]
-                )
-                for i, kind in enumerate(kinds)
+                array_of([part[i] for part in found], sizes, meta) for i, meta in enumerate(metas)
             )
         return both if return_distance else both[1]
 

@@ -18,6 +18,7 @@ from plurilabel._core.unknown import PartialLabels
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
+    array_of,
     blocks_of,
     import_dask,
     in_a_tree,
@@ -42,9 +43,8 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbours. If
     labels are a Dask array, :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLWkNN` and
     :class:`~plurilabel.BRkNN` without a variant also leave them and the training graph on the
-    workers, which count them block by block: this process has only the tables (q, k + 1). Other
-    learners, and all learners if some labels are unknown, learn from graph and labels in this
-    process.
+    workers. Other learners, and all learners if some labels are unknown, learn from graph and
+    labels in this process.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
-        Instances in a block, as in :class:`~plurilabel.DaskIndex`.
+        Instances in a block.
     reload : bool, optional
-        Whether tasks read blocks again instead of keeping them, as in
+        Whether tasks read blocks again instead of keeping them; both as in
         :class:`~plurilabel.DaskIndex`.
 
     Attributes
@@ -72,8 +72,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     Examples
     --------
     >>> import dask.array as da
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import DaskLazyClassifier
+    >>> from plurilabel import DaskLazyClassifier, MLkNN
     >>> X = da.from_array([[0.0], [1.0], [5.0], [6.0]], chunks=(2, 1))
     >>> Y = da.from_array([[1, 0], [1, 0], [0, 1], [0, 1]], chunks=(2, 2))
     >>> learner = DaskLazyClassifier(MLkNN(n_neighbors=1)).fit(X, Y)
@@ -128,7 +127,6 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         search = DaskIndex(
             learner.metric, rows=self.rows, reload=self.reload, n_jobs=learner.n_jobs or 1
         ).fit(X)
-        names = column_names(X)
         labels, n = _label_blocks(learner, y), search.n_samples_fit_
         if labels is None:
             y = _gathered(y)
@@ -147,7 +145,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
             self.labels_, learner = labels, light
         self.index_, self.estimator_ = search, learner
         self.n_features_in_ = search.n_features_in_
-        if names is not None:
+        if (names := column_names(X)) is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -229,12 +227,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         q, kind = self.estimator_.n_labels_, np.int64 if method == "predict" else np.float64
         csr = self.estimator_.sparse_output_ and method == "predict"
         empty = sparse.csr_array if csr or method == "predict_top" else np.empty
-        meta = empty((0, q), dtype=kind)
-        arrays = [
-            dask.array.from_delayed(part, (size, q), meta=meta)
-            for part, size in zip(parts, asked.sizes)
-        ]
-        return dask.array.concatenate(arrays)
+        return array_of(parts, asked.sizes, empty((0, q), dtype=kind))
 
     def _check_names(self, X: Any) -> None:
         names, own = column_names(X), getattr(self, "feature_names_in_", None)
@@ -298,9 +291,6 @@ def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
     learner = copy(learner)
     learner.index_ = _Held(found)
     return getattr(learner, method)(_numbers(len(found[0])), *args)
-
-
-# labels in blocks -------------------------------------------------------------------------------
 
 
 def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:

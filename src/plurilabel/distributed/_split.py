@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
+from plurilabel.distributed._blocks import RowBlocks, array_of, blocks_of, import_dask
 from plurilabel.model_selection.shared import deal_block, label_sets, part_sizes
 
 
@@ -86,13 +86,10 @@ def label_counts(blocks: RowBlocks) -> NDArray[np.int64]:
 
 def _rows_of_part(dask: Any, blocks: RowBlocks, chosen: NDArray[np.bool_]) -> Any:
     meta = dask.delayed(_no_rows)(blocks.parts[0]).compute()
-    choose, arrays = dask.delayed(getitem), []
-    for block, start, stop in blocks.spans():
-        rows = np.flatnonzero(chosen[start:stop])
-        if len(rows):
-            shape = (len(rows), blocks.width)
-            arrays.append(dask.array.from_delayed(choose(block, rows), shape, meta=meta))
-    return dask.array.concatenate(arrays)
+    rows = [(block, np.flatnonzero(chosen[a:b])) for block, a, b in blocks.spans()]
+    rows = [(block, some) for block, some in rows if len(some)]
+    parts = [dask.delayed(getitem)(block, some) for block, some in rows]
+    return array_of(parts, [len(some) for _, some in rows], meta)
 
 
 def _counts(Y: Any) -> NDArray[np.int64]:

@@ -285,8 +285,8 @@ def write_arff(
     """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
 
     :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
-    they need. The file appears whole or not at all. Bags, and a hierarchy without ``labels_xml``,
-    are refused.
+    they need. The file appears whole or not at all, gzipped if its name ends in ``.gz``. Bags, and
+    a hierarchy without ``labels_xml``, are refused.
 
     Parameters
     ----------

@@ -333,6 +333,7 @@ def write_label_xml(
     Parameters
     ----------
     path : str or path
+        Gzipped if it ends in ``.gz``.
     names : sequence of str
     parents : sequence of int, optional
         For each label, the place of its parent in ``names``, -1 for a root. Children are written

@@ -133,8 +133,9 @@ def _rows(path: AnyPath) -> Iterator[Rows]:
 def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
     """Write a dataset in LIBSVM's multi-label format.
 
-    The file appears whole or not at all. :func:`read_libsvm` reads the same X and Y back, bit for
-    bit, given the numbers of features and labels: the format does not hold them, nor any names.
+    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_libsvm`
+    reads the same X and Y back, bit for bit, given the numbers of features and labels: the format
+    does not hold them, nor any names.
 
     Parameters
     ----------
@@ -339,8 +340,8 @@ def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) 
 def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
-    The file appears whole or not at all. :func:`read_xmc` reads the same X and Y back, bit for
-    bit; the format has no place for names, split and citation.
+    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_xmc`
+    reads the same X and Y back, bit for bit; names, split and citation are not written.
 
     Parameters
     ----------
