@@ -394,10 +394,8 @@ def describe(
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
     if q > MOST_LABELS:
-        raise ValueError(
-            f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}: a file can "
-            "announce more than memory has room for"
-        )
+        problem = f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}"
+        raise ValueError(f"{problem}: a file can announce more than memory has room for")
     label_sets, set_counts = distinct_label_sets(sparse.csr_array(labels))
     return Description(
         name=name,

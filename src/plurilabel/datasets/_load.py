@@ -263,9 +263,8 @@ def _download(name: str, entry: Entry) -> Dataset:
             data_id=entry.openml, data_home=str(cache_folder() / "openml"), parser="liac-arff"
         )
     except (URLError, OSError) as error:
-        raise FileNotFoundError(
-            f"{_what_to_put_where(name, entry)} (OpenML did not answer: {error})"
-        ) from None
+        advice = _what_to_put_where(name, entry)
+        raise FileNotFoundError(f"{advice} (OpenML did not answer: {error})") from None
     kept = [column for column in bunch.data.columns if str(column) not in entry.drop]
     Y = np.column_stack([_zero_one(bunch.target[column]) for column in bunch.target.columns])
     data = Dataset(
@@ -296,9 +295,8 @@ def _zero_one(values: Any) -> NDArray[np.float64]:
     try:
         return np.array([NO_YES[str(value).lower().removesuffix(".0")] for value in values], float)
     except KeyError as error:
-        raise ValueError(
-            f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
-        ) from None
+        problem = f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
+        raise ValueError(problem) from None
 
 
 def _what_to_put_where(name: str, entry: Entry) -> str:

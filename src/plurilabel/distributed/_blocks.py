@@ -142,7 +142,7 @@ def _is_small(recipe: Recipe) -> bool:
     class Measuring(cloudpickle.Pickler):
         def persistent_id(self, thing: Any) -> None:
             if type(thing).__module__.startswith("distributed."):
-                raise _HasDataError
+                raise ValueError("it refers to results on a cluster")
 
     class Nowhere(io.RawIOBase):
         def write(self, data: Any) -> int:
@@ -150,7 +150,7 @@ def _is_small(recipe: Recipe) -> bool:
             size = memoryview(data).nbytes
             left -= size
             if left < 0:
-                raise _HasDataError
+                raise ValueError("it holds data")
             return size
 
     def apart(buffer: Any) -> bool:  # arrays are measured without a copy
@@ -162,10 +162,6 @@ def _is_small(recipe: Recipe) -> bool:
     except Exception:  # pickling may raise anything: a block that cannot be sent is kept
         return False
     return True
-
-
-class _HasDataError(Exception):
-    """A recipe holds data, or refers to results on a cluster."""
 
 
 def workers() -> tuple[int, float]:

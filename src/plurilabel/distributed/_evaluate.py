@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -73,7 +73,7 @@ def evaluate(
         sums(part, {name: of[i] for name, of in others.items()}, start, options)
         for i, (part, start) in enumerate(zip(Y.parts, Y.starts))
     ]
-    wanted = [in_a_tree(dask.delayed(_added), parts)]
+    wanted = [in_a_tree(dask.delayed(partial(reduce, add)), parts)]
     if auc:
         wanted.append(dask.delayed(_auc)(Y.parts, others["scores"]))
     total, *areas = dask.compute(*wanted)
@@ -101,10 +101,6 @@ def _sums(Y: Any, others: dict[str, Any], start: int, options: dict[str, Any]) -
         return MeasureSums.of(Y, **others, **options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"in rows {start} to {start + Y.shape[0] - 1}: {error}") from None
-
-
-def _added(some: list[MeasureSums]) -> MeasureSums:
-    return reduce(add, some)
 
 
 def _auc(Y: list[Any], scores: list[Any]) -> dict[str, float]:

@@ -361,10 +361,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             return None
         recipes = recipes_of(blocks.parts)
         if recipes is None and self.reload:
-            raise ValueError(
-                "reload=True needs points that can be read again, such as from files, "
-                "but these are in memory"
-            )
+            problem = "reload=True needs points that can be read again, such as from files"
+            raise ValueError(f"{problem}, but these are in memory")
         return recipes
 
     def __sklearn_tags__(self) -> Any:

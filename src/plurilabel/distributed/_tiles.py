@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from plurilabel.distributed._blocks import Recipe, Span
 from plurilabel.neighbors import ExactIndex, Formula
@@ -61,7 +62,7 @@ def asked(index: ExactIndex, group: Group, queries: Span, k: int) -> Neighbors:
 
 def fitted(index: ExactIndex, block: Span) -> ExactIndex:
     """A search of a block alone."""
-    return _new(index).fit(_read(index, block))
+    return clone(index).fit(_read(index, block))
 
 
 def asked_fitted(search: ExactIndex, start: int, queries: Span, k: int) -> Neighbors:
@@ -125,7 +126,7 @@ def _meet(
     mine, theirs = lists
     points, part = _read(index, block), mine.part(block)
     if within:
-        search, n = _new(index).fit(points), points.shape[0]
+        search, n = clone(index).fit(points), points.shape[0]
         if n > 1:
             distances, indices = search.kneighbors(None, min(mine.k, n - 1))
             mine.take(block, (distances, indices + block[1]))
@@ -172,12 +173,8 @@ class _Host:
             return (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + start)
         # whole numbers, few features, GPUs: engines that search for one block at a time
         search = self.search = self.search or fitted(index, self.block)
-        of_other = _new(index).fit(B)
+        of_other = clone(index).fit(B)
         return _search(of_other, search.points_, other[1], k), _search(search, B, start, k)
-
-
-def _new(index: ExactIndex) -> ExactIndex:
-    return ExactIndex(**index.get_params())
 
 
 def _read(index: ExactIndex, block: Span, *, again: bool = False) -> Points:

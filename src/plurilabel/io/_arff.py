@@ -235,10 +235,8 @@ def _check_known(parameter: str, given: Sequence[str], names: list[str], path: A
     known = set(names)
     for name in given:
         if name not in known:
-            raise ValueError(
-                f"{parameter} must name attributes of {os.fspath(path)}, "
-                f"got {name!r}{_similar(name, names)}"
-            )
+            got = f"{name!r}{_similar(name, names)}"
+            raise ValueError(f"{parameter} must name attributes of {os.fspath(path)}, got {got}")
     if len(set(given)) < len(given):
         raise ValueError(f"{parameter} must name each attribute once, got {list(given)!r}")
 
@@ -367,10 +365,8 @@ def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
 def _check_names(dataset: Dataset) -> None:
     names = [*dataset.label_names, *dataset.feature_names]
     if (twice := first_repeated(names)) is not None:
-        raise ValueError(
-            f"dataset must have different names for all its labels and features, "
-            f"got {twice!r} twice"
-        )
+        problem = "dataset must have different names for all its labels and features"
+        raise ValueError(f"{problem}, got {twice!r} twice")
     for name in names:
         if any("\ud800" <= c <= "\udfff" for c in name):
             raise ValueError(f"{name!r} has a character that UTF-8 cannot hold")

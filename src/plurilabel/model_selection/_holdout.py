@@ -174,9 +174,8 @@ def part_sizes(
     if sum(rows) > n:
         raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
     if min(rows) < 1:
-        raise ValueError(
-            f"{together} must give each part at least one of the {n} rows, got {tuple(sizes)}"
-        )
+        problem = f"{together} must give each part at least one of the {n} rows"
+        raise ValueError(f"{problem}, got {tuple(sizes)}")
     return rows
 
 

@@ -245,10 +245,10 @@ def _feature_columns(
     if not used and not text:
         raise ValueError("features must name at least one column, got none besides the labels")
     if features is columns and "" in used:
-        raise ValueError(
-            f"column {columns.index('') + 1} has no name, as that of an index which was saved "
-            "with the table: give it one, or leave it out with drop=['']"
+        problem = (
+            f"column {columns.index('') + 1} has no name, as that of an index which was saved"
         )
+        raise ValueError(f"{problem} with the table: give it one, or leave it out with drop=['']")
     return used
 
 
