@@ -384,17 +384,21 @@ def _relation(dataset: Dataset, with_count: bool) -> str:
             "labels_xml=, or remove it with dataclasses.replace(dataset, label_parents=None)"
         )
     options = f" -C {dataset.Y.shape[1]}" if with_count else ""
-    if dataset.train is not None or dataset.test is not None:
-        train, test = (() if part is None else part for part in (dataset.train, dataset.test))
-        in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
-        if not (len(train) and len(test) and in_order):
-            raise ValueError(
-                "dataset has a split (train, test) other than first rows and last rows, which "
-                "ARFF cannot hold: remove it with dataclasses.replace(dataset, train=None, "
-                "test=None)"
-            )
-        options += f" -split-number {len(train)}"
+    options += _split_option(dataset)
     return f"{dataset.name}:{options}" if options else dataset.name
+
+
+def _split_option(dataset: Dataset) -> str:
+    if dataset.train is None and dataset.test is None:
+        return ""
+    train, test = (() if part is None else part for part in (dataset.train, dataset.test))
+    in_order = np.array_equal(np.concatenate([train, test]), np.arange(dataset.Y.shape[0]))
+    if not (len(train) and len(test) and in_order):
+        raise ValueError(
+            "dataset has a split (train, test) other than first rows and last rows, which ARFF "
+            "cannot hold: remove it with dataclasses.replace(dataset, train=None, test=None)"
+        )
+    return f" -split-number {len(train)}"
 
 
 def _dense_rows(X: Matrix, Y: LabelMatrix) -> Iterator[str]:

@@ -418,11 +418,7 @@ def read_bags(
 ) -> tuple[Bags, Matrix, list[str]]:
     """Bags, Y and the names of the labels from the rest of the file."""
     names = [attribute.name for attribute in header.attributes]
-    if len(others := [name for name in names if name not in {bag.name, *labels, *unused}]) > 1:
-        raise ValueError(
-            f"{os.fspath(path)} must have only the bag {bag.name!r}, labels and one attribute "
-            f"that names the bags, got {others}; leave some out with drop"
-        )
+    _check_only_bags(path, names, {bag.name, *labels, *unused}, bag.name)
     inside = Columns(path, list(bag.inside), set(), set())
     outside = Columns(path, header.attributes, labels, {*names} - labels)
     place = header.attributes.index(bag)
@@ -461,6 +457,14 @@ def read_bags(
     except ValueError as error:  # a missing value
         raise FileFormatError(path, None, str(error)) from None
     return bags, Y, outside.label_names
+
+
+def _check_only_bags(path: AnyPath, names: list[str], known: set[str], bag: str) -> None:
+    if len(others := [name for name in names if name not in known]) > 1:
+        raise ValueError(
+            f"{os.fspath(path)} must have only the bag {bag!r}, labels and one attribute that "
+            f"names the bags, got {others}; leave some out with drop"
+        )
 
 
 def _cell_span(text: str, place: int, name: str, path: AnyPath, line: int) -> tuple[int, int]:

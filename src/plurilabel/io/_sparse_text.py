@@ -18,6 +18,7 @@ from plurilabel.io._files import AnyPath, FileFormatError, Format, plain_name
 from plurilabel.io._sparse_lines import (
     BLOCK_BYTES,
     LARGEST_NUMBER,
+    Kind,
     Rows,
     joined,
     line_blocks,
@@ -105,13 +106,21 @@ def read_libsvm(
     if not len(rows.lines):
         raise FileFormatError(path, None, "expected at least one row, got none")
     base = _base(path, rows, zero_based)
-    d = max(rows.width("feature") - base, 0) if n_features is None else n_features
-    q = rows.width("label") if q is None else q
-    rows.check_below(path, "feature", d + base, f"n_features={n_features}")
-    rows.check_below(path, "label", q, source)
+    d = _width(path, rows, "feature", n_features, f"n_features={n_features}", base)
+    q = _width(path, rows, "label", q, source)
     X, Y = rows.matrices(path, d, q, base=base)
     name = plain_name(path) if name is None else name
     return Dataset(X, Y, label_names=label_names or (), name=name)
+
+
+def _width(
+    path: AnyPath, rows: Rows, kind: Kind, given: int | None, source: str, base: int = 0
+) -> int:
+    """Number of columns: as given, unless the file needs more, or as many as it needs."""
+    if given is None:
+        return max(rows.width(kind) - base, 0)
+    rows.check_below(path, kind, given + base, source)
+    return given
 
 
 def _base(path: AnyPath, rows: Rows, zero_based: bool | str) -> int:

@@ -166,10 +166,8 @@ def part_sizes(
     if sizes.count(None) > 1:
         raise ValueError(f"only one of {together} may be None, got {tuple(sizes)}")
     rows = [_rows_of(n, size, j == 0, names[j]) for j, size in enumerate(sizes)]
-    # the part that gets what the others leave, if there is one
-    rest = sizes.index(None) if None in sizes else 0
-    all_fractions = not any(isinstance(size, Integral) for size in sizes)
-    if None in sizes or (all_fractions and isclose(sum(map(float, sizes)), 1)):  # type: ignore[arg-type]
+    rest = _rest(sizes)
+    if rest is not None:
         rows[rest] = n - (sum(rows) - rows[rest])
     if sum(rows) > n:
         raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
@@ -177,6 +175,14 @@ def part_sizes(
         problem = f"{together} must give each part at least one of the {n} rows"
         raise ValueError(f"{problem}, got {tuple(sizes)}")
     return rows
+
+
+def _rest(sizes: list[float | None]) -> int | None:
+    """The part that gets what the others leave, if there is one."""
+    if None in sizes:
+        return sizes.index(None)
+    all_fractions = not any(isinstance(size, Integral) for size in sizes)
+    return 0 if all_fractions and isclose(sum(map(float, sizes)), 1) else None  # type: ignore[arg-type]
 
 
 def _rows_of(n: int, size: Any, round_down: bool, name: str) -> int:

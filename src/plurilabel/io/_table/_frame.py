@@ -198,9 +198,7 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
     except (ValueError, RecursionError) as error:
         raise FileFormatError(path, None, f"expected an array of JSON, got {error}") from None
     if isinstance(records, dict) and _are_columns(records):
-        rows = list(dict.fromkeys(row for column in records.values() for row in column))
-        _check_keys(path, None, len(rows), len(records))
-        records = [{name: column.get(r) for name, column in records.items()} for r in rows]
+        records = _rows_of(path, records)
     expected = "expected an array of JSON objects"
     if not isinstance(records, list):
         got = type(records).__name__
@@ -213,6 +211,12 @@ def _read_json(path: AnyPath, *_: Any) -> Frame:
         names.update(record)
         _check_keys(path, None, row + 1, len(names))
     return Frame(table_module("pandas").DataFrame(records), path)
+
+
+def _rows_of(path: AnyPath, columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    rows = list(dict.fromkeys(row for column in columns.values() for row in column))
+    _check_keys(path, None, len(rows), len(columns))
+    return [{name: column.get(row) for name, column in columns.items()} for row in rows]
 
 
 def _is_json_lines(path: AnyPath) -> bool:

@@ -137,14 +137,16 @@ def date_of(text: str, *, day_first: bool | None = None) -> datetime | None:
         parts["d"], parts["m"] = (parts["a"], parts["b"])[:: 1 if day_first else -1]
     if parts.get("name"):
         parts["m"] = _MONTHS.get(parts["name"].lower(), 0)
-    year = int(parts.get("y", 1900))
-    if len(parts.get("y", "1900")) == 2:
-        year += 1900 if year >= 69 else 2000
-    day = year, int(parts.get("m", 1)), int(parts.get("d", 1))
+    day = _year(parts.get("y", "1900")), int(parts.get("m", 1)), int(parts.get("d", 1))
     try:
         return datetime(*day, _hour(parts), int(parts["minute"] or 0), int(parts["second"] or 0))
     except ValueError:  # also for the month 0 and the hour 99
         return None
+
+
+def _year(digits: str) -> int:
+    century = 0 if len(digits) == 4 else (1900 if int(digits) >= 69 else 2000)
+    return century + int(digits)
 
 
 def _hour(parts: dict[str, Any]) -> int:
