@@ -28,20 +28,17 @@ MOST_LABELS = 20_000_000  # some gigabytes of figures, a few for each label
 class Description:
     """The result of :func:`describe`. ``print`` shows it; all figures are attributes.
 
-    It holds the distinct label sets and how often each occurs, from which everything is computed.
     With n instances, q labels, Y_i the label set of instance i and c_l the number of instances
     with label l:
 
     Attributes
     ----------
     name : str
-    instances : int
-        n.
+    instances, labels : int
+        n and q.
     features : int or None
         None if X is not given.
     label_names : sequence of str
-    labels : int
-        q.
     counts : ndarray of shape (q,)
         c_l.
     cardinality : float
@@ -242,6 +239,7 @@ class Description:
 
     def label_table(self) -> list[dict[str, Any]]:
         """One row per label: ``label, count, share, irlbl, scumble``; None where undefined."""
+        figures = zip(self.label_names, self.counts, self.irlbl, self.label_scumble)
         return [
             {
                 "label": label,
@@ -250,9 +248,7 @@ class Description:
                 "irlbl": float(ir) if count else None,
                 "scumble": float(scumble) if count else None,
             }
-            for label, count, ir, scumble in zip(
-                self.label_names, self.counts, self.irlbl, self.label_scumble
-            )
+            for label, count, ir, scumble in figures
         ]
 
     def common_sets(self, top: int = 10) -> list[dict[str, Any]]:
@@ -273,19 +269,13 @@ class Description:
             a, b, count = a[frequent], b[frequent], count[frequent]
         order = np.lexsort((b, a, -count))[:top]
         a, b, count = a[order], b[order], count[order]
-        lift = count / self.counts[a] / self.counts[b] * self.instances
-        return [
-            self._row(pair, together, lift=float(x))
-            for *pair, together, x in zip(a, b, count, lift)
-        ]
+        lift = (count / self.counts[a] / self.counts[b] * self.instances).tolist()
+        return [self._row(pair, n, lift=x) for *pair, n, x in zip(a, b, count, lift)]
 
     def _row(self, labels: Any, count: Any, **more: float) -> dict[str, Any]:
         names = [self.label_names[l] for l in labels]
-        return {
-            "labels": names,
-            "count": int(count),
-            "share": float(count / self.instances),
-        } | more
+        share = float(count / self.instances)
+        return {"labels": names, "count": int(count), "share": share, **more}
 
     def to_dict(self, top: int = 50) -> dict[str, Any]:
         """All figures, ready for JSON, with the ``top`` sets and pairs; None where undefined."""
@@ -393,23 +383,19 @@ def describe(
     >>> found.label_table()[1]["label"]
     'sea'
     """
-    names: Sequence[str] | None
+    names: Sequence[str] | None = column_names(Y)
     if isinstance(Y, Dataset):
         if X is not None:
             raise ValueError("X must be left out when a Dataset is described: it has its own")
         X, Y, names, name = Y.X, Y.Y, Y.label_names, name or Y.name
-    else:
-        names = column_names(Y)
     known, unknown = known_part(Y)
     labels = check_labels(known)
     n, q = labels.shape
     if n == 0 or q == 0:
         raise ValueError(f"Y must have at least one row and one label, got shape {(n, q)}")
     if q > MOST_LABELS:
-        raise ValueError(
-            f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}: a file can "
-            "announce more than memory has room for"
-        )
+        problem = f"Y must have at most {MOST_LABELS:,} labels to be described, got {q:,}"
+        raise ValueError(f"{problem}: a file can announce more than memory has room for")
     label_sets, set_counts = distinct_label_sets(sparse.csr_array(labels))
     return Description(
         name=name,

@@ -57,9 +57,8 @@ def plot_description(
 
         from plurilabel._core.figure import NotebookFigure
     except ImportError:
-        raise ImportError(
-            "plot_description needs matplotlib: pip install plurilabel[cli]"
-        ) from None
+        problem = "plot_description needs matplotlib: pip install plurilabel[cli]"
+        raise ImportError(problem) from None
     description = data if isinstance(data, Description) else describe(data)
     if top < 1:
         raise ValueError(f"top must be at least 1, got {top}")

@@ -18,11 +18,9 @@ _ROWS_TO_SCALE_ON = 5000  # enough to match the cardinality to about 1 %
 _HALVINGS = 30
 _CLOSE_ENOUGH = 1e-3
 
-_SIZE = [Interval(Integral, 1, None, closed="left")]
+_SIZES = ("n_samples", "n_features", "n_labels")
 CONSTRAINTS: dict[str, list[Any]] = {
-    "n_samples": _SIZE,
-    "n_features": _SIZE,
-    "n_labels": _SIZE,
+    **{size: [Interval(Integral, 1, None, closed="left")] for size in _SIZES},
     "cardinality": [Interval(Real, 0, None, closed="neither")],
     "imbalance": [Interval(Real, 0, None, closed="left")],
     "allow_empty": ["boolean"],
@@ -193,9 +191,6 @@ def _inside_balls(points: Any, center: Any, radius: Any) -> NDArray[np.bool_]:
 
 def _inside_cubes(points: Any, center: Any, radius: Any) -> NDArray[np.bool_]:
     return np.column_stack([(abs(points - c) <= r).all(axis=1) for c, r in zip(center, radius)])
-
-
-# shared with the sparse generator --------------------------------------------------------
 
 
 def generator(random_state: Any) -> np.random.Generator:

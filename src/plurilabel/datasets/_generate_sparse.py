@@ -46,8 +46,7 @@ def make_sparse_multilabel(
 
     Each instance has a topic, a group of labels. Its labels come from that group or from all
     labels; its words from those that belong to its labels (12 random words each, the first more
-    often than the last) or, three in ten, from the whole vocabulary. Rows are made in blocks, so
-    that little more memory is needed than for the result.
+    often than the last) or, three in ten, from the whole vocabulary.
 
     Parameters
     ----------
@@ -155,14 +154,11 @@ class _Labels:
         return top_up(np.empty(0, np.int64), rows, self.q, of_topic_or_any, rng)
 
     def exchange(self, sets: Ints, noise: float, rng: np.random.Generator) -> Ints:
+        def of_any(rows: Ints) -> Ints:
+            return self.in_order[self._position(rng.random(len(rows)))]
+
         gone = rng.random(len(sets)) < noise
-        return top_up(
-            sets[~gone],
-            sets[gone] // self.q,
-            self.q,
-            lambda rows: self.in_order[self._position(rng.random(len(rows)))],
-            rng,
-        )
+        return top_up(sets[~gone], sets[gone] // self.q, self.q, of_any, rng)
 
     def _position(self, u: NDArray[np.float64]) -> Ints:
         return np.minimum(np.searchsorted(self.end, u, side="right"), self.q - 1)

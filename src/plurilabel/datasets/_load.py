@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -75,9 +73,8 @@ def load(name: str, *, as_frame: bool = False) -> Dataset:
     It is searched in the folder given by the environment variable ``PLURILABEL_DATA``, then in the
     user cache, and then on OpenML, if available there; downloads are kept in the cache. In both
     folders a dataset is a folder of its name with its usual files, such as
-    ``yeast/yeast-train.arff``, ``yeast/yeast-test.arff`` and ``yeast/yeast.xml``, each plain or
-    with ``.gz``. Whatever is found must have the known numbers of instances, features, labels and
-    label sets. ``digits`` is built in.
+    ``yeast/yeast-train.arff`` and ``yeast/yeast.xml``, each plain or with ``.gz``. Files whose
+    sizes differ from the published ones are refused. ``digits`` is built in.
 
     Parameters
     ----------
@@ -144,25 +141,13 @@ def _digits() -> Dataset:
         "E. Alpaydin, C. Kaynak. Optical recognition of handwritten digits. UCI Machine Learning "
         "Repository, 1998 (as bundled with scikit-learn; labels derived from the digit)."
     )
-    return Dataset(
-        bunch.data,
-        Y.astype(np.int64),
-        bunch.feature_names,
-        tuple(properties),
-        name="digits",
-        citation=citation,
-    )
-
-
-# from files ---------------------------------------------------------------------------------
+    names = bunch.feature_names, tuple(properties)
+    return Dataset(bunch.data, Y.astype(np.int64), *names, name="digits", citation=citation)
 
 
 def cache_folder() -> Path:
-    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place.
-
-    Six lines by hand: importing platformdirs as an extra, with an error if it is missing, would
-    take as many, and they are not worth a core dependency.
-    """
+    """Folder for downloaded data: ``PLURILABEL_CACHE``, or the platform's usual place."""
+    # six lines by hand are not worth a core dependency on platformdirs
     if chosen := os.environ.get("PLURILABEL_CACHE"):
         return Path(chosen)
     home = Path.home()
@@ -195,7 +180,7 @@ def _find(root: Path, name: str, entry: Entry) -> list[Path]:
 
 def _read(paths: list[Path], name: str, entry: Entry) -> Dataset:
     if paths[0].suffix == ".mat":
-        data = _read_mat(paths[0]) if entry.kind == "labels" else _read_graded(paths[0], entry)
+        data = _read_mat(paths[0], entry.kind)
     else:
         labels = paths.pop() if entry.xml else None
         parts = [read_arff(path, labels, drop=entry.drop) for path in paths]
@@ -210,43 +195,31 @@ def _join(parts: list[Dataset], paths: list[Path]) -> Dataset:
     for what in ("feature_names", "label_names"):
         if getattr(first, what) != getattr(second, what):
             raise FileFormatError(paths[1], None, f"other {what} than in {paths[0].name}")
-    rows = np.arange(first.X.shape[0] + second.X.shape[0])
-    train, test = np.split(rows, [first.X.shape[0]])
     X, Y = stack_rows([first.X, second.X]), stack_rows([first.Y, second.Y])
+    train, test = np.split(np.arange(X.shape[0]), [first.X.shape[0]])
     return replace(first, X=X, Y=Y, train=train, test=test)
 
 
-@contextmanager
-def _published(path: Path) -> Iterator[None]:
-    """Errors of a MATLAB file that is damaged, or another one than was published, name it."""
+def _read_mat(path: Path, kind: str) -> Dataset:
     try:
-        yield
+        return _mat_arrays(loadmat(path), kind)
     except (KeyError, MatReadError, NotImplementedError, TypeError, ValueError) as error:
-        raise FileFormatError(
-            path, None, f"expected the published MATLAB v5 file of this dataset, got: {error}"
-        ) from None
+        problem = f"expected the published MATLAB v5 file of this dataset, got: {error}"
+        raise FileFormatError(path, None, problem) from None
 
 
-def _read_mat(path: Path) -> Dataset:
-    """The MATLAB files of the image data: bags of instances, or a split sample."""
-    with _published(path):
-        content = loadmat(path)
-        if "bags" in content:
-            X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"].ravel()])
-            return Dataset(X, (content["targets"].T > 0).astype(np.int64))
-        X = np.vstack([content["train_data"], content["test_data"]]).astype(np.float64)
-        Y = np.hstack([content["train_target"], content["test_target"]]).T > 0
+def _mat_arrays(content: dict[str, Any], kind: str) -> Dataset:
+    """The arrays of a MATLAB file: images as bags or as a split sample; grades; degrees."""
+    if kind != "labels":
+        name, dtype = ("raw_data", np.int64) if kind == "grades" else ("labels", np.float64)
+        return Dataset(content["features"].astype(np.float64), content[name].astype(dtype))
+    if "bags" in content:
+        X = np.stack([np.asarray(bag, dtype=np.float64) for bag in content["bags"].ravel()])
+        return Dataset(X, (content["targets"].T > 0).astype(np.int64))
+    X = np.vstack([content["train_data"], content["test_data"]]).astype(np.float64)
+    Y = np.hstack([content["train_target"], content["test_target"]]).T > 0
     train, test = np.split(np.arange(len(X)), [len(content["train_data"])])
     return Dataset(X, Y.astype(np.int64), train=train, test=test)
-
-
-def _read_graded(path: Path, entry: Entry) -> Dataset:
-    """A MATLAB file of features and grades, or degrees that sum to one."""
-    with _published(path):
-        content = loadmat(path)
-        Y = content["raw_data" if entry.kind == "grades" else "labels"]
-        X = content["features"].astype(np.float64)
-    return Dataset(X, Y.astype(np.int64 if entry.kind == "grades" else np.float64))
 
 
 def _checked(data: Dataset, entry: Entry, *, where: str) -> Dataset:
@@ -284,18 +257,14 @@ def _with_split(data: Dataset, entry: Entry) -> Dataset:
     return data
 
 
-# from OpenML --------------------------------------------------------------------------------
-
-
 def _download(name: str, entry: Entry) -> Dataset:
     try:
         bunch = fetch_openml(
             data_id=entry.openml, data_home=str(cache_folder() / "openml"), parser="liac-arff"
         )
     except (URLError, OSError) as error:
-        raise FileNotFoundError(
-            f"{_what_to_put_where(name, entry)} (OpenML did not answer: {error})"
-        ) from None
+        advice = _what_to_put_where(name, entry)
+        raise FileNotFoundError(f"{advice} (OpenML did not answer: {error})") from None
     kept = [column for column in bunch.data.columns if str(column) not in entry.drop]
     Y = np.column_stack([_zero_one(bunch.target[column]) for column in bunch.target.columns])
     data = Dataset(
@@ -309,15 +278,14 @@ def _download(name: str, entry: Entry) -> Dataset:
     data = _checked(data, entry, where=f"OpenML dataset {entry.openml}")
     folder = cache_folder() / entry.folder
     folder.mkdir(parents=True, exist_ok=True)
-    write_arff(
-        folder / f"{name}.arff.gz", data, labels_xml=folder / entry.xml if entry.xml else None
-    )
+    xml = folder / entry.xml if entry.xml else None
+    write_arff(folder / f"{name}.arff.gz", data, labels_xml=xml)
     return data
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
     """A column of a data frame as numbers; some come as the words TRUE and FALSE."""
-    if getattr(values.dtype, "kind", "O") in "biuf":
+    if values.dtype.kind in "biuf":
         return values.to_numpy(dtype=np.float64)
     return _zero_one(values)
 
@@ -327,9 +295,8 @@ def _zero_one(values: Any) -> NDArray[np.float64]:
     try:
         return np.array([NO_YES[str(value).lower().removesuffix(".0")] for value in values], float)
     except KeyError as error:
-        raise ValueError(
-            f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
-        ) from None
+        problem = f"expected TRUE or FALSE in column {values.name!r}, got {error.args[0]!r}"
+        raise ValueError(problem) from None
 
 
 def _what_to_put_where(name: str, entry: Entry) -> str:

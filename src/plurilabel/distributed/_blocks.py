@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -56,22 +56,16 @@ def in_a_tree(merge: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
     return merge(parts)
 
 
+Span: TypeAlias = tuple[Any, int, int]
+"""A block, or the recipe for it, and the numbers of its first row and behind its last."""
+
+
 @dataclass(frozen=True)
 class RowBlocks:
-    """Blocks of rows, one after the other.
+    """Blocks of rows, one after the other."""
 
-    Attributes
-    ----------
-    parts : list of Delayed
-        Each gives an ndarray or a CSR matrix.
-    sizes : list of int
-        How many rows each has.
-    width : int
-        Columns of all of them.
-    """
-
-    parts: list[Any]
-    sizes: list[int]
+    parts: list[Any]  # delayed, each an ndarray or a CSR matrix
+    sizes: list[int]  # rows of each
     width: int
 
     @property
@@ -82,6 +76,19 @@ class RowBlocks:
     def starts(self) -> list[int]:
         """The number of the first row of each."""
         return [int(end - size) for end, size in zip(np.cumsum(self.sizes), self.sizes)]
+
+    def spans(self, sources: list[Any] | None = None) -> list[Span]:
+        """The blocks, or other sources of them, with their rows."""
+        parts = self.parts if sources is None else sources
+        return [(part, a, a + size) for part, a, size in zip(parts, self.starts, self.sizes)]
+
+
+def array_of(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
+    """Delayed matrices below each other, as one Dask array."""
+    array, width = import_dask("a Dask array").array, meta.shape[1]
+    return array.concatenate(
+        [array.from_delayed(part, (size, width), meta=meta) for part, size in zip(parts, sizes)]
+    )
 
 
 class Recipe:
@@ -118,10 +125,7 @@ def recipes_of(parts: list[Any]) -> list[Recipe] | None:
     from dask.optimization import cull
 
     graph = dict(HighLevelGraph.merge(*(part.__dask_graph__() for part in parts)))
-    recipes = []
-    for part in parts:
-        own, _ = cull(graph, [part.key])
-        recipes.append(Recipe(own, part.key))
+    recipes = [Recipe(cull(graph, [part.key])[0], part.key) for part in parts]
     return recipes if all(map(_is_small, recipes)) else None
 
 
@@ -138,7 +142,7 @@ def _is_small(recipe: Recipe) -> bool:
     class Measuring(cloudpickle.Pickler):
         def persistent_id(self, thing: Any) -> None:
             if type(thing).__module__.startswith("distributed."):
-                raise _HasDataError
+                raise ValueError("it refers to results on a cluster")
 
     class Nowhere(io.RawIOBase):
         def write(self, data: Any) -> int:
@@ -146,7 +150,7 @@ def _is_small(recipe: Recipe) -> bool:
             size = memoryview(data).nbytes
             left -= size
             if left < 0:
-                raise _HasDataError
+                raise ValueError("it holds data")
             return size
 
     def apart(buffer: Any) -> bool:  # arrays are measured without a copy
@@ -158,10 +162,6 @@ def _is_small(recipe: Recipe) -> bool:
     except Exception:  # pickling may raise anything: a block that cannot be sent is kept
         return False
     return True
-
-
-class _HasDataError(Exception):
-    """A recipe holds data, or refers to results on a cluster."""
 
 
 def workers() -> tuple[int, float]:
@@ -188,13 +188,7 @@ def _physical_memory() -> float:
 def blocks_of(X: Any, rows: int | None = None, *, name: str = "X") -> RowBlocks:
     """A Dask collection, or any matrix, in blocks of about equally many rows.
 
-    Parameters
-    ----------
-    X : Dask array or data frame, array, data frame or sparse matrix of shape (n, d)
-    rows : int, optional
-        Most rows of a block; None for some megabytes.
-    name : str
-        Name of X in messages.
+    ``rows`` are the most rows of a block, None for some megabytes. Messages call X ``name``.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -66,19 +66,14 @@ def evaluate(
     given = {"Y_true": Y_true, "scores": scores, "labels": labels}
     blocks = {name: blocks_of(M, rows, name=name) for name, M in given.items() if M is not None}
     _check_same(given, blocks)
-    Y = blocks["Y_true"]
+    Y, options = blocks["Y_true"], {"top": top, "propensities": propensities}
     others = {name: of.parts for name, of in blocks.items() if name != "Y_true"}
     sums = dask.delayed(_sums)
     parts = [
-        sums(
-            part,
-            {name: of[i] for name, of in others.items()},
-            start,
-            {"top": top, "propensities": propensities},
-        )
+        sums(part, {name: of[i] for name, of in others.items()}, start, options)
         for i, (part, start) in enumerate(zip(Y.parts, Y.starts))
     ]
-    wanted = [in_a_tree(dask.delayed(_added), parts)]
+    wanted = [in_a_tree(dask.delayed(partial(reduce, add)), parts)]
     if auc:
         wanted.append(dask.delayed(_auc)(Y.parts, others["scores"]))
     total, *areas = dask.compute(*wanted)
@@ -87,11 +82,8 @@ def evaluate(
 
 def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
     """Labels in the same order, and as many of them, for as many rows."""
-    names = {
-        name: [str(column) for column in M.columns]
-        for name, M in given.items()
-        if hasattr(M, "columns")
-    }
+    framed = {name: M for name, M in given.items() if hasattr(M, "columns")}
+    names = {name: list(map(str, M.columns)) for name, M in framed.items()}
     expected = blocks["Y_true"].shape
     for name, of in blocks.items():
         if of.shape != expected:
@@ -104,18 +96,11 @@ def _check_same(given: dict[str, Any], blocks: dict[str, RowBlocks]) -> None:
             )
 
 
-# tasks ----------------------------------------------------------------------------------------
-
-
 def _sums(Y: Any, others: dict[str, Any], start: int, options: dict[str, Any]) -> MeasureSums:
     try:
         return MeasureSums.of(Y, **others, **options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"in rows {start} to {start + Y.shape[0] - 1}: {error}") from None
-
-
-def _added(some: list[MeasureSums]) -> MeasureSums:
-    return reduce(add, some)
 
 
 def _auc(Y: list[Any], scores: list[Any]) -> dict[str, float]:

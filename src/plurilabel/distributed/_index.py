@@ -16,16 +16,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
+from plurilabel._core.blocks import stack_rows
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel.distributed import _tiles
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
+    array_of,
     blocks_of,
     import_dask,
     in_a_tree,
@@ -33,7 +34,6 @@ from plurilabel.distributed._blocks import (
     workers,
 )
 from plurilabel.distributed._tiles import (
-    Group,
     across,
     among_themselves,
     asked,
@@ -204,18 +204,13 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         dask = import_dask("DaskIndex")
         if compute:
             parts = dask.compute(*found)
-            distances, indices = (np.concatenate(list(arrays)) for arrays in zip(*parts))
-            return (distances, indices) if return_distance else indices
-        arrays = [
-            dask.array.concatenate(
-                [
-                    dask.array.from_delayed(part[i], (size, k), dtype=kind)
-                    for part, size in zip(found, sizes)
-                ]
+            both = tuple(np.concatenate(arrays) for arrays in zip(*parts))
+        else:
+            metas = np.empty((0, k)), np.empty((0, k), dtype=np.int64)
+            both = tuple(
+                array_of([part[i] for part in found], sizes, meta) for i, meta in enumerate(metas)
             )
-            for i, kind in ((0, np.float64), (1, np.int64))
-        ]
-        return tuple(arrays) if return_distance else arrays[1]
+        return both if return_distance else both[1]
 
     def cost(
         self, n_neighbors: int = 5, *, n_workers: int = 1, reload: bool | None = None
@@ -306,9 +301,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         """An :class:`ExactIndex` with all training points, in this process."""
         check_is_fitted(self)
         dask = import_dask("DaskIndex")
-        parts = dask.compute(*self.blocks_.parts)
-        points = sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.vstack(parts)
-        return self._index().fit(points)
+        return self._index().fit(stack_rows(dask.compute(*self.blocks_.parts)))
 
     def _index(self) -> ExactIndex:
         return ExactIndex(self.metric, p=self.p, n_jobs=self.n_jobs, device=self.device)
@@ -345,7 +338,7 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             search = [lambda Q, of=of: of_block(*of, Q, k) for of in ready]
         return [
             in_a_tree(lambda some: merge(some, k), [find(Q) for find in search])
-            for Q in _blocks(recipes or queries.parts, queries)
+            for Q in queries.spans(recipes)
         ]
 
     def _groups(self) -> tuple[list[Any], list[int]]:
@@ -353,8 +346,8 @@ class DaskIndex(AllOrNothing, BaseEstimator):
         dask, sizes = import_dask("DaskIndex"), self.blocks_.sizes
         recipes = self._again(self.blocks_)
         if recipes is None:  # tasks depend on blocks, which Dask keeps: two are enough
-            return [[block] for block in _blocks(self.blocks_.parts, self.blocks_)], sizes
-        blocks, cuts = _blocks(recipes, self.blocks_), group_cuts(len(sizes), workers()[0])
+            return [[block] for block in self.blocks_.spans()], sizes
+        blocks, cuts = self.blocks_.spans(recipes), group_cuts(len(sizes), workers()[0])
         groups = [
             dask.delayed(blocks[a:b], name=f"blocks-{uuid4().hex}", traverse=False)
             for a, b in pairwise(cuts)
@@ -368,20 +361,14 @@ class DaskIndex(AllOrNothing, BaseEstimator):
             return None
         recipes = recipes_of(blocks.parts)
         if recipes is None and self.reload:
-            raise ValueError(
-                "reload=True needs points that can be read again, such as from files, "
-                "but these are in memory"
-            )
+            problem = "reload=True needs points that can be read again, such as from files"
+            raise ValueError(f"{problem}, but these are in memory")
         return recipes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _blocks(sources: list[Any], rows: RowBlocks) -> Group:
-    return [(one, a, a + size) for one, a, size in zip(sources, rows.starts, rows.sizes)]
 
 
 def group_cuts(n_blocks: int, n_workers: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from plurilabel._core.unknown import UnknownLabels
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
+    array_of,
     blocks_of,
     import_dask,
     in_a_tree,
@@ -43,9 +43,8 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     The instances stay in their blocks; :class:`~plurilabel.DaskIndex` finds their neighbours. If
     labels are a Dask array, :class:`~plurilabel.MLkNN`, :class:`~plurilabel.MLWkNN` and
     :class:`~plurilabel.BRkNN` without a variant also leave them and the training graph on the
-    workers, which count them block by block: this process has only the tables (q, k + 1). Other
-    learners, and all learners if some labels are unknown, learn from graph and labels in this
-    process.
+    workers. Other learners, and all learners if some labels are unknown, learn from graph and
+    labels in this process.
 
     Parameters
     ----------
@@ -54,9 +53,9 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         :class:`~plurilabel.DWMLkNN`, :class:`~plurilabel.MLWkNN`, :class:`~plurilabel.BRkNN` or
         :class:`~plurilabel.DMLkNN`.
     rows : int, optional
-        Instances in a block, as in :class:`~plurilabel.DaskIndex`.
+        Instances in a block.
     reload : bool, optional
-        Whether tasks read blocks again instead of keeping them, as in
+        Whether tasks read blocks again instead of keeping them; both as in
         :class:`~plurilabel.DaskIndex`.
 
     Attributes
@@ -73,8 +72,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
     Examples
     --------
     >>> import dask.array as da
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import DaskLazyClassifier
+    >>> from plurilabel import DaskLazyClassifier, MLkNN
     >>> X = da.from_array([[0.0], [1.0], [5.0], [6.0]], chunks=(2, 1))
     >>> Y = da.from_array([[1, 0], [1, 0], [0, 1], [0, 1]], chunks=(2, 2))
     >>> learner = DaskLazyClassifier(MLkNN(n_neighbors=1)).fit(X, Y)
@@ -129,7 +127,6 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         search = DaskIndex(
             learner.metric, rows=self.rows, reload=self.reload, n_jobs=learner.n_jobs or 1
         ).fit(X)
-        names = column_names(X)
         labels, n = _label_blocks(learner, y), search.n_samples_fit_
         if labels is None:
             y = _gathered(y)
@@ -148,7 +145,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
             self.labels_, learner = labels, light
         self.index_, self.estimator_ = search, learner
         self.n_features_in_ = search.n_features_in_
-        if names is not None:
+        if (names := column_names(X)) is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -203,19 +200,7 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
 
     @classmethod
     def of_parts(cls, learner: LazyClassifier, blocks: RowBlocks, rows: int | None) -> Self:
-        """Give the learner of :meth:`without_instances` its instances back.
-
-        Parameters
-        ----------
-        learner : lazy learner
-        blocks : RowBlocks
-            The instances.
-        rows : int or None
-
-        Returns
-        -------
-        DaskLazyClassifier
-        """
+        """Give the learner of :meth:`without_instances` its instances, ``blocks``, back."""
         if not isinstance(learner, _BY_LABELS):
             raise ValueError(f"{type(learner).__name__} is not a learner that Dask runs")
         n = learner.index_.n_samples_fit_
@@ -238,16 +223,11 @@ class DaskLazyClassifier(AllOrNothing, BaseEstimator):
         asked = blocks_of(X, self.rows)
         parts = self._tasks(method, asked, args)
         if not is_collection(X):
-            return _stacked(dask.compute(*parts))
+            return stack_rows(dask.compute(*parts))
         q, kind = self.estimator_.n_labels_, np.int64 if method == "predict" else np.float64
         csr = self.estimator_.sparse_output_ and method == "predict"
         empty = sparse.csr_array if csr or method == "predict_top" else np.empty
-        meta = empty((0, q), dtype=kind)
-        arrays = [
-            dask.array.from_delayed(part, (size, q), meta=meta)
-            for part, size in zip(parts, asked.sizes)
-        ]
-        return dask.array.concatenate(arrays)
+        return array_of(parts, asked.sizes, empty((0, q), dtype=kind))
 
     def _check_names(self, X: Any) -> None:
         names, own = column_names(X), getattr(self, "feature_names_in_", None)
@@ -304,16 +284,13 @@ def _answer(learner: Any, found: Any, method: str, args: Any, labels: Any = None
         distances, neighbors = (array[rows] for array in found)
         Y, (local,) = _labels_of(learner, [neighbors], labels)
         answers.append(_asked(_with(learner, Y), (distances, local), method, args))
-    return _stacked(answers)
+    return stack_rows(answers)
 
 
 def _asked(learner: Any, found: Any, method: str, args: Any) -> Any:
     learner = copy(learner)
     learner.index_ = _Held(found)
     return getattr(learner, method)(_numbers(len(found[0])), *args)
-
-
-# labels in blocks -------------------------------------------------------------------------------
 
 
 def _label_blocks(learner: LazyClassifier, y: Any) -> RowBlocks | None:
@@ -334,10 +311,7 @@ def _light(learner: LazyClassifier, labels: RowBlocks, n: int) -> LazyClassifier
             f"got {learner.n_neighbors}"
         )
     light = dask.delayed(_fitted_to_form)(learner, labels.parts[0])
-    known = [
-        dask.delayed(_all_known)(light, (part, start, start + size))
-        for part, start, size in zip(labels.parts, labels.starts, labels.sizes)
-    ]
+    known = [dask.delayed(_all_known)(light, block) for block in labels.spans()]
     light, *are_known = dask.compute(light, *known)
     return light if all(are_known) else None
 
@@ -372,9 +346,7 @@ def _counted(learner: Any, labels: RowBlocks, search: DaskIndex) -> list[Any] | 
 def _as_tasks_take_them(search: DaskIndex, labels: RowBlocks) -> Any:
     again = search._again(search.blocks_) is not None
     recipes = recipes_of(labels.parts) if again else None
-    spans = zip(recipes or labels.parts, labels.starts, labels.sizes)
-    blocks = [(source, start, start + size) for source, start, size in spans]
-    return import_dask("labels").delayed(blocks, traverse=recipes is None)
+    return import_dask("labels").delayed(labels.spans(recipes), traverse=recipes is None)
 
 
 def _counts(learner: Any, found: Any, start: int, labels: Any) -> Any:
@@ -435,9 +407,4 @@ def _gathered(y: Any) -> Any:
     dask = import_dask("labels")
     if not isinstance(y, dask.array.Array) or y.ndim != 2 or len(y.chunks[1]) > 1:
         return y.compute()  # data frames keep their names
-    return _stacked(dask.compute(*y.to_delayed().ravel().tolist()))
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    stack = sparse.vstack if sparse.issparse(parts[0]) else np.concatenate
-    return stack(parts)
+    return stack_rows(dask.compute(*y.to_delayed().ravel().tolist()))

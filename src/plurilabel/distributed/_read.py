@@ -15,7 +15,7 @@ from scipy import sparse
 
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.words import first_repeated, listed
-from plurilabel.distributed._blocks import MOST_ROWS, import_dask
+from plurilabel.distributed._blocks import MOST_ROWS, array_of, import_dask
 from plurilabel.distributed._csv import CsvBlock, csv_blocks
 from plurilabel.io import FileFormatError, file_format
 from plurilabel.io.shared import MISSING, CellError, table_module, tag_column, xmc_blocks
@@ -135,23 +135,16 @@ def _kind(path: str) -> str:
     return str(kind)
 
 
-# sparse text and Zarr -------------------------------------------------------------------------
-
-
 def _read_xmc(path: str, rows: int) -> Dataset:
     dask = import_dask("read")
     blocks = xmc_blocks(path, rows)
     if not blocks:
         raise FileFormatError(path, None, "expected at least one row, got none")
-    pairs = [dask.delayed(type(block).read, nout=2)(block) for block in blocks]
-    X, Y = zip(*pairs)
+    X, Y = zip(*(dask.delayed(type(block).read, nout=2)(block) for block in blocks))
     sizes = [block.n_rows for block in blocks]
-    d, q = blocks[0].n_features, blocks[0].n_labels
-    return Dataset(
-        _array(X, sizes, sparse.csr_array((0, d), dtype=np.float64)),
-        _array(Y, sizes, sparse.csr_array((0, q), dtype=np.int64)),
-        name=Path(path).stem,
-    )
+    no_x = sparse.csr_array((0, blocks[0].n_features), dtype=np.float64)
+    no_y = sparse.csr_array((0, blocks[0].n_labels), dtype=np.int64)
+    return Dataset(array_of(X, sizes, no_x), array_of(Y, sizes, no_y), name=Path(path).stem)
 
 
 def _read_zarr(path: str, _: int) -> Dataset:
@@ -170,9 +163,6 @@ def _read_zarr(path: str, _: int) -> Dataset:
             raise ValueError(f"{name} in {path} must be a matrix, got {array.ndim} dimension(s)")
         arrays.append(array)
     return Dataset(arrays[0], arrays[1], name=Path(path).stem)
-
-
-# tables ---------------------------------------------------------------------------------------
 
 
 class _Table(NamedTuple):
@@ -230,10 +220,8 @@ def _csv(files: list[str], rows: int) -> _Table:
     found = [block for path in files for block in csv_blocks(path, rows)]
     for block in found:
         if other := sorted(set(block.columns) ^ set(found[0].columns)):
-            raise ValueError(
-                f"{block.path} must have the columns of {found[0].path}; {other[0]!r} is in one "
-                "of them only"
-            )
+            problem = f"{block.path} must have the columns of {found[0].path}"
+            raise ValueError(f"{problem}; {other[0]!r} is in one of them only")
     is_number = {}
     if found:
         first = found[0].read(list(found[0].columns)).iloc[:LOOKED_AT]
@@ -277,8 +265,8 @@ def _read_table(
     else:
         Y = [zero_one(block, own, start) for block, start in zip(table.blocks(own), starts)]
     return Dataset(
-        _array(X, table.sizes, np.empty((0, len(features)))),
-        _array(Y, table.sizes, meta),
+        array_of(X, table.sizes, np.empty((0, len(features)))),
+        array_of(Y, table.sizes, meta),
         tuple(features),
         tuple(own),
         name=Path(path).stem,
@@ -315,14 +303,14 @@ def _tag_blocks(
     dask = import_dask("read")
     cells = table.blocks([column])
     if label_names is None or tag_sep is None:
-        tell = dask.delayed(_tags)
-        found = dask.compute(*(tell(b, column, tag_sep, s) for b, s in zip(cells, starts)))
+        tags_of = dask.delayed(lambda *block: _tag_matrix(*block)[1:])
+        blocks = (tags_of(b, column, tag_sep, None, start) for b, start in zip(cells, starts))
+        found = dask.compute(*blocks)
         separators = sorted({sep for _, sep in found if sep is not None})
         if len(separators) > 1:
-            raise ValueError(
-                f"column {column!r} must have one separator between tags, got "
-                f"{' and '.join(map(repr, separators))}; say which with tag_sep="
-            )
+            got = " and ".join(map(repr, separators))
+            problem = f"column {column!r} must have one separator between tags, got {got}"
+            raise ValueError(f"{problem}; say which with tag_sep=")
         tag_sep = separators[0] if separators else None
         if label_names is None:
             label_names = sorted({tag for tags, _ in found for tag in tags})
@@ -331,15 +319,6 @@ def _tag_blocks(
     names, to_rows = list(label_names), dask.delayed(_tag_rows)
     Y = [to_rows(b, column, tag_sep, names, start) for b, start in zip(cells, starts)]
     return Y, names, tag_sep
-
-
-def _array(parts: Sequence[Any], sizes: list[int], meta: Any) -> Any:
-    """Delayed matrices below each other, as one Dask array."""
-    array = import_dask("read").array
-    width = meta.shape[1]
-    return array.concatenate(
-        [array.from_delayed(part, (size, width), meta=meta) for part, size in zip(parts, sizes)]
-    )
 
 
 def _numbers(frame: Any, names: list[str], start: int) -> NDArray[np.float64]:
@@ -352,9 +331,8 @@ def _numbers(frame: Any, names: list[str], start: int) -> NDArray[np.float64]:
         found = _as_numbers(column)  # of a CSV file
         if (wrong := np.isnan(found)).any():
             i = int(wrong.argmax())
-            raise ValueError(
-                f"column {name!r} must hold numbers, got {column.iloc[i]!r} in row {start + i}"
-            )
+            got = f"{column.iloc[i]!r} in row {start + i}"
+            raise ValueError(f"column {name!r} must hold numbers, got {got}")
         values[:, j] = np.where(np.isinf(found), np.nan, found)
     return values
 
@@ -364,19 +342,9 @@ def _zero_one(frame: Any, names: list[str], start: int) -> NDArray[np.int8]:
     wrong = np.argwhere((values != 0) & (values != 1))
     if len(wrong):
         i, j = wrong[0]
-        raise ValueError(
-            f"label column {names[j]!r} must hold only 0 and 1, got {values[i, j]:g} in row "
-            f"{start + i}"
-        )
+        got = f"{values[i, j]:g} in row {start + i}"
+        raise ValueError(f"label column {names[j]!r} must hold only 0 and 1, got {got}")
     return values.astype(np.int8)
-
-
-def _tags(frame: Any, name: str, tag_sep: str | None, start: int) -> tuple[Any, str | None]:
-    """The tags of a block, and what separates them."""
-    try:
-        return _tag_matrix(frame, name, tag_sep, None, start)[1:]
-    except _OnlyEmpty:
-        return [], None
 
 
 def _tag_rows(
@@ -385,17 +353,14 @@ def _tag_rows(
     return _tag_matrix(frame, name, tag_sep, names, start)[0].astype(np.int8)
 
 
-class _OnlyEmpty(ValueError):
-    """A block in which no row has a tag."""
-
-
 def _tag_matrix(
     frame: Any, name: str, tag_sep: str | None, names: list[str] | None, start: int
-) -> tuple[sparse.csr_array, list[str], str | None]:
+) -> tuple[Any, list[str], str | None]:
+    """Y of a block of rows, its tags, which may be none at all, and what separates them."""
     try:
         return tag_column(frame[name], name, tag_sep, names)
     except CellError as error:
         if "only empty cells" in error.problem:
-            raise _OnlyEmpty(error.problem) from None
+            return None, [], None
         where = "" if error.row is None else f", row {start + error.row}"
         raise ValueError(f"column {name!r}{where}: {error.problem}") from None

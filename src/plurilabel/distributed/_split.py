@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from plurilabel.distributed._blocks import RowBlocks, blocks_of, import_dask
+from plurilabel.distributed._blocks import RowBlocks, array_of, blocks_of, import_dask
 from plurilabel.model_selection.shared import deal_block, label_sets, part_sizes
 
 
@@ -69,16 +70,11 @@ def stratified_split(
     order = rng.permutation(len(all_sizes))
     got = np.zeros((q + 1, len(order)), dtype=np.intp)
     part = np.empty(n, dtype=np.int8 if len(order) < 128 else np.intp)
-    in_csr = dask.delayed(label_sets)
-    for start, size, block in zip(labels.starts, labels.sizes, labels.parts):
-        rows_of = in_csr(block).compute()
-        dealt = deal_block(rows_of, all_sizes[order], weight, got, rng)
-        part[start : start + size] = order[dealt]
-    return [
-        _rows_of_part(dask, of, part == j)
-        for of in (instances, labels)
-        for j in range(len(wanted))
-    ]
+    for block, start, stop in labels.spans():
+        rows_of = dask.delayed(label_sets)(block).compute()
+        part[start:stop] = order[deal_block(rows_of, all_sizes[order], weight, got, rng)]
+    parts = range(len(wanted))
+    return [_rows_of_part(dask, of, part == j) for of in (instances, labels) for j in parts]
 
 
 def label_counts(blocks: RowBlocks) -> NDArray[np.int64]:
@@ -90,24 +86,14 @@ def label_counts(blocks: RowBlocks) -> NDArray[np.int64]:
 
 def _rows_of_part(dask: Any, blocks: RowBlocks, chosen: NDArray[np.bool_]) -> Any:
     meta = dask.delayed(_no_rows)(blocks.parts[0]).compute()
-    choose, arrays = dask.delayed(_chosen), []
-    for start, size, block in zip(blocks.starts, blocks.sizes, blocks.parts):
-        rows = np.flatnonzero(chosen[start : start + size])
-        if len(rows):
-            shape = (len(rows), blocks.width)
-            arrays.append(dask.array.from_delayed(choose(block, rows), shape, meta=meta))
-    return dask.array.concatenate(arrays)
-
-
-# tasks ----------------------------------------------------------------------------------------
+    rows = [(block, np.flatnonzero(chosen[a:b])) for block, a, b in blocks.spans()]
+    rows = [(block, some) for block, some in rows if len(some)]
+    parts = [dask.delayed(getitem)(block, some) for block, some in rows]
+    return array_of(parts, [len(some) for _, some in rows], meta)
 
 
 def _counts(Y: Any) -> NDArray[np.int64]:
     return np.asarray(label_sets(Y).sum(axis=0, dtype=np.int64)).ravel()
-
-
-def _chosen(block: Any, rows: NDArray[np.intp]) -> Any:
-    return block[rows]
 
 
 def _no_rows(block: Any) -> Any:

@@ -7,12 +7,13 @@ up to which the next blocks are searched.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
-from plurilabel.distributed._blocks import Recipe
+from plurilabel.distributed._blocks import Recipe, Span
 from plurilabel.neighbors import ExactIndex, Formula
 from plurilabel.neighbors.shared import (
     Across,
@@ -25,10 +26,7 @@ from plurilabel.neighbors.shared import (
     validate_points,
 )
 
-Block: TypeAlias = tuple[Any, int, int]
-"""Points, or the recipe for them, and the numbers of the first and behind the last of them."""
-
-Group: TypeAlias = list[Block]
+Group: TypeAlias = list[Span]
 """Blocks that follow each other."""
 
 
@@ -56,18 +54,18 @@ def across(
     return (first.distances, first.indices), (second.distances, second.indices)
 
 
-def asked(index: ExactIndex, group: Group, queries: Block, k: int) -> Neighbors:
+def asked(index: ExactIndex, group: Group, queries: Span, k: int) -> Neighbors:
     """Neighbours of queries in a group."""
     Q = _read(index, queries)
     return merged([_search(fitted(index, block), Q, block[1], k) for block in group], k)
 
 
-def fitted(index: ExactIndex, block: Block) -> ExactIndex:
+def fitted(index: ExactIndex, block: Span) -> ExactIndex:
     """A search of a block alone."""
-    return _new(index).fit(_read(index, block))
+    return clone(index).fit(_read(index, block))
 
 
-def asked_fitted(search: ExactIndex, start: int, queries: Block, k: int) -> Neighbors:
+def asked_fitted(search: ExactIndex, start: int, queries: Span, k: int) -> Neighbors:
     """Neighbours of queries in a block that is ready for the search."""
     return _search(search, _read(search, queries), start, k)
 
@@ -95,10 +93,10 @@ class _Lists:
         self.indices = np.full((n, k), -1, dtype=np.int64)
         self.far = np.full(n, np.inf) if far is None else far.copy()
 
-    def part(self, block: Block) -> slice:
+    def part(self, block: Span) -> slice:
         return slice(block[1] - self.start, block[2] - self.start)
 
-    def take(self, block: Block, found: Neighbors) -> None:
+    def take(self, block: Span, found: Neighbors) -> None:
         """Merge the neighbours found for the points of a block."""
         if not found[0].shape[1]:
             return
@@ -113,7 +111,7 @@ class _Lists:
 
 def _meet(
     index: ExactIndex,
-    block: Block,
+    block: Span,
     others: Group,
     lists: tuple[_Lists, _Lists],
     run: Run,
@@ -128,7 +126,7 @@ def _meet(
     mine, theirs = lists
     points, part = _read(index, block), mine.part(block)
     if within:
-        search, n = _new(index).fit(points), points.shape[0]
+        search, n = clone(index).fit(points), points.shape[0]
         if n > 1:
             distances, indices = search.kneighbors(None, min(mine.k, n - 1))
             mine.take(block, (distances, indices + block[1]))
@@ -147,7 +145,7 @@ def _meet(
 class _Host:
     """A block that others meet: each is searched for the neighbours of the other."""
 
-    def __init__(self, index: ExactIndex, block: Block, points: Points, far: Floats, k: int):
+    def __init__(self, index: ExactIndex, block: Span, points: Points, far: Floats, k: int):
         formula = Formula.of(index.metric, index.p)
         assert formula is not None
         self.index, self.block, self.formula, self.k = index, block, formula, k
@@ -158,7 +156,7 @@ class _Host:
             self.across = Across(formula, formula.prepare(points), far)
 
     def meet(
-        self, other: Block, far: tuple[Floats, Floats], run: Run, *, checked: bool
+        self, other: Span, far: tuple[Floats, Floats], run: Run, *, checked: bool
     ) -> tuple[Neighbors, Neighbors]:
         """Neighbours of both blocks in the other one, up to the limits ``far``."""
         index, k, start = self.index, self.k, self.block[1]
@@ -175,15 +173,11 @@ class _Host:
             return (of_a[0], of_a[1] + other[1]), (of_b[0], of_b[1] + start)
         # whole numbers, few features, GPUs: engines that search for one block at a time
         search = self.search = self.search or fitted(index, self.block)
-        of_other = _new(index).fit(B)
+        of_other = clone(index).fit(B)
         return _search(of_other, search.points_, other[1], k), _search(search, B, start, k)
 
 
-def _new(index: ExactIndex) -> ExactIndex:
-    return ExactIndex(**index.get_params())
-
-
-def _read(index: ExactIndex, block: Block, *, again: bool = False) -> Points:
+def _read(index: ExactIndex, block: Span, *, again: bool = False) -> Points:
     """The points of a block; those that were checked before only have to be arrays of floats."""
     source, start, stop = block
     try:

@@ -21,12 +21,7 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, similar
 from plurilabel.io._arff_columns import Columns
-from plurilabel.io._arff_header import (
-    parse_label_xml,
-    quote,
-    read_header,
-    write_label_xml,
-)
+from plurilabel.io._arff_header import parse_label_xml, quote, read_header, write_label_xml
 from plurilabel.io._arff_rows import read_bags, read_rows, relational
 from plurilabel.io._files import AnyPath, FileFormatError, Format, opened
 
@@ -53,13 +48,10 @@ def read_arff(
         Which attributes are labels:
 
         - a path: MULAN's XML file with their names;
-        - a sequence: their names;
+        - a sequence: their names; their order remains that of the file;
         - a number, as in MEKA: the first n attributes, or the last n if it is negative;
-        - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff``,
-          ``yeast-train.arff`` and ``yeast-test.arff``, gzipped or not), else those given by
-          ``-C n`` in the relation, as MEKA writes it.
-
-        Labels are always in the order of the attributes in the file.
+        - None: those of an XML file beside the ARFF file (``yeast.xml`` for ``yeast.arff`` and
+          ``yeast-train.arff``), else those given by MEKA's ``-C n`` in the relation.
     require_labels : bool, default=True
         Whether all labels named in ``labels`` or the XML file must be in the file. If False,
         missing ones are skipped, and Y may have no columns: for rows to be predicted.
@@ -67,8 +59,7 @@ def read_arff(
         Attributes to leave out, for instance identifiers. They count where ``labels`` is a number.
     name : str, optional
         Name of the dataset; by default that of the relation, without MEKA's options.
-    encoding : str
-        Encoding of the file.
+    encoding : str, default="utf-8"
 
     Returns
     -------
@@ -76,13 +67,6 @@ def read_arff(
         X and Y are CSR if the rows of the file are sparse, else dense. ``label_parents`` is the
         hierarchy of the XML file, if it has one; ``train`` and ``test`` are the split that MEKA's
         ``-split-number`` makes. For a file of bags, X is a :class:`~plurilabel.bags.Bags`.
-
-    Raises
-    ------
-    FileFormatError
-        With the file, the line, and what was expected there.
-    ValueError
-        If ``labels`` or ``drop`` do not match the file.
 
     See Also
     --------
@@ -96,23 +80,18 @@ def read_arff(
     - Numbers are kept. ``?`` becomes NaN.
     - A nominal attribute with the values 0 and 1, false and true, f and t, no and yes, or n and
       y, in either order and case, becomes one column of that name, 1 for true or yes.
-    - Any other nominal attribute with two values becomes one column, 1 for the second value that
-      is declared, and is called ``name=second``.
+    - Any other nominal attribute with two values becomes one column ``name=second``, 1 for the
+      second value that is declared.
     - All other nominal attributes become one column for each value, called ``name=value``. A
       missing value is NaN in each of them.
-    - Where all declared values are numbers, rows may write them differently: ``1.0`` for 1.
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
       above. ``?`` is an unknown label: Y then has floats with NaN, or is
       :class:`~plurilabel.datasets.UnknownLabels` if the rows of the file are sparse.
     - Strings and dates are not converted: leave them out with ``drop``.
-    - A relational attribute holds bags of instances, as the MIML library writes them: X consists
-      of the bags, with the attributes that are declared inside. One further attribute, which
-      names the bags, is left out.
+    - A relational attribute holds bags of instances, as the MIML library writes them. One further
+      attribute, which names the bags, is left out.
 
     A sparse row omits zeros. For a nominal attribute, an omitted value is the one declared first.
-
-    If a WEKA filter has changed the attributes after MEKA counted the labels, which the relation
-    records, ``-C`` is not reliable and the labels have to be named.
 
     The file is parsed in chunks: reading needs at most about twice the memory of the result.
 
@@ -162,18 +141,11 @@ def read_arff(
         columns = Columns(path, header.attributes, parents, set(drop))
         X, Y = read_rows(stream, path, header.lines, columns, encoding)
     train, test = _split(options, X.shape[0], path)
-    place: dict[str | None, int] = {label: l for l, label in enumerate(columns.label_names)}
-    above = tuple(place.get(parents[label], -1) for label in columns.label_names)
-    return Dataset(
-        X,
-        Y,
-        columns.feature_names,
-        columns.label_names,
-        train,
-        test,
-        title,
-        label_parents=above if max(above, default=-1) >= 0 else None,
-    )
+    names = columns.label_names
+    place: dict[str | None, int] = {label: l for l, label in enumerate(names)}
+    above = tuple(place.get(parents[label], -1) for label in names)
+    tree = above if max(above, default=-1) >= 0 else None
+    return Dataset(X, Y, columns.feature_names, names, train, test, title, label_parents=tree)
 
 
 # which attributes are labels ------------------------------------------------------------------
@@ -263,10 +235,8 @@ def _check_known(parameter: str, given: Sequence[str], names: list[str], path: A
     known = set(names)
     for name in given:
         if name not in known:
-            raise ValueError(
-                f"{parameter} must name attributes of {os.fspath(path)}, "
-                f"got {name!r}{_similar(name, names)}"
-            )
+            got = f"{name!r}{_similar(name, names)}"
+            raise ValueError(f"{parameter} must name attributes of {os.fspath(path)}, got {got}")
     if len(set(given)) < len(given):
         raise ValueError(f"{parameter} must name each attribute once, got {list(given)!r}")
 
@@ -274,9 +244,6 @@ def _check_known(parameter: str, given: Sequence[str], names: list[str], path: A
 def _similar(name: str, names: list[str]) -> str:
     close = similar(name, names)
     return "" if close is None else f"; did you mean {close!r}?"
-
-
-# MEKA's options in the relation -----------------------------------------------------------
 
 
 def _meka(relation: str) -> tuple[str, str]:
@@ -316,8 +283,8 @@ def write_arff(
     """Write a dataset as ARFF, for MEKA, or with an XML file of the labels for MULAN.
 
     :func:`read_arff` reads the same dataset back, exactly: numbers are written with all the digits
-    they need. The labels are the first attributes. The file appears whole or not at all, and is
-    gzipped if its name ends in ``.gz``.
+    they need. The file appears whole or not at all, gzipped if its name ends in ``.gz``. Bags, and
+    a hierarchy without ``labels_xml``, are refused.
 
     Parameters
     ----------
@@ -331,13 +298,6 @@ def write_arff(
         relation says how many attributes are labels (``-C``), as MEKA expects.
     sparse : bool, optional
         Whether rows hold only nonzero values; by default if X is sparse.
-
-    Raises
-    ------
-    ValueError
-        If an ARFF file cannot hold the dataset: no rows, bags of instances, two columns of the
-        same name, another split, a hierarchy without ``labels_xml``, a name with MEKA's mark for
-        options (``: -``). Nothing is written in that case.
 
     See Also
     --------
@@ -405,10 +365,8 @@ def _check_matrices(dataset: Dataset) -> tuple[Matrix, LabelMatrix]:
 def _check_names(dataset: Dataset) -> None:
     names = [*dataset.label_names, *dataset.feature_names]
     if (twice := first_repeated(names)) is not None:
-        raise ValueError(
-            f"dataset must have different names for all its labels and features, "
-            f"got {twice!r} twice"
-        )
+        problem = "dataset must have different names for all its labels and features"
+        raise ValueError(f"{problem}, got {twice!r} twice")
     for name in names:
         if any("\ud800" <= c <= "\udfff" for c in name):
             raise ValueError(f"{name!r} has a character that UTF-8 cannot hold")
@@ -466,8 +424,11 @@ def _short(text: str) -> str:
     return text.replace("nan", "?").replace("inf", "Infinity")
 
 
-def _further(path: AnyPath, _: int, label_names: list[str]) -> Dataset:
-    return read_arff(path, label_names, require_labels=False)
-
-
-FORMATS = (Format("arff", (".arff",), read_arff, further=_further),)
+FORMATS = (
+    Format(
+        "arff",
+        (".arff",),
+        read_arff,
+        further=lambda path, _, label_names: read_arff(path, label_names, require_labels=False),
+    ),
+)

@@ -173,14 +173,14 @@ class Columns:
         stored = value != 0
         if self.dropped.any():
             stored &= ~self.dropped[attribute]
-        both = []
-        some = bool(np.isnan(value[label]).any())
-        kind = np.float64 if some else np.int64
-        for these, dtype in (stored & ~label, np.float64), (stored & label, kind):
+
+        def entries(these: NDArray[np.bool_], dtype: type) -> Entries:
             place = np.flatnonzero(these)
             sizes = np.bincount(row[place], minlength=n)
-            both.append((value[place].astype(dtype, copy=False), column[place], sizes))
-        return both[0], both[1]
+            return value[place].astype(dtype, copy=False), column[place], sizes
+
+        kind = np.float64 if np.isnan(value[label]).any() else np.int64
+        return entries(stored & ~label, np.float64), entries(stored & label, kind)
 
     def _entries(
         self, row: NDArray[np.int32], attribute: NDArray[np.int32], code: NDArray[Any], n: int
@@ -252,16 +252,9 @@ def _check_type(
         got = attribute.type
         if got == "nominal":
             got = repr(shortened(f"{{{','.join(attribute.values)}}}"))
-        raise FileFormatError(
-            path,
-            attribute.line,
-            f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric, got {got}",
-        )
+        problem = f"label {name!r} must be {{0,1}}, {{no,yes}}, {{false,true}} or numeric"
+        raise FileFormatError(path, attribute.line, f"{problem}, got {got}")
     if attribute.type in ("string", "date"):
         others = [other.name for other in attributes if other.type in ("string", "date")]
-        raise FileFormatError(
-            path,
-            attribute.line,
-            f"attribute {name!r} is of type {attribute.type}, which does not become a number; "
-            f"leave it out with drop={others!r}",
-        )
+        problem = f"attribute {name!r} is of type {attribute.type}, which does not become a number"
+        raise FileFormatError(path, attribute.line, f"{problem}; leave it out with drop={others}")

@@ -122,9 +122,8 @@ def read_header(stream: BinaryIO, path: AnyPath, encoding: str) -> Header:
             elif keyword == "relation":
                 declared.name(rest)
             else:
-                raise ValueError(
-                    f"expected @relation, @attribute or @data, got {shortened(text)!r}"
-                )
+                got = shortened(text)
+                raise ValueError(f"expected @relation, @attribute or @data, got {got!r}")
         except ValueError as error:
             raise FileFormatError(path, number, str(error)) from None
     raise FileFormatError(path, number, "expected a line @data before the end of the file")
@@ -147,11 +146,10 @@ class _Declared:
 
     def add(self, rest: str, line: int) -> None:
         attribute = _attribute(rest, line, self._known)
-        if (before := self.attributes.get(attribute.name)) is not None:
-            raise ValueError(
-                f"attribute {attribute.name!r} was declared before, on line {before.line}"
-            )
-        self.attributes[attribute.name] = attribute
+        name = attribute.name
+        if (before := self.attributes.get(name)) is not None:
+            raise ValueError(f"attribute {name!r} was declared before, on line {before.line}")
+        self.attributes[name] = attribute
         if attribute.type == "relational":
             if self.above is not None:
                 raise ValueError("expected no relational attribute inside another")
@@ -218,10 +216,9 @@ def _nominal_values(name: str, declared: str) -> tuple[str, ...]:
     position, end, shown = 1, ",", repr(shortened(declared))
     while end == ",":
         match = CELL.match(declared, position)
-        if match is None or not (match[3] == "," or match[3] == "}"):
-            raise ValueError(
-                f"attribute {name!r} must list its values as {{a,b,...}}, got {shown}"
-            )
+        if match is None or match[3] not in (",", "}"):
+            problem = f"attribute {name!r} must list its values as {{a,b,...}}, got {shown}"
+            raise ValueError(problem)
         if match[1] is None and match[2] is None:
             raise ValueError(f"attribute {name!r} has an empty value in {shown}")
         values.append(unquote(match[1]) if match[1] else match[2])
@@ -262,12 +259,6 @@ def read_label_xml(path: AnyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
         In the order of the file, a parent before its children.
     parents : tuple of int
         For each label, the place of its parent in ``names``, -1 for a root.
-
-    Raises
-    ------
-    FileFormatError
-        Broken XML, a root other than ``<labels>``, a ``<label>`` without a name, a name that
-        occurs twice, no label at all. The message names the file and the line.
 
     See Also
     --------
@@ -317,11 +308,8 @@ def parse_label_xml(path: AnyPath) -> list[LabelLine]:
         place[name] = len(labels) - 1
         above.append(place[name])
 
-    def end(_: str) -> None:
-        above.pop()
-
     parser.StartElementHandler = start
-    parser.EndElementHandler = end
+    parser.EndElementHandler = lambda _: above.pop()
     try:
         with opened(path) as stream:
             parser.ParseFile(stream)
@@ -342,11 +330,10 @@ def write_label_xml(
 ) -> None:
     """Write the names of the labels, and their hierarchy, as a MULAN XML file.
 
-    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
-
     Parameters
     ----------
     path : str or path
+        Gzipped if it ends in ``.gz``.
     names : sequence of str
     parents : sequence of int, optional
         For each label, the place of its parent in ``names``, -1 for a root. Children are written

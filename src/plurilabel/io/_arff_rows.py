@@ -114,8 +114,8 @@ def _dense_codes(chunk: bytes, columns: Columns, slow: _SlowRows) -> NDArray[np.
 
 
 def _sparse_cells(chunk: bytes, columns: Columns, slow: _SlowRows) -> Cells:
-    cells = _sparse_numbers(chunk, columns) or _sparse_numbers(_tidy(chunk), columns)
-    return cells or slow.sparse(chunk)
+    fast = _sparse_numbers(chunk, columns) or _sparse_numbers(_tidy(chunk), columns)
+    return fast or slow.sparse(chunk)
 
 
 def _check_room(path: AnyPath, n: int, width: int, limit: int) -> None:
@@ -190,9 +190,7 @@ def _sparse_numbers(text: bytes, columns: Columns) -> Cells | None:
     pairs = _pairs_per_row(text, marks)
     if pairs is None:
         return None
-    index: NDArray[Any] | None = None
-    if marks == other_than_digits:
-        index = _indices_of_ones(text)
+    index: NDArray[Any] | None = _indices_of_ones(text) if marks == other_than_digits else None
     code: NDArray[Any] = np.ones(int(pairs.sum()), np.int8)
     if index is None:
         found = _numbers(text, 2 * len(code))
@@ -344,11 +342,9 @@ class _SlowRows:
         return cells
 
     def _codes(self, cells: list[str]) -> list[float]:
-        converters = self.columns.converters
-        if len(cells) != len(converters):
-            raise self.fail(
-                f"expected {len(converters)} values, one per attribute, got {len(cells)}"
-            )
+        converters, w = self.columns.converters, len(self.columns.converters)
+        if len(cells) != w:
+            raise self.fail(f"expected {w} values, one per attribute, got {len(cells)}")
         try:
             return list(map(operator.call, converters, cells))
         except ValueError:
@@ -367,9 +363,9 @@ class _SlowRows:
     def _pairs(self, text: str) -> dict[int, str]:
         """Attribute and cell of a sparse row."""
         if not text.startswith("{"):
+            got = shortened(text)
             raise self.fail(
-                "expected a sparse row {index value,...} like the first, "
-                f"got {shortened(text)!r}"
+                f"expected a sparse row {{index value,...}} like the first, got {got!r}"
             )
         pairs: dict[int, str] = {}
         position, end = 1, ","
@@ -395,9 +391,8 @@ class _SlowRows:
         w = len(self.columns.attributes)
         if NUMBER_OR_NAN.fullmatch(text) and float(text) in range(w):
             return int(float(text))
-        raise self.fail(
-            f"expected an index from 0 to {w - 1}, one per attribute, got {shortened(text)!r}"
-        )
+        got = shortened(text)
+        raise self.fail(f"expected an index from 0 to {w - 1}, one per attribute, got {got!r}")
 
 
 # bags of instances ----------------------------------------------------------------------------
@@ -422,10 +417,10 @@ def read_bags(
     encoding: str,
 ) -> tuple[Bags, Matrix, list[str]]:
     """Bags, Y and the names of the labels from the rest of the file."""
-    _check_only_bags(path, header, {bag.name, *labels, *unused}, bag.name)
+    names = [attribute.name for attribute in header.attributes]
+    _check_only_bags(path, names, {bag.name, *labels, *unused}, bag.name)
     inside = Columns(path, list(bag.inside), set(), set())
-    names = {attribute.name for attribute in header.attributes}
-    outside = Columns(path, header.attributes, labels, names - labels)
+    outside = Columns(path, header.attributes, labels, {*names} - labels)
     place = header.attributes.index(bag)
     rows: list[bytes] = []  # all instances
     lines: list[int] = []  # the line that each is from
@@ -464,9 +459,8 @@ def read_bags(
     return bags, Y, outside.label_names
 
 
-def _check_only_bags(path: AnyPath, header: Header, known: set[str], bag: str) -> None:
-    others = [attribute.name for attribute in header.attributes if attribute.name not in known]
-    if len(others) > 1:
+def _check_only_bags(path: AnyPath, names: list[str], known: set[str], bag: str) -> None:
+    if len(others := [name for name in names if name not in known]) > 1:
         raise ValueError(
             f"{os.fspath(path)} must have only the bag {bag!r}, labels and one attribute that "
             f"names the bags, got {others}; leave some out with drop"

@@ -140,9 +140,6 @@ def plain_name(path: AnyPath) -> str:
     return (file.with_suffix("") if file.suffix == ".gz" else file).stem
 
 
-# formats ----------------------------------------------------------------------------------------
-
-
 class Format(NamedTuple):
     """A file format. A module of this package declares its formats in a tuple ``FORMATS``.
 
@@ -178,11 +175,7 @@ def is_table(path: AnyPath) -> bool:
 
 
 def file_format(path: AnyPath) -> str | None:
-    """Format of a file by its name; None if the suffix is unknown.
-
-    Returns
-    -------
-    {"arff", "csv", "tsv", "parquet", "json", "jsonl", "libsvm", "xmc"} or None
+    """Format of a file by its name, such as "arff"; None if the suffix is unknown.
 
     Examples
     --------

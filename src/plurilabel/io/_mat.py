@@ -28,11 +28,6 @@ def read_mat_bags(path: AnyPath, *, bags: str = "bags", targets: str = "targets"
         X is a :class:`~plurilabel.bags.Bags`. If the file has a variable ``class_name`` with as
         many cells as labels, these are the names of the labels.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is not what it should be.
-
     Examples
     --------
     >>> import pathlib, tempfile
@@ -52,9 +47,8 @@ def read_mat_bags(path: AnyPath, *, bags: str = "bags", targets: str = "targets"
     try:
         content = loadmat(path)
     except (MatReadError, NotImplementedError, TypeError, ValueError) as error:
-        raise FileFormatError(
-            path, None, f"expected a MATLAB file up to version 7, got: {error}"
-        ) from None
+        problem = f"expected a MATLAB file up to version 7, got: {error}"
+        raise FileFormatError(path, None, problem) from None
     for name in (bags, targets):
         if name not in content:
             known = [key for key in content if not key.startswith("__")]
@@ -67,16 +61,8 @@ def read_mat_bags(path: AnyPath, *, bags: str = "bags", targets: str = "targets"
     except ValueError as error:
         raise FileFormatError(path, None, f"in {bags!r}: {error}") from None
     if T.ndim != 2 or T.shape[1] != len(X) or not np.isin(T, (-1, 0, 1)).all():
-        raise FileFormatError(
-            path,
-            None,
-            f"expected a matrix (labels, {len(X)} bags) of 1 and -1 or 0 in {targets!r}, "
-            f"got the shape {T.shape}",
-        )
+        problem = f"expected a matrix (labels, {len(X)} bags) of 1 and -1 or 0 in {targets!r}"
+        raise FileFormatError(path, None, f"{problem}, got the shape {T.shape}")
     names = [str(np.squeeze(name)) for name in np.ravel(content.get("class_name", []))]
-    return Dataset(
-        X,
-        (T.T > 0).astype(np.int64),
-        label_names=names if len(names) == len(T) else (),
-        name=plain_name(path),
-    )
+    names = names if len(names) == len(T) else []
+    return Dataset(X, (T.T > 0).astype(np.int64), label_names=names, name=plain_name(path))

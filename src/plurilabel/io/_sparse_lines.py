@@ -90,8 +90,8 @@ class Rows(NamedTuple):
         """Raise if a number of this kind is not below the limit that comes from the source."""
         if self.width(kind) > limit:
             at = self.numbers(kind).argmax()
-            problem = f"expected {kind} numbers below {limit} ({source})"
-            problem += f", got {self.numbers(kind)[at]}"
+            got = self.numbers(kind)[at]
+            problem = f"expected {kind} numbers below {limit} ({source}), got {got}"
             raise FileFormatError(path, self.line(kind, at), problem)
 
     def matrices(
@@ -226,9 +226,6 @@ def _problem(line: bytes) -> str | None:
 
 def _shown(word: bytes) -> str:
     return repr(shortened(word.decode("utf-8", errors="replace"), 40))
-
-
-# writing ----------------------------------------------------------------------------------------
 
 
 def sparse_pair(dataset: Dataset) -> tuple[sparse.csr_array, sparse.csr_array]:

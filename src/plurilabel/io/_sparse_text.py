@@ -27,8 +27,6 @@ from plurilabel.io._sparse_lines import (
     sparse_pair,
 )
 
-# LIBSVM ----------------------------------------------------------------------------------------
-
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -70,11 +68,6 @@ def read_libsvm(
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` after
         their columns.
 
-    Raises
-    ------
-    FileFormatError
-        With the line and what was expected there.
-
     See Also
     --------
     write_libsvm : Writes this format.
@@ -82,9 +75,8 @@ def read_libsvm(
 
     Notes
     -----
-    Labels keep their numbers: column j of Y is label j of the file, whichever other labels occur,
-    so that the columns of two files always agree. LIBSVM's own multi-label files number labels
-    from 0; in a file that numbers them from 1, column 0 of Y is empty.
+    Labels keep their numbers: column j of Y is label j of the file. LIBSVM's own multi-label
+    files number labels from 0; in a file that numbers them from 1, column 0 of Y is empty.
 
     Examples
     --------
@@ -102,11 +94,11 @@ def read_libsvm(
     """
     if not (isinstance(zero_based, bool) or zero_based == "auto"):
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
-    width, source = n_labels, f"n_labels={n_labels}"
+    q, source = n_labels, f"n_labels={n_labels}"
     if label_names is not None:
-        width, source = len(label_names), "the number of label_names"
-        if n_labels not in (None, width):
-            raise ValueError(f"n_labels is {n_labels}, but label_names has {width} entries")
+        q, source = len(label_names), "the number of label_names"
+        if n_labels not in (None, q):
+            raise ValueError(f"n_labels is {n_labels}, but label_names has {q} entries")
     for what, size in (("n_features", n_features), ("n_labels", n_labels)):
         if (size or 0) < 0:
             raise ValueError(f"{what} must be at least 0, got {size}")
@@ -115,7 +107,7 @@ def read_libsvm(
         raise FileFormatError(path, None, "expected at least one row, got none")
     base = _base(path, rows, zero_based)
     d = _width(path, rows, "feature", n_features, f"n_features={n_features}", base)
-    q = _width(path, rows, "label", width, source)
+    q = _width(path, rows, "label", q, source)
     X, Y = rows.matrices(path, d, q, base=base)
     name = plain_name(path) if name is None else name
     return Dataset(X, Y, label_names=label_names or (), name=name)
@@ -150,9 +142,9 @@ def _rows(path: AnyPath) -> Iterator[Rows]:
 def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -> None:
     """Write a dataset in LIBSVM's multi-label format.
 
-    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_libsvm` reads the same X and Y back, bit for bit, given the
-    numbers of features and labels: the format does not hold them, nor any names.
+    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_libsvm`
+    reads the same X and Y back, bit for bit, given the numbers of features and labels: the format
+    does not hold them, nor any names.
 
     Parameters
     ----------
@@ -185,15 +177,12 @@ def write_libsvm(path: AnyPath, dataset: Dataset, *, zero_based: bool = False) -
             stream.write(lines)
 
 
-# extreme classification -------------------------------------------------------------------------
-
-
 def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     r"""Read a file in the text format of the extreme-classification repository.
 
     The first line holds the numbers of rows, features and labels. Each further line is a row:
     its labels with commas between them, then ``feature:value`` pairs. Both are numbered from 0,
-    and both may be missing::
+    and both may be missing; blank lines count as rows, except at the end of the file::
 
         3 5 4
         0,3 1:0.5 4:2
@@ -212,13 +201,6 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     Dataset
         X and Y in CSR, sorted and without stored zeros. Features are named ``x0, x1, ...`` and
         labels ``label0, label1, ...``, after their numbers in the file.
-
-    Raises
-    ------
-    FileFormatError
-        With the line and what was expected there: a word that is not a number, a number that the
-        header excludes, a label or a feature twice in one row, more or fewer rows than
-        announced. Blank lines count as rows, except at the end of the file.
 
     See Also
     --------
@@ -247,11 +229,8 @@ def read_xmc(path: AnyPath, *, name: str | None = None) -> Dataset:
     header, _, text = first[1].partition(b"\n")
     n, d, q = _header(path, header)
     rows = joined(_announced_rows(path, chain([(2, text)], blocks), n))
-    rows.check_below(path, "feature", d, "the header's second number")
-    rows.check_below(path, "label", q, "the header's third number")
-    if len(rows.lines) < n:
-        raise FileFormatError(path, None, _too_few(n, len(rows.lines)))
-    X, Y = rows.matrices(path, d, q)
+    _check_enough(path, n, len(rows.lines))
+    X, Y = _announced_matrices(path, rows, d, q)
     return Dataset(X, Y, name=plain_name(path) if name is None else name)
 
 
@@ -274,9 +253,7 @@ class XmcBlock(NamedTuple):
         rows = parse_rows(self.path, self.first_line, text if text[-1:] == b"\n" else text + b"\n")
         if len(rows.lines) != self.n_rows:
             raise FileFormatError(self.path, None, "the file has changed while it was read")
-        rows.check_below(self.path, "feature", self.n_features, "the header's second number")
-        rows.check_below(self.path, "label", self.n_labels, "the header's third number")
-        return rows.matrices(self.path, self.n_features, self.n_labels)
+        return _announced_matrices(self.path, rows, self.n_features, self.n_labels)
 
 
 def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
@@ -291,8 +268,7 @@ def xmc_blocks(path: AnyPath, n_rows: int) -> list[XmcBlock]:
         stream.seek(0)
         n, d, q = _header(path, stream.readline())
         lines, ends = _line_ends(stream, n, n_rows)
-        if lines < n:
-            raise FileFormatError(path, None, _too_few(n, lines))
+        _check_enough(path, n, lines)
         if n == 0:
             return []
         stream.seek(ends[-1])
@@ -323,12 +299,22 @@ def _line_ends(stream: BinaryIO, n: int, n_rows: int) -> tuple[int, list[int]]:
     return lines, [*ends, last]
 
 
-def _too_few(n: int, lines: int) -> str:
-    return f"expected {n} rows (the header's first number), got {lines}"
+def _check_enough(path: AnyPath, n: int, lines: int) -> None:
+    if lines < n:
+        problem = f"expected {n} rows (the header's first number), got {lines}"
+        raise FileFormatError(path, None, problem)
 
 
 def _too_many(n: int) -> str:
     return f"expected no more than {n} rows (the header's first number), got another"
+
+
+def _announced_matrices(
+    path: AnyPath, rows: Rows, d: int, q: int
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    rows.check_below(path, "feature", d, "the header's second number")
+    rows.check_below(path, "label", q, "the header's third number")
+    return rows.matrices(path, d, q)
 
 
 _HEADER_EXPECTED = "expected a first line with the numbers of rows, features and labels"
@@ -363,9 +349,8 @@ def _announced_rows(path: AnyPath, blocks: Iterable[tuple[int, bytes]], n: int) 
 def write_xmc(path: AnyPath, dataset: Dataset) -> None:
     """Write a dataset in the text format of the extreme-classification repository.
 
-    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``. Numbers
-    are written so that :func:`read_xmc` reads the same X and Y back, bit for bit; the format
-    has no place for names, split and citation.
+    The file appears whole or not at all, gzipped if its name ends in ``.gz``. :func:`read_xmc`
+    reads the same X and Y back, bit for bit; names, split and citation are not written.
 
     Parameters
     ----------
@@ -400,11 +385,7 @@ def _further_libsvm(path: AnyPath, n_features: int, label_names: list[str]) -> D
     return read_libsvm(path, n_features=n_features, n_labels=len(label_names))
 
 
-def _further_xmc(path: AnyPath, _: int, __: list[str]) -> Dataset:
-    return read_xmc(path)
-
-
 FORMATS = (
     Format("libsvm", (".svm", ".libsvm"), read_libsvm, True, _further_libsvm, has_names=False),
-    Format("xmc", (".txt", ".xmc"), read_xmc, True, _further_xmc, has_names=False),
+    Format("xmc", (".txt", ".xmc"), read_xmc, True, lambda path, *_: read_xmc(path), False),
 )

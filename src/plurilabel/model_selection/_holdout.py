@@ -56,13 +56,9 @@ class IterativeStratifiedShuffleSplit(ShuffleSplit):
     def _iter_indices(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:  # noqa: ARG002
         if self.n_splits < 1:
             raise ValueError(f"n_splits must be at least 1, got {self.n_splits}")
-        Y = label_sets(y)
-        test_size = self.test_size
-        if test_size is None and self.train_size is None:
-            test_size = 0.1
-        sizes = part_sizes(
-            Y.shape[0], (self.train_size, test_size), names=("train_size", "test_size")
-        )
+        Y, given = label_sets(y), (self.train_size, self.test_size)
+        given = (None, 0.1) if given == (None, None) else given
+        sizes = part_sizes(Y.shape[0], given, names=("train_size", "test_size"))
         random_state = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             yield tuple(_parts(Y, sizes, None, random_state))
@@ -118,14 +114,10 @@ def stratified_split(
     >>> [len(part) for part in parts]
     [12, 4, 4, 12, 4, 4]
     """
-    given = indexable(X, Y, *arrays)
-    labels = label_sets(Y)
-    parts = _parts(
-        labels,
-        part_sizes(labels.shape[0], sizes),
-        None if groups is None else group_numbers(groups),
-        check_random_state(random_state),
-    )
+    given, labels = indexable(X, Y, *arrays), label_sets(Y)
+    rows = part_sizes(labels.shape[0], sizes)
+    group = None if groups is None else group_numbers(groups)
+    parts = _parts(labels, rows, group, check_random_state(random_state))
     return [safe_indexing(array, rows) for array in given for rows in parts]
 
 
@@ -180,9 +172,8 @@ def part_sizes(
     if sum(rows) > n:
         raise ValueError(f"{together} must add up to at most the {n} rows, got {tuple(sizes)}")
     if min(rows) < 1:
-        raise ValueError(
-            f"{together} must give each part at least one of the {n} rows, got {tuple(sizes)}"
-        )
+        problem = f"{together} must give each part at least one of the {n} rows"
+        raise ValueError(f"{problem}, got {tuple(sizes)}")
     return rows
 
 

@@ -23,9 +23,8 @@ Masks: TypeAlias = Iterator[NDArray[np.bool_]]
 class IterativeStratifiedKFold(KFold):
     """K folds of multi-label data with every label distributed as evenly as possible.
 
-    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. It can be
-    used wherever scikit-learn takes ``cv=``. Sparse labels stay sparse. A 1-D y is treated as one
-    label per class.
+    The multi-label counterpart of :class:`sklearn.model_selection.StratifiedKFold`. Sparse labels
+    stay sparse. A 1-D y is treated as one label per class.
 
     Parameters
     ----------

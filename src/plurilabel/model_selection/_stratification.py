@@ -107,19 +107,18 @@ def deal_block(
     n, k = Y.shape[0], len(sizes)
     tie = np.arange(n) if random_state is None else random_state.permutation(n)
     order = np.lexsort((tie, -(Y @ weight)))  # rows with many and rare labels first
-    part = np.empty(n, dtype=np.intp)
-    part[order] = _deal_one_by_one(
-        sparse.csr_array(Y[order]),
-        np.ones(n, dtype=np.intp),
-        weight,
-        got=got[:-1],
-        sizes=sizes,
-        filled=got[-1],
-    )
-    members = sparse.csr_array((np.ones(n, dtype=np.intp), part, np.arange(n + 1)), shape=(n, k))
-    got[:-1] += (Y.T.astype(np.intp) @ members).toarray()
+    part, sets, once = np.empty(n, np.intp), sparse.csr_array(Y[order]), np.ones(n, np.intp)
+    part[order] = _deal_one_by_one(sets, once, weight, got[:-1], sizes, filled=got[-1])
+    got[:-1] += _label_counts(Y, part, k)
     got[-1] += np.bincount(part, minlength=k)
     return part
+
+
+def _label_counts(Y: sparse.csr_array, part: Ints, k: int) -> Ints:
+    """Number of rows with each label in each part, (q, k)."""
+    n = len(part)
+    members = sparse.csr_array((np.ones(n, dtype=np.intp), part, np.arange(n + 1)), shape=(n, k))
+    return (Y.T.astype(np.intp) @ members).toarray()
 
 
 def _used_labels(Y: sparse.csr_array) -> sparse.csr_array:
@@ -163,13 +162,9 @@ def _deal_label_sets(Y: sparse.csr_array, key: NDArray[np.uint64], sizes: Ints) 
     start, count = start + in_bulk, count - in_bulk
     left = np.flatnonzero(count)
     left = left[np.lexsort((rows[start[left]], -(sets @ weight)[left]))]
+    got = sets[bulk].T.astype(np.intp) @ share  # (q, k)
     dealt[_runs(start[left], count[left])] = _deal_one_by_one(
-        sets[left],
-        count[left],
-        weight,
-        got=sets[bulk].T.astype(np.intp) @ share,
-        sizes=sizes,
-        filled=share.sum(axis=0),
+        sets[left], count[left], weight, got, sizes, filled=share.sum(axis=0)
     )
     part = np.empty(n, dtype=np.intp)
     part[rows] = dealt
@@ -239,10 +234,8 @@ def _exchange(
     No other label and no size changes. The last rows were dealt to the room that was left, so a
     few labels can be a row or two off.
     """
-    n, k = Y.shape[0], len(sizes)
-    members = sparse.csr_array((np.ones(n, dtype=np.intp), part, np.arange(n + 1)), shape=(n, k))
-    got = (Y.T.astype(np.intp) @ members).toarray()  # (q, k)
-    excess = got - np.outer(got.sum(axis=1), sizes / n)
+    got = _label_counts(Y, part, len(sizes))
+    excess = got - np.outer(got.sum(axis=1), sizes / len(part))
     by_label = None
     # what the objective, sum excess^2 / size, falls by and rises by, up to a factor
     gain, loss = (excess - 0.5) / sizes, (excess + 0.5) / sizes

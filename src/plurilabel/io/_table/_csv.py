@@ -26,25 +26,13 @@ Record = tuple[int, list[str]]  # the line on which it starts, and its cells
 
 @dataclass
 class CsvSource:
-    """A CSV file and how it is written, found by :func:`sniff` in one look at its beginning.
-
-    Attributes
-    ----------
-    path : str
-    encoding : str
-        UTF-8, or UTF-16 if the file begins with its mark.
-    sep : str
-    has_sep_line : bool
-        Whether the first line only names the separator, ``sep=;``, as Excel writes it.
-    first : list of (line, cells)
-        The header and the first row, as far as they are there.
-    """
+    """A CSV file and how it is written, found by :func:`sniff` in one look at its beginning."""
 
     path: str
-    encoding: str
+    encoding: str  # UTF-16 if the file begins with its mark, else UTF-8
     sep: str
-    has_sep_line: bool
-    first: list[Record]
+    has_sep_line: bool  # the first line only names the separator, sep=;, as Excel writes it
+    first: list[Record]  # the header and the first row, as far as they are there
 
     def records(self, *, strict: bool = False) -> Iterator[Record]:
         """Records that are not blank, each with the line on which it starts."""

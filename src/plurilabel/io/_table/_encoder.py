@@ -32,9 +32,9 @@ def table_encoder(
 ) -> ColumnTransformer:
     """Make an encoder for the columns of a table, to put before a learner in a pipeline.
 
-    Fitted with the learner, it learns categories, words and their weights from the training rows
-    of each fold only. It consists of scikit-learn's encoders, and :class:`DateEncoder` for dates,
-    chosen by column type, as in the X of :func:`read_table` with ``encode=False``.
+    Fitted with the learner, it learns categories and words from the training rows of each fold
+    only. It consists of scikit-learn's encoders, and :class:`DateEncoder` for dates, chosen by
+    column type, as in the X of :func:`read_table` with ``encode=False``.
 
     Parameters
     ----------
@@ -47,18 +47,13 @@ def table_encoder(
         :class:`~sklearn.impute.SimpleImputer`.
     words : transformer, default=None
         Turns a column of text into features; each column gets a copy. By default
-        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`; with ``analyzer="char_wb"``
-        it takes parts of words, and in a :class:`~sklearn.pipeline.FeatureUnion` both.
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
 
     Returns
     -------
     ColumnTransformer, not fitted
         Numbers come first, then dates, then categories, then words, each in the order of the
         columns. The result is dense, or sparse with ``text``.
-
-    See Also
-    --------
-    read_table : Reads a table as typed columns.
 
     Notes
     -----

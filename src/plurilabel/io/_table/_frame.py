@@ -36,9 +36,8 @@ def table_module(name: str) -> Any:
         return import_module(name)
     except ImportError:
         package = name.partition(".")[0]
-        raise ImportError(
-            f"tables need {package}: install it with `pip install plurilabel[table]`"
-        ) from None
+        problem = f"tables need {package}: install it with `pip install plurilabel[table]`"
+        raise ImportError(problem) from None
 
 
 def table_format(path: AnyPath, given: str | None = None) -> Format:
@@ -81,15 +80,9 @@ def column_names(columns: Iterable[Any], path: AnyPath | None, line: int | None)
 
 
 class Frame:
-    """A data frame with unique text names, and where its rows stand in a file.
+    """A data frame with unique text names, and where its rows stand in a file, if it is from one.
 
-    Attributes
-    ----------
-    frame : pandas data frame
-    path : str or None
-        The file; None for a data frame.
-    commas : collection of str
-        Columns of a CSV file in which a comma separates the decimals.
+    ``commas`` are the columns of a CSV file in which a comma separates the decimals.
     """
 
     def __init__(
@@ -176,9 +169,8 @@ def _add_vectors(table: Frame, embeddings: AnyPath | Any) -> None:
     if len(E) != n:
         raise ValueError(f"{name} has {len(E):,} rows for the {n:,} rows of the table")
     if VECTORS in table.frame.columns:
-        raise ValueError(
-            f"the table has a column {VECTORS!r} of its own: rename it, or leave out {name}"
-        )
+        problem = f"the table has a column {VECTORS!r} of its own: rename it, or leave out {name}"
+        raise ValueError(problem)
     vectors = table_module("pandas").Series(list(E), index=table.frame.index, dtype=object)
     table.frame = table.frame.assign(**{VECTORS: vectors})
 
@@ -256,8 +248,8 @@ def _read_json_lines(path: AnyPath, *_: Any) -> Frame:
             except (ValueError, RecursionError) as error:
                 raise FileFormatError(path, line, f"expected a JSON object, got {error}") from None
             if not isinstance(record, dict):
-                problem = f"expected a JSON object, got a {type(record).__name__}"
-                raise FileFormatError(path, line, problem)
+                got = type(record).__name__
+                raise FileFormatError(path, line, f"expected a JSON object, got a {got}")
             records.append(record)
             lines.append(line)
             names.update(record)

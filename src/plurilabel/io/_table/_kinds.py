@@ -40,9 +40,6 @@ _ORDERS = {None: None, True: "day first", False: "month first"}
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
 
 
-# cells ------------------------------------------------------------------------------------------
-
-
 def cells_of(series: Any) -> list[Any]:
     """Cells as Python objects, text stripped; None for what is missing or empty."""
     import pandas as pd
@@ -92,21 +89,14 @@ def _kind(cell: Any) -> str:
     return "list" if isinstance(cell, list | tuple | np.ndarray) else type(cell).__name__
 
 
-# columns ----------------------------------------------------------------------------------------
-
-
 class _Refused(CellError):
     """A column of text that may be anything: words, identifiers."""
 
     def __init__(self, column: str, what: str, is_text: bool) -> None:
         self.what, self.is_text = what, is_text
-        super().__init__(
-            column,
-            None,
-            f"expected numbers or categories, got {what}; leave it out with drop=[{column!r}], "
-            f"choose the columns to use with features=[...], or turn it into words with "
-            f"text={column!r}",
-        )
+        problem = f"expected numbers or categories, got {what}; leave it out with drop=[{column!r}"
+        problem += "], choose the columns to use with features=[...], or turn it into words with "
+        super().__init__(column, None, f"{problem}text={column!r}")
 
 
 def typed_frame(
@@ -121,13 +111,8 @@ def typed_frame(
 
     Numbers are float64, dates are datetime64, categories are text with NaN where missing, or of
     pandas' categorical type where they were, ``text`` is text, and a column of lists is a column
-    for each number. ``commas`` are columns with a decimal comma unless they show otherwise.
-
-    Returns
-    -------
-    frame : pandas data frame
-    written : dict of str to str
-        By column: how its numbers or dates are written, for :func:`typed_like`.
+    for each number. ``commas`` are columns with a decimal comma unless they show otherwise. Also
+    returns, by column, how its numbers or dates are written, for :func:`typed_like`.
     """
     parts, written, refused = [], {}, []
     for name in columns:
@@ -170,12 +155,9 @@ def _all_refused(refused: list[_Refused]) -> CellError:
     others = [error.column for error in refused if not error.is_text]
     advice = [f"leave out identifiers with drop={others!r}"] if others else []
     advice += [f"turn text into words with text={texts!r}"] if texts else []
-    return CellError(
-        "",
-        None,
-        f"{len(refused)} columns hold neither numbers nor categories: {shown}; "
-        f"{', '.join(advice)}, or choose the columns to use with features=[...]",
-    )
+    problem = f"{len(refused)} columns hold neither numbers nor categories: {shown}; "
+    problem += f"{', '.join(advice)}, or choose the columns to use with features=[...]"
+    return CellError("", None, problem)
 
 
 def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
@@ -322,9 +304,6 @@ def _refuse_free_text(cells: list[str | None], name: str) -> None:
     raise _Refused(name, what, 2 * sum(" " in text for text in texts) > len(texts))
 
 
-# dates ------------------------------------------------------------------------------------------
-
-
 def _seconds(series: Any) -> NDArray[np.datetime64]:
     """A column of dates as numpy's, as the clock showed them."""
     if "pyarrow" in str(series.dtype):  # whose zones older versions of pandas change to UTC
@@ -388,9 +367,6 @@ def _dates_like(series: Any, name: str, written: str | None) -> NDArray[np.datet
     return _parsed_dates(cells, name, _order(cells, name, texts, day_first))
 
 
-# numbers ----------------------------------------------------------------------------------------
-
-
 def numbers_of(
     series: Any, name: str, expected: str = "a number", *, comma: bool = False
 ) -> NDArray[np.float64]:
@@ -425,11 +401,6 @@ def _float_of(cell: Any) -> float | None:
         return float(cell) if _kind(cell) == "number" else None
     except OverflowError:  # a whole number of JSON, beyond the range
         return math.inf if cell > 0 else -math.inf
-
-
-def _numbers_like(series: Any, name: str, written: str | None) -> NDArray[np.float64]:
-    """Numbers of a further table."""
-    return numbers_of(series, name, comma=_comma(_texts_in(series), written == COMMA))
 
 
 def _comma(texts: list[str], usual: bool) -> bool:
@@ -482,7 +453,9 @@ def _vectors(cells: list[Any], name: str, names: list[str]) -> dict[str, Any]:
 
 
 _LIKE: dict[str, Callable[[Any, str, str | None], Any]] = {
-    "numbers": _numbers_like,
+    "numbers": lambda series, name, written: numbers_of(
+        series, name, comma=_comma(_texts_in(series), written == COMMA)
+    ),
     "dates": _dates_like,
     "categories": lambda series, name, _: _categories(cells_of(series), name),
     "text": lambda series, _, __: _texts(cells_of(series)),

@@ -73,11 +73,8 @@ def _tag_sets(
 ) -> tuple[list[list[str]], str | None]:
     """The different tags of each cell, and what separates them in text."""
     texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
-    if tag_sep is None:
-        tag_sep = _tag_separator(texts, cells, name)
-    tags_of = {
-        text: _distinct([text] if tag_sep is None else text.split(tag_sep)) for text in texts
-    }
+    tag_sep = _tag_separator(texts, cells, name) if tag_sep is None else tag_sep
+    tags_of = {text: _distinct(text.split(tag_sep) if tag_sep else [text]) for text in texts}
     sets = [
         tags_of[cell] if isinstance(cell, str) else _listed(cell, name, row)
         for row, cell in enumerate(cells)
@@ -115,9 +112,6 @@ def _distinct(tags: Any) -> list[str]:
     return list(dict.fromkeys(tag for tag in map(str.strip, tags) if tag))
 
 
-# tags as people have them -----------------------------------------------------------------------
-
-
 def label_matrix(
     tags: Any,
     *,
@@ -135,10 +129,9 @@ def label_matrix(
     ----------
     tags : sequence of n lists, sets or texts; or a column or array of them
         None, NaN, an empty text and an empty list are an instance without labels. Blanks around
-        tags and repetitions are dropped. The rows of a matrix are lists.
+        tags and repetitions are dropped.
     sep : str, default=None
-        Tag separator in texts. By default ``;``, ``|`` or ``,``, whichever occurs; required if
-        more than one does.
+        Tag separator in texts. By default ``;``, ``|`` or ``,``; required if several occur.
     label_names : sequence of str, default=None
         The labels, in the order wanted. By default the tags that occur, sorted.
     sparse : bool, default=False
@@ -184,7 +177,11 @@ def label_matrix(
         Y, names, _ = tag_column(column, "tags", sep, label_names)
     except CellError as error:
         where = "" if error.row is None else f", row {error.row}"
-        raise ValueError(f"tags{where}: {_in_parameters(error.problem)}") from None
+        # in terms of the parameters of this function, not of a table
+        problem = error.problem.replace("tag_sep=", "sep=").replace(
+            "; a label column is labels=['tags']", "; a 0/1 matrix is a label matrix already"
+        )
+        raise ValueError(f"tags{where}: {problem}") from None
     if sparse:
         return pd.DataFrame.sparse.from_spmatrix(Y, index=column.index, columns=names)
     return pd.DataFrame(Y.toarray(), index=column.index, columns=names)
@@ -204,17 +201,6 @@ def _tag_cells(tags: Any, pd: Any) -> Any:
     column = pd.Series(index=pd.RangeIndex(len(cells)), dtype=object)
     column[:] = np.fromiter(cells, dtype=object, count=len(cells))  # lists stay lists
     return column
-
-
-def _in_parameters(problem: str) -> str:
-    """The error of a table's column in terms of the parameters of :func:`label_matrix`."""
-    problem = problem.replace("tag_sep=", "sep=")
-    return problem.replace(
-        "; a label column is labels=['tags']", "; a 0/1 matrix is a label matrix already"
-    )
-
-
-# several tables ---------------------------------------------------------------------------------
 
 
 def stack_tables(tables: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from plurilabel._core.blocks import is_missing
 from plurilabel._core.words import NUMBER, shortened
 from plurilabel.io._table._encoder import date_numbers
 
@@ -77,10 +79,7 @@ def has_comma(texts: Iterable[str]) -> bool | None:
     """
     votes = 0
     for text in texts:
-        as_comma, as_point = number_of(text, comma=True), number_of(text)
-        votes += (as_point is None and as_comma is not None) - (
-            as_comma is None and as_point is not None
-        )
+        votes += (number_of(text, comma=True) is not None) - (number_of(text) is not None)
     return None if votes == 0 else votes > 0
 
 
@@ -187,22 +186,11 @@ Feature = tuple[str, float]
 class CellReader:
     """Numbers, dates, categories and words of a table that is read row by row.
 
-    They are written as :func:`read_table` takes them. Only what a column has shown so far is
-    known: where a cell can be read in two ways, the first clear cell of its column decides, and
-    if a cell was read otherwise before, that is an error, not a wrong number.
-
-    A number is a feature with its value. A date is a decimal year, and a sine and a cosine for the
-    season, the weekday and, if there is a time, the hour. Any other text is a feature of its own,
-    ``column=text``, with the value 1. Missing cells give nothing.
-
-    Parameters
-    ----------
-    decimal : {".", ","}, default=None
-        The decimal mark; by default each column shows it.
-    day_first : bool, default=None
-        Whether 03/04/2021 is 3 April; by default each column shows it.
-    words : sequence of callable, default=()
-        From a text to its words, such as ``CountVectorizer().build_analyzer()``.
+    They are written as :func:`read_table` takes them, and become the features of
+    :class:`~plurilabel.streams.TableStream`. Only what a column has shown so far is known: where
+    a cell can be read in two ways, the first clear cell of its column decides, and if a cell was
+    read otherwise before, that is an error, not a wrong number. ``words`` are functions from a
+    text to its words.
 
     Examples
     --------
@@ -256,12 +244,9 @@ class CellReader:
 
     def text_features(self, column: str, cell: Any) -> Iterator[Feature]:
         """The words of a text, each with its share: the squares of all add up to 1."""
-        if cell is None or (isinstance(cell, float) and cell != cell):
+        if is_missing(cell):
             return
-        found: dict[str, int] = {}
-        for words in self.words:
-            for word in words(str(cell)):
-                found[word] = found.get(word, 0) + 1
+        found = Counter(word for words in self.words for word in words(str(cell)))
         length = math.sqrt(sum(n * n for n in found.values()))
         for word, n in found.items():
             yield f"{column}={word}", n / length
@@ -297,15 +282,12 @@ class CellReader:
         return as_comma if as_point is None else as_point
 
     def _check_mark(self, column: str, text: str, comma: bool) -> None:
-        was, shown_by = self._marks.setdefault(column, (comma, text))
+        was, before = self._marks.setdefault(column, (comma, text))
         doubt = self._doubts.pop(column, None) if comma else None
         if was != comma or doubt is not None:
-            before = shown_by if doubt is None else doubt
-            advice = "" if doubt is None else "; say decimal=',' or decimal='.'"
-            raise ValueError(
-                f"{column} must be written with one decimal mark, got {before!r} before and now "
-                f"{text!r}{advice}"
-            )
+            problem = f"{column} must be written with one decimal mark, got {doubt or before!r}"
+            advice = "; say decimal=',' or decimal='.'" if doubt else ""
+            raise ValueError(f"{problem} before and now {text!r}{advice}")
 
     def _text(self, column: str, text: str) -> Iterator[Feature]:
         date = self._date(column, text)
@@ -326,16 +308,10 @@ class CellReader:
         if not orders or self.day_first is not None:
             return date_of(text, day_first=self.day_first)
         if len(orders) == 2 and column not in self._orders:
-            raise ValueError(
-                f"{column} must have dates whose order is clear, got {text!r}; say day_first=True "
-                "or day_first=False"
-            )
-        if len(orders) == 1:
-            (order,) = orders
-            was, shown_by = self._orders.setdefault(column, (order, text))
-            if was != order:
-                raise ValueError(
-                    f"{column} must have dates in one order, got {shown_by!r} before and now "
-                    f"{text!r}"
-                )
-        return date_of(text, day_first=self._orders[column][0])
+            problem = f"{column} must have dates whose order is clear, got {text!r}"
+            raise ValueError(f"{problem}; say day_first=True or day_first=False")
+        order, before = self._orders.setdefault(column, (next(iter(orders)), text))
+        if order not in orders:
+            problem = f"{column} must have dates in one order, got {before!r} before"
+            raise ValueError(f"{problem} and now {text!r}")
+        return date_of(text, day_first=order)

@@ -64,14 +64,12 @@ def read_table(
     text : str or sequence of str, default=None
         One or several columns of text, whose words become features.
     sep : str, default=None
-        Column separator of CSV. By default a tab in ``.tsv`` files, otherwise comma, semicolon,
-        tab or ``|``: the one that splits the first rows into the most columns of equal number.
+        Column separator of CSV. By default a tab in ``.tsv`` files, otherwise the one among comma,
+        semicolon, tab and ``|`` that splits the first rows into the most columns.
     tag_sep : str, default=None
-        Tag separator. By default ``;``, ``|`` or ``,``, whichever occurs in the column; required
-        if more than one does.
+        Tag separator. By default ``;``, ``|`` or ``,``; required if several occur in the column.
     label_names : sequence of str, default=None
-        With a column of tags: the labels in order, by default the sorted tags that occur. Pass
-        it if several files must have the same columns.
+        With a column of tags: the labels in order, by default the sorted tags that occur.
     format : {"csv", "tsv", "parquet", "jsonl", "json"}, default=None
         By default the format given by the file name.
     encode : bool, default=True
@@ -87,12 +85,10 @@ def read_table(
     decimal : {".", ","}, default=None
         Decimal mark; by default detected for each column.
     day_first : bool, default=None
-        Whether 03/04/2021 is 3 April or March 4; by default detected from the column, or else
-        from the other columns.
+        Whether 03/04/2021 is 3 April; by default detected from the column, or else from others.
     empty_labels : {"unknown", "absent"}, default=None
-        Meaning of an empty cell in a label column: the label is unknown, NaN in Y, or absent, 0.
-        By default unknown if the label columns have zeros; if none of them has a zero, empty
-        cells are refused, since they may stand for it.
+        Meaning of an empty cell in a label column: NaN or 0 in Y. By default unknown if the label
+        columns have zeros; if none of them has, empty cells are refused.
 
     Returns
     -------
@@ -102,14 +98,6 @@ def read_table(
         columns, with floats if some labels are unknown, and CSR for tags. ``written`` holds the
         notation of numbers and dates.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is broken: with the line, if there is one, and what was expected.
-    ValueError
-        If a parameter does not fit the table or, for a data frame, a cell; rows are counted from
-        0.
-
     See Also
     --------
     table_encoder : Turns the columns into numbers.
@@ -118,12 +106,9 @@ def read_table(
     Notes
     -----
     *Features.* Numbers are kept. Booleans become 0 and 1, as do two words such as no and yes.
-    Empty cells among them are NaN. Lists of numbers, such as embeddings in Parquet, become
-    columns ``name[0], name[1], ...``. Other text columns are categories and become 0/1 columns
-    ``name_value``, sorted by value, with ``name_nan`` for empty cells; pandas' categorical type
-    keeps its declared values and their order. Numbers come first, then categories, then words, as
-    :func:`table_encoder` arranges them. Two files with different values get different columns:
-    read them as one, declare the categories, or put the encoder in a pipeline.
+    Lists of numbers, such as embeddings in Parquet, become columns ``name[0], name[1], ...``.
+    Other text columns are categories, see :func:`table_encoder`; two files with different values
+    get different columns, unless they are read as one or the encoder is put in a pipeline.
 
     *Dates* become the year, and season, weekday and hour, see :class:`DateEncoder`. Accepted are
     ``2021-04-03``, ``2021/04/03``, ``3.4.2021``, ``03/04/2021``, ``3 Apr 2021`` and
@@ -131,14 +116,12 @@ def read_table(
     Offsets from UTC are ignored.
 
     *Numbers* may be written ``1,234.5``, ``1.234,5``, ``1 234,5``, ``12 %`` or ``$5``; percent
-    and currency signs are ignored. If most of a column are numbers, the rest must be too; ``?``,
-    ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
+    and currency signs are ignored. If most of a column are numbers, the rest must be too; empty
+    cells, ``?``, ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
 
     *Free text.* A column with more than 255 distinct values, or more than 20 if they exceed half
     the number of rows, or with a value of more than 60 characters, is refused as categories:
-    ``drop`` it, choose the ``features``, or pass it as ``text``. One error names all such
-    columns. Word weights come from all rows; to keep test rows out of them, put the encoder in a
-    pipeline.
+    ``drop`` it, choose the ``features``, or pass it as ``text``.
 
     *Tags.* Blanks around tags, empty tags and repetitions are dropped. An empty cell is an empty
     label set: all labels are known to be absent.
@@ -249,7 +232,7 @@ def _feature_columns(
     drop: Sequence[str],
 ) -> list[str]:
     """The feature columns, after a check of all names that were given."""
-    chosen = list(features or ())
+    chosen = features or ()
     _check_named(columns, "labels", labels)
     _check_named(columns, "features", chosen, labels)
     _check_named(columns, "text", text, labels)
@@ -262,10 +245,10 @@ def _feature_columns(
     if not used and not text:
         raise ValueError("features must name at least one column, got none besides the labels")
     if features is columns and "" in used:
-        raise ValueError(
-            f"column {columns.index('') + 1} has no name, as that of an index which was saved "
-            "with the table: give it one, or leave it out with drop=['']"
+        problem = (
+            f"column {columns.index('') + 1} has no name, as that of an index which was saved"
         )
+        raise ValueError(f"{problem} with the table: give it one, or leave it out with drop=['']")
     return used
 
 
@@ -299,22 +282,11 @@ def _instead(column: str, columns: list[str]) -> str:
 
 
 class FurtherRows(NamedTuple):
-    """What :func:`read_further` returns.
-
-    Attributes
-    ----------
-    X : pandas data frame
-        The features as typed columns.
-    Y : ndarray or csr_array of shape (n, q), or None
-    label_names : list of str
-        Names of the columns of Y.
-    frame : pandas data frame
-        The whole table.
-    """
+    """The result of :func:`read_further`: features as typed columns, labels, the whole table."""
 
     X: Any
     Y: Matrix | None
-    label_names: list[str]
+    label_names: list[str]  # names of the columns of Y
     frame: Any
 
 
@@ -370,21 +342,14 @@ def read_further(
         if label_names is not None and labels in table.frame.columns:
             Y, names, _ = tag_column(table.frame[labels], str(labels), tag_sep, None)
         elif label_names is not None:
-            _check_true_labels(table.frame, names, labels)
+            if missing := [repr(name) for name in names if name not in table.frame.columns]:
+                where = "columns" if labels is None else f"the column {labels!r}"
+                raise ValueError(
+                    f"the table must have the true labels, in {where} as in training; "
+                    f"it has no {listed(missing, 5)}"
+                )
             Y = label_columns(table.frame, names, empty_labels)
     return FurtherRows(X, Y, names, table.frame)
-
-
-def _check_true_labels(frame: Any, names: list[str], tags: str | None) -> None:
-    if missing := [name for name in names if name not in frame.columns]:
-        where = "columns" if tags is None else f"the column {tags!r}"
-        raise ValueError(
-            f"the table must have the true labels, in {where} as in training; "
-            f"it has no {listed([repr(name) for name in missing], 5)}"
-        )
-
-
-# writing ----------------------------------------------------------------------------------------
 
 
 def write_table(
@@ -392,11 +357,10 @@ def write_table(
 ) -> None:
     """Write a dataset as a table: CSV, Parquet or JSON lines, as given by the file name.
 
-    The file appears whole or not at all, and is gzipped if its name ends in ``.gz``.
-    :func:`read_table` gives back the same numbers, bit for bit, and the same names, including
-    those that a spreadsheet would take for formulas, such as ``=A1``. Split and citation are not
-    written. A sparse X is written with all its zeros; for many features, use :func:`write_xmc` or
-    :func:`write_libsvm`. Needs pandas: ``pip install plurilabel[table]``.
+    The file appears whole or not at all. :func:`read_table` gives back the same names and
+    numbers, bit for bit. Split and citation are not written. A sparse X is written with all its
+    zeros; for many features, use :func:`write_xmc` or :func:`write_libsvm`. Needs pandas:
+    ``pip install plurilabel[table]``.
 
     Parameters
     ----------
@@ -489,8 +453,7 @@ def _check_writable(names: Sequence[str], what: str, unwanted: Sequence[str]) ->
         for part in unwanted:
             if part in name:
                 raise ValueError(f"a {what} must not hold {part!r}, got {name!r}")
-    twice = first_repeated(names)
-    if twice is not None:
+    if (twice := first_repeated(names)) is not None:
         raise ValueError(f"each {what} must be there once, got {twice!r} twice")
 
 
@@ -504,9 +467,8 @@ def frame_writer(
 ) -> AbstractContextManager[Callable[[Any], object]]:
     """Give a function that appends data frames to a stream.
 
-    ``schema`` takes pyarrow and returns the schema of a Parquet file: a single block of rows may
-    not show what kind of lists a column holds. With ``escape_formulas``, text in CSV that a
-    spreadsheet would take for a formula gets a ``'`` before it.
+    ``schema`` takes pyarrow and returns the schema of a Parquet file, since a block of rows may
+    not show what kind of lists a column holds.
     """
     writer = formats()[format].writer
     if writer is None:
