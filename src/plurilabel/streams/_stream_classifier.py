@@ -25,8 +25,7 @@ from plurilabel._core.unknown import PartialLabels, known_part
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int8]
-"""0 and 1, and -1 for unknown labels."""
+Labels: TypeAlias = NDArray[np.int8]  # 0 and 1, and -1 for unknown labels
 
 UNKNOWN = -1
 

@@ -20,8 +20,7 @@ from plurilabel.io import FileFormatError, file_format
 from plurilabel.io.shared import CellReader, header_separator, opened
 from plurilabel.streams._stream import Row, Stream
 
-LONGEST = 1 << 24
-"""Bytes of a line; beyond that, the file is not what it seems."""
+LONGEST = 1 << 24  # bytes of a line; beyond that, the file is not what it seems
 
 _SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text")
 

@@ -53,12 +53,10 @@ from plurilabel.metrics import (
     propensities,
 )
 
-MOST_LABELS = 2000
-"""With more labels, a cell has no counts per label."""
+MOST_LABELS = 2000  # with more labels, a cell has no counts per label
 
 CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
-CURVE_ENTRIES = 500_000
-"""With more scores, the threshold curve uses evenly spaced test rows."""
+CURVE_ENTRIES = 500_000  # with more scores, the threshold curve uses evenly spaced test rows
 
 
 MOST_ENTRIES = 5_000_000
@@ -76,8 +74,7 @@ class Unit(NamedTuple):
     learners: dict[int, bytes]
 
 
-Finished = Generator[tuple[int, Cell], None, None]
-"""Numbers and contents of cells, as they come."""
+Finished = Generator[tuple[int, Cell], None, None]  # numbers and contents of cells, as they come
 
 
 def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseException]) -> Cell:

@@ -23,8 +23,7 @@ from plurilabel.evaluation._papers._reproduction import (
 from plurilabel.metrics import get_measure
 
 PICTURES = "_static/reproduction"
-WORDS = ("", "measure", "statement", "verdict")
-"""Columns that hold words; the others hold numbers."""
+WORDS = ("", "measure", "statement", "verdict")  # columns that hold words; the others hold numbers
 
 MARKS = ("o", "s", "^", "D")
 

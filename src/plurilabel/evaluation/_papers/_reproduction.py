@@ -30,8 +30,7 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-ROUNDING = 1e-9
-"""So that a difference of exactly the tolerance, as printed, is within it."""
+ROUNDING = 1e-9  # so that a difference of exactly the tolerance, as printed, is within it
 
 
 def judge(
@@ -214,8 +213,7 @@ class Reproduction:
 
 # lines of tables -------------------------------------------------------------------------------
 
-Lines = tuple[list[str], list[list[str]]]
-"""Columns and rows, all of them text."""
+Lines = tuple[list[str], list[list[str]]]  # columns and rows, all of them text
 
 
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:

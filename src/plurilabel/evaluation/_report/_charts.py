@@ -21,13 +21,11 @@ from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._tables import Array, MeasureTable
 from plurilabel.metrics import get_measure
 
-SERIES = 7
-"""Learners with a color of their own; the others are gray."""
+SERIES = 7  # learners with a color of their own; the others are gray
 QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
 AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
 CURVES = ("hamming_loss", "f1", "subset_accuracy")
-MOST_POINTS = 400
-"""Labels of a dataset in the chart of recall."""
+MOST_POINTS = 400  # labels of a dataset in the chart of recall
 RECALL_SERIES = 4
 MOST_LABELS = 30
 MOST_LEARNERS = 12

@@ -54,8 +54,7 @@ class Value(NamedTuple):
 
 
 Rows = list[tuple[str, list[Value]]]
-Texts = dict[str, list[list[Value]]]
-"""The cells by measure, dataset and learner."""
+Texts = dict[str, list[list[Value]]]  # the cells by measure, dataset and learner
 
 
 class ResultTable(NamedTuple):

@@ -19,8 +19,7 @@ HEADLINES = (
     "subset_accuracy", "f1", "micro_f1", "macro_f1", "hamming_loss", "average_precision",
     "ranking_loss",
 )  # fmt: skip
-MOST_POINTS = 400
-"""Points of a curve that are drawn."""
+MOST_POINTS = 400  # points of a curve that are drawn
 FORMATS = ("html", "csv")
 
 

@@ -15,8 +15,7 @@ from plurilabel._core.base import column_names
 
 Array = NDArray[np.float64]
 
-MOST_SUMS = 2_000_000
-"""Rank sums that :func:`exact_friedman` may enumerate: less than a second."""
+MOST_SUMS = 2_000_000  # rank sums that :func:`exact_friedman` may enumerate: less than a second
 MOST_LEARNERS = 7
 """Beyond this, the k! orders of one dataset are too many for more than two datasets."""
 

@@ -13,8 +13,7 @@ from scipy import special, stats
 
 from plurilabel.evaluation._stats._friedman import Array, check_values, ranks_and_error
 
-EXACT_UP_TO = 200
-"""Differences up to which Wilcoxon's p-value is exact: a few milliseconds."""
+EXACT_UP_TO = 200  # differences up to which Wilcoxon's p-value is exact: a few milliseconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,9 @@ from plurilabel.streams._learners._pruned_sets import LabelSet, SetCounts
 from plurilabel.streams._learners._window_mlknn import CountingWindow
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
-N_THRESHOLDS = 8
-"""Thresholds of each feature in a leaf."""
+N_THRESHOLDS = 8  # thresholds of each feature in a leaf
 
-FEWEST = 0.01
-"""The share of the rows that each side of a split must have, as in MOA."""
+FEWEST = 0.01  # the share of the rows that each side of a split must have, as in MOA
 
 
 def hoeffding_bound(delta: float, n: int) -> float:
@@ -190,11 +188,9 @@ def resized(x: Floats, d: int) -> Floats:
     return np.concatenate([x, np.zeros(d - len(x))])
 
 
-SKETCH = 50
-"""Rows of a leaf from which its thresholds are drawn."""
+SKETCH = 50  # rows of a leaf from which its thresholds are drawn
 
-LATELY = 0.99
-"""Weight of the past, relative to one row later."""
+LATELY = 0.99  # weight of the past, relative to one row later
 
 
 class Answer(Protocol):

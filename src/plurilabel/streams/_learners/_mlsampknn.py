@@ -17,11 +17,9 @@ from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, Strea
 PULL = 5.0
 """How many rows of evidence a label's own figures must outweigh: rare labels follow the others."""
 
-CUTS = np.array([0.5, 0.4, 0.3, 0.2])
-"""Shares of the votes above which a label may be predicted."""
+CUTS = np.array([0.5, 0.4, 0.3, 0.2])  # shares of the votes above which a label may be predicted
 
-FEW = 10
-"""With fewer features than these, all members look at all of them."""
+FEW = 10  # with fewer features than these, all members look at all of them
 
 
 class SelfAdjusting(Window):
