@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
@@ -172,31 +173,23 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _row(self, x: Mapping[Hashable, Any], *, grow: bool) -> Any:
         """Convert a dict for the core; new features become columns, or are left out."""
         columns = self._columns
-        if self._takes_dicts:
-            numbers(x, list(x.values()))
-            if grow and not columns.keys() >= x.keys():
-                self._add_columns(x)
-            return x
-        if len(x) == len(columns):  # the usual case: the same features in every row
-            try:
+        if not self._takes_dicts and len(x) == len(columns):  # usual: the same features again
+            with suppress(KeyError):
                 return numbers(columns, list(map(x.__getitem__, columns)))
-            except KeyError:
-                pass
         row = numbers(x, list(x.values()))
         if grow and not columns.keys() >= x.keys():
-            self._add_columns(x)
+            # sorted, so that the order of the keys in a dict does not matter
+            for name in sorted((name for name in x if name not in columns), key=str):
+                columns[name] = len(self.columns_)
+                self.columns_.append(name)
+            self.n_features_in_ = len(self.columns_)
+        if self._takes_dicts:
+            return x
         out = np.zeros(len(columns))
         for name, value in zip(x, row):
             if name in columns:
                 out[columns[name]] = value
         return out
-
-    def _add_columns(self, x: Mapping[Hashable, Any]) -> None:
-        # sorted, so that the order of the keys in a dict does not matter
-        for name in sorted((name for name in x if name not in self._columns), key=str):
-            self._columns[name] = len(self.columns_)
-            self.columns_.append(name)
-        self.n_features_in_ = len(self.columns_)
 
     # scikit-learn's interface -------------------------------------------------------------
 
@@ -273,9 +266,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         refuse_masked(y, "y")
         flat = column_or_1d(y).tolist()
         if strange := [value for value in flat if value not in self._labels]:
-            raise ValueError(
-                f"y has the class {strange[0]!r}, which is not among {self.classes_.tolist()}"
-            )
+            known = self.classes_.tolist()
+            raise ValueError(f"y has the class {strange[0]!r}, which is not among {known}")
         Y = np.zeros((len(flat), self.n_labels_), dtype=np.int8)
         Y[np.arange(len(flat)), [self._labels[value] for value in flat]] = 1
         return Y
@@ -317,14 +309,12 @@ def numbers(names: Iterable[Hashable], values: list[Any]) -> Floats:
     ValueError: feature 'b' must be a finite number, got 'red'; encode or impute it first, for \
 instance by river's preprocessing.OneHotEncoder
     """
-    try:
+    with suppress(ValueError):  # sequences of different lengths
         row = np.array(values)
         if row.dtype.kind in "biuf" and row.ndim == 1:
             row = row.astype(np.float64, copy=False)
             if np.isfinite(row).all():
                 return row
-    except ValueError:  # sequences of different lengths
-        pass
     for name, value in zip(names, values):
         if not isinstance(value, int | float | np.number | np.bool_) or not np.isfinite(value):
             raise ValueError(
