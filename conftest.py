@@ -5,7 +5,7 @@ from importlib.util import find_spec
 # MLflow itself warns, and warnings are errors: tests/test_mlflow.py runs its examples
 collect_ignore_glob = ["src/plurilabel/mlflow.py"]
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/plurilabel/neural/*.py", "src/plurilabel/*/_device*"]
+    collect_ignore_glob += ["src/plurilabel/learners/neural/*.py", "src/plurilabel/*/_device*"]
 if not find_spec("triton"):
     collect_ignore_glob += ["src/plurilabel/neighbors/_device/kernels.py"]
 if not find_spec("river"):
@@ -16,7 +16,8 @@ if not find_spec("onnx") or not find_spec("onnxruntime"):
     collect_ignore_glob += ["src/plurilabel/export/*.py"]
 if not (find_spec("fastapi") and find_spec("uvicorn")):
     collect_ignore_glob += [
-        f"src/plurilabel/serve/_{name}.py" for name in ("app", "examples", "server")
+        f"src/plurilabel/serve/{name}.py"
+        for name in ("_app", "_http", "_openapi", "_routes", "_server", "label_studio/_backend")
     ]
 
 # examples in docstrings that a package's ``__init__`` publishes

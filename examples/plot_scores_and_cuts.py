@@ -25,7 +25,7 @@ learner = MLkNN(n_neighbors=15).fit(X_train, Y_train)
 # %%
 # Precision and recall over all cuts: the cut with the best F1 is below the usual 0.5.
 
-inspection.PrecisionRecallCutDisplay.from_estimator(learner, X_test, Y_test)
+inspection.PrecisionRecallThresholdDisplay.from_estimator(learner, X_test, Y_test)
 plt.show()
 
 # %%

@@ -35,11 +35,11 @@ FORMS = [
     "BRkNN(n_neighbors=5, variant='b')",
     "BinaryRelevance(KNeighborsClassifier(n_neighbors=3), nonempty=True)",
     "ClassifierChain(LogisticRegression(), inference='exact')",
-    "ClassifierChain(LogisticRegression(), inference='beam', beam_width=3, decide='marginal')",
+    "ClassifierChain(LogisticRegression(), inference='beam', beam_width=3, decision='marginal')",
     "ClassifierChain(LogisticRegression(), inference='monte-carlo', n_samples=20)",
     "LabelPowerset(LogisticRegression())",
     "LabelPowerset(SVC())",
-    "RAkEL(RidgeClassifier(), k=2)",
+    "RAkEL(RidgeClassifier(), labelset_size=2)",
     "CalibratedLabelRanking(LogisticRegression(), voting='soft')",
     "RankSVM(kernel='rbf')",
 ]

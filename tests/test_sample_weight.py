@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_sparse_data,
 )
 
-from plurilabel import BinaryRelevance, LinearCut, MLkNN, SCut, TransformationClassifier
+from plurilabel import BinaryRelevance, LinearThreshold, MLkNN, SCut, TransformationClassifier
 from plurilabel._core.roster import learners
 from plurilabel.evaluation._checks import _data
 from plurilabel.learners import make_learner, partition_labels
@@ -34,12 +34,12 @@ TAKES = [
     f"LabelPowerset({LR})",
     "LabelPowerset(RidgeClassifier())",
     f"PrunedSets({LR})",
-    f"RAkEL({LR}, k=2)",
-    f"RAkEL({LR}, k=2, overlapping=False, labelsets='co-occurrence')",
+    f"RAkEL({LR}, labelset_size=2)",
+    f"RAkEL({LR}, labelset_size=2, overlapping=False, label_sets='co-occurrence')",
     f"CalibratedLabelRanking({LR})",
     f"CalibratedLabelRanking({TREE}, voting='soft')",
     f"StackedRelevance({LR})",
-    f"HOMER({LR}, n_children=2)",
+    f"HOMER({LR}, branching_factor=2)",
     f"OutputCodes({LR}, n_bits=3, code='repetition')",
     "MLDecisionTree(random_state=0)",
     "MLRandomForest(n_estimators=5, bootstrap=False, random_state=0)",
@@ -54,7 +54,7 @@ TAKES = [
     "LabelSetMixture()",
     "PMM1(set_prior='sets')",
     "PMM2()",
-    "LabelTree(normalize=False, max_leaf=2, tol=1e-10, max_iter=100, random_state=0)",
+    "LabelTree(normalize=False, leaf_size=2, tol=1e-10, max_iter=100, random_state=0)",
     "OneVsAllLinear(normalize=False, tol=1e-10, max_iter=100)",
 ]
 
@@ -142,8 +142,8 @@ def test_a_cut_with_weights():
     rng = np.random.default_rng(0)
     scores, Y = rng.random((30, 4)), (rng.random((30, 4)) < 0.4).astype(int)
     weights = rng.integers(0, 4, 30)
-    cut = LinearCut().fit(scores, Y, sample_weight=weights)
-    again = LinearCut().fit(scores.repeat(weights, axis=0), Y.repeat(weights, axis=0))
+    cut = LinearThreshold().fit(scores, Y, sample_weight=weights)
+    again = LinearThreshold().fit(scores.repeat(weights, axis=0), Y.repeat(weights, axis=0))
     assert_allclose(cut.coef_, again.coef_)
     assert_allclose(cut.intercept_, again.intercept_)
     with pytest.raises(ValueError, match="SCut does not take sample_weight"):

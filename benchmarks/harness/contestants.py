@@ -307,7 +307,7 @@ TASKS: dict[str, dict[str, Callable[[], Any]]] = {
         **_multilearn(of_multilearn("problem_transform", "LabelPowerset", tree)),
     },
     "RAkEL, disjoint": {
-        "plurilabel": ours("RAkEL", tree, k=3, overlapping=False, random_state=0),
+        "plurilabel": ours("RAkEL", tree, labelset_size=3, overlapping=False, random_state=0),
         **_multilearn(of_multilearn("ensemble", "RakelD", tree, labelset_size=3)),
     },
     "decision tree": {"plurilabel": our_tree, "scikit-learn": tree_of_scikit_learn},

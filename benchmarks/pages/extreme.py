@@ -48,16 +48,16 @@ LEARNERS = {
     "LabelTree, squared hinge": (
         "LabelTree(loss='squared_hinge', C=1.0, n_jobs=2, random_state=0)"
     ),
-    "LabelTree, squared hinge, C=0.5, propensity": (
-        "LabelTree(loss='squared_hinge', C=0.5, propensity=True, n_jobs=2, random_state=0)"
+    "LabelTree, squared hinge, C=0.5, propensities": (
+        "LabelTree(loss='squared_hinge', C=0.5, propensities=True, n_jobs=2, random_state=0)"
     ),
     "LabelTree, C=4, 10 trees": "LabelTree(10, C=4.0, n_jobs=2, random_state=0)",
     "OneVsAllLinear": "OneVsAllLinear(n_jobs=2)",
     "OneVsAllLinear, C=0.3": "OneVsAllLinear(C=0.3, n_jobs=2)",
     "OneVsAllLinear, logistic, C=3": "OneVsAllLinear(loss='logistic', C=3.0, n_jobs=2)",
     "LabelEmbedding": "LabelEmbedding(n_jobs=2, random_state=0)",
-    "LabelTree, arity=4, max_leaf=20, C=4": (
-        "LabelTree(arity=4, max_leaf=20, C=4.0, n_jobs=2, random_state=0)"
+    "LabelTree, branching_factor=4, leaf_size=20, C=4": (
+        "LabelTree(branching_factor=4, leaf_size=20, C=4.0, n_jobs=2, random_state=0)"
     ),
     # means of probabilities
     "OneVsAllLinear, logistic, C=3, and LabelEmbedding": " + ".join(LINEAR_AND_NEIGHBOURS),

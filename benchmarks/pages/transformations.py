@@ -37,12 +37,12 @@ LEARNERS = {
     "ClassifierChain, cross-validated": "ClassifierChain({base}, cv=5)",
     "ClassifierChain, beam": "ClassifierChain({base}, inference='beam')",
     "ClassifierChain, Monte Carlo, marginal": "ClassifierChain({base}, inference='monte-carlo', "
-    "decide='marginal', random_state=0)",
+    "decision='marginal', random_state=0)",
     "EnsembleOfChains": "EnsembleOfChains({base}, random_state=0)",
     "EnsembleOfChains, all instances": "EnsembleOfChains({base}, max_samples=1.0, random_state=0)",
     "EnsembleOfChains, hard": "EnsembleOfChains({base}, voting='hard', random_state=0)",
     "LabelPowerset": "LabelPowerset({base})",
-    "LabelPowerset, marginal": "LabelPowerset({base}, decide='marginal')",
+    "LabelPowerset, marginal": "LabelPowerset({base}, decision='marginal')",
     "PrunedSets": "PrunedSets({base})",
     "EnsembleOfPrunedSets": "EnsembleOfPrunedSets({base}, random_state=0)",
     "EnsembleOfPrunedSets, soft": "EnsembleOfPrunedSets({base}, voting='soft', random_state=0)",
@@ -50,9 +50,9 @@ LEARNERS = {
     "RAkEL, soft": "RAkEL({base}, voting='soft', random_state=0)",
     "RAkEL, disjoint": "RAkEL({base}, overlapping=False, random_state=0)",
     "RAkEL, disjoint by co-occurrence": "RAkEL({base}, overlapping=False, "
-    "labelsets='co-occurrence', random_state=0)",
+    "label_sets='co-occurrence', random_state=0)",
     "OutputCodes, random": "OutputCodes({base}, random_state=0)",
-    "OutputCodes, repetition": "OutputCodes({base}, code='repetition', sets='all', "
+    "OutputCodes, repetition": "OutputCodes({base}, code='repetition', label_sets='all', "
     "random_state=0)",
     "HOMER": "HOMER({base}, random_state=0)",
     "ClassifierChain, exact": "ClassifierChain({base}, inference='exact')",

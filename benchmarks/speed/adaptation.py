@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.harness.data import generated, has_real_data, real
 from benchmarks.harness.measure import Row, beside, cpu_seconds, left_out, row
 from plurilabel import CML, MLRandomForest, RankSVM
-from plurilabel.learners.adaptation._cml._sets import LabelSets
+from plurilabel.learners.adaptation._cml_likelihood import LabelSets
 
 
 def run(quick: bool = False) -> list[Row]:

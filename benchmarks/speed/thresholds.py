@@ -13,7 +13,16 @@ from sklearn.metrics import precision_recall_curve
 
 from benchmarks.harness.data import scored
 from benchmarks.harness.measure import Row, beside
-from plurilabel import CardinalityCut, ExpectedF, GlobalCut, LinearCut, MCut, PCut, RCut, SCut
+from plurilabel import (
+    CardinalityThreshold,
+    ExpectedF,
+    GlobalThreshold,
+    LinearThreshold,
+    MCut,
+    PCut,
+    RCut,
+    SCut,
+)
 
 
 def best_f1_cut(y: Any, scores: Any) -> float:
@@ -33,11 +42,11 @@ def run(quick: bool = False) -> list[Row]:
     one_curve = {"scikit-learn": lambda: best_f1_cut(Y.ravel(), scores.ravel())}
     jobs: list[tuple[str, Any, dict, dict]] = [
         ("SCut by F1", lambda: SCut().fit(scores, Y), curves, by_columns),
-        ("global cut by micro F1", lambda: GlobalCut().fit(scores, Y), one_curve, whole),
-        ("global cut by F1", lambda: GlobalCut("f1").fit(scores, Y), {}, whole),
-        ("global cut by macro F1", lambda: GlobalCut("macro_f1").fit(scores, Y), {}, whole),
-        ("cardinality cut", lambda: CardinalityCut().fit(scores, Y), {}, one_pass),
-        ("linear cut", lambda: LinearCut().fit(scores, Y), {}, by_rows),
+        ("global cut by micro F1", lambda: GlobalThreshold().fit(scores, Y), one_curve, whole),
+        ("global cut by F1", lambda: GlobalThreshold("f1").fit(scores, Y), {}, whole),
+        ("global cut by macro F1", lambda: GlobalThreshold("macro_f1").fit(scores, Y), {}, whole),
+        ("cardinality cut", lambda: CardinalityThreshold().fit(scores, Y), {}, one_pass),
+        ("linear cut", lambda: LinearThreshold().fit(scores, Y), {}, by_rows),
         ("RCut", lambda: RCut(3).fit(None, Y).predict(scores), {}, by_rows),
         ("PCut", lambda: PCut().fit(None, Y).predict(scores), {}, by_columns),
         ("MCut", lambda: MCut().fit(None, Y).predict(scores), {}, by_rows),

@@ -33,7 +33,7 @@ def test_the_t_criterion_does_not_invent_labels():
     Y[:3, 1] = 1
     predicted = MIMLSVM(random_state=0).fit(X, Y).predict(X)
     assert_array_equal(predicted, [[0, 1, 0]] * len(X))
-    plain = MIMLSVM(random_state=0, t_criterion=False).fit(X, Y)
+    plain = MIMLSVM(random_state=0, nonempty=False).fit(X, Y)
     assert_array_equal(plain.predict(X), plain.decision_function(X) > 0)
 
 

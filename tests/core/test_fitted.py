@@ -138,7 +138,7 @@ def test_learners_declare_what_they_hold():
     learner.graph_[1][3, 1] = 6
     with pytest.raises(ValueError, match="graph_ of a MLkNN must be at least 0 and below 6"):
         check_fitted(learner)
-    learner = RAkEL(make_learner("RidgeClassifier"), k=2).fit(X, Y)
+    learner = RAkEL(make_learner("RidgeClassifier"), labelset_size=2).fit(X, Y)
     learner.labelsets_[1][0] = 3
     with pytest.raises(ValueError, match="labelsets_ of a RAkEL must be .* below 3, got 3"):
         check_fitted(learner)

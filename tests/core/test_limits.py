@@ -87,7 +87,7 @@ def test_label_sets(data, monkeypatch):
 
 def test_labelsets(data, monkeypatch):
     X, Y = data
-    learner = RAkEL(RidgeClassifier(), k=2, n_estimators=20, random_state=0).fit(X, Y)
+    learner = RAkEL(RidgeClassifier(), labelset_size=2, n_estimators=20, random_state=0).fit(X, Y)
     weights = sum(member.sets_.shape[0] * D for member in learner.estimators_)
     monkeypatch.setenv("PLURILABEL_MAX_MEMORY", gigabytes(8 * weights - 1))
     with pytest.raises(ValueError, match="20 labelsets.*overlapping=False"):

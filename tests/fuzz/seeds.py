@@ -20,7 +20,7 @@ FEW = {
     "BRkNN(3)": (X, Y),
     "IBLRML(3)": SPARSE,
     "DMLkNN(3)": SPARSE,
-    "RAkEL(LogisticRegression(), k=2)": SPARSE,
+    "RAkEL(LogisticRegression(), labelset_size=2)": SPARSE,
     "PrunedSets(RidgeClassifier())": (X, Y),
     "BinaryRelevance(SVC())": (X, Y),
     "BinaryRelevance(SVC(probability=True))": SPARSE,

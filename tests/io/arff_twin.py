@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from plurilabel._core.blocks import dense
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.io import read_arff
 
 
@@ -170,7 +170,7 @@ def assert_same_bits(got, expected):
 def assert_is_twin(data, text, labels, drop=()):
     X, Y, features, names = twin(text, labels, drop)
     assert_same_bits(data.X, X)
-    got = data.Y.toarray() if isinstance(data.Y, PartialLabels) else data.Y
+    got = data.Y.toarray() if isinstance(data.Y, UnknownLabels) else data.Y
     assert_same_bits(got, Y)
     assert data.feature_names == features
     assert data.label_names == names

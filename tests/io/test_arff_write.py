@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from plurilabel._core.blocks import dense
-from plurilabel.datasets import Dataset, PartialLabels
+from plurilabel.datasets import Dataset, UnknownLabels
 from plurilabel.io import FileFormatError, read_arff, write_arff
 from tests.io.arff_twin import assert_same_bits
 
@@ -155,7 +155,7 @@ def test_labels_that_are_not_known(tmp_path, values):
         write_arff(path, Dataset(X, Y))
         found = read_arff(path)
         is_sparse = sparse.issparse(X)
-        assert isinstance(found.Y, PartialLabels) == is_sparse
+        assert isinstance(found.Y, UnknownLabels) == is_sparse
         np.testing.assert_array_equal(found.Y.toarray() if is_sparse else found.Y, Y)
         write_arff(path, found)
         again = read_arff(path).Y

@@ -35,7 +35,7 @@ DEFAULT_BASE = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000))
             "BinaryRelevance(LogisticRegression(C=1e-3, class_weight={0: 1, 1: 5}))",
             BinaryRelevance(LogisticRegression(C=1e-3, class_weight={0: 1, 1: 5})),
         ),
-        ("RAkEL(k=2)", RAkEL(DEFAULT_BASE, k=2)),
+        ("RAkEL(labelset_size=2)", RAkEL(DEFAULT_BASE, labelset_size=2)),
         ("BinaryRelevance", BinaryRelevance(DEFAULT_BASE)),
         (
             "ThresholdClassifier(StandardScaler | MLkNN, strategy='scut')",
@@ -62,7 +62,7 @@ def test_what_text_stands_for(text, same):
             },
         ),
         (
-            "RAkEL(DecisionTreeClassifier(max_depth=[2, None]), k=3)",
+            "RAkEL(DecisionTreeClassifier(max_depth=[2, None]), labelset_size=3)",
             {"estimator__max_depth": [2, None]},
         ),
         (

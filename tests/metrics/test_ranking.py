@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from plurilabel import metrics
-from plurilabel.datasets import PartialLabels
+from plurilabel.datasets import UnknownLabels
 from plurilabel.metrics import _inputs
 from tests.metrics import twins
 from tests.metrics.cases import SETTINGS, near, random_problem, scored, sparsely_scored
@@ -185,7 +185,7 @@ def test_sparse_scores_of_labels_that_are_not_known_are_not_ranked(problem, k, s
     Y, S, F = problem
     k = min(k, Y.shape[1])
     hidden = np.random.default_rng(seed).uniform(size=Y.shape) < 0.3
-    partial = PartialLabels(sparse.csr_array(Y), hidden)
+    partial = UnknownLabels(sparse.csr_array(Y), hidden)
     seen = np.where(hidden, -np.inf, F)  # as if they were not stored
     for name in AT_K:
         found = getattr(metrics, name)(partial, S, k)
@@ -193,6 +193,6 @@ def test_sparse_scores_of_labels_that_are_not_known_are_not_ranked(problem, k, s
 
 
 def test_whole_rankings_need_dense_scores_where_labels_are_not_known():
-    partial = PartialLabels(sparse.csr_array([[1, 0]]), [[0, 1]])
+    partial = UnknownLabels(sparse.csr_array([[1, 0]]), [[0, 1]])
     with pytest.raises(ValueError, match="only the measures at k take sparse scores"):
         metrics.average_precision(partial, sparse.csr_array([[0.5, 0.2]]))

@@ -27,7 +27,7 @@ data = datasets.make_sparse_multilabel(300, 200, 60, random_state=0)
 
 @pytest.fixture(scope="module")
 def tree():
-    return LabelTree(2, arity=4, max_leaf=10, random_state=0).fit(data.X, data.Y)
+    return LabelTree(2, branching_factor=4, leaf_size=10, random_state=0).fit(data.X, data.Y)
 
 
 @pytest.fixture(autouse=True)

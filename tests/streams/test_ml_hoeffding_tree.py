@@ -166,7 +166,7 @@ def test_naive_bayes_by_loops():
 
 def test_neighbors_in_one_leaf_are_a_window():
     X, Y = data(200)
-    learner = tree(leaf="mlknn", leaf_size=80, n_neighbors=5, max_leaves=1).fit(X, Y)
+    learner = tree(leaf="mlknn", leaf_size=80, n_neighbors=5, max_leaf_nodes=1).fit(X, Y)
     window = WindowMLkNN(5, window_size=80).fit(X, Y)
     assert_array_equal(learner.predict_proba(X), window.predict_proba(X))
 
@@ -177,7 +177,9 @@ def test_neighbors_in_one_leaf_are_a_window():
 @pytest.mark.parametrize("leaf", ["pruned_sets", "mlknn"])
 def test_leaves_hold_what_belongs_to_them(leaf):
     X, Y = data(900)
-    learner = tree(leaf=leaf, grace_period=50, delta=0.01, leaf_size=100, max_leaves=5).fit(X, Y)
+    learner = tree(leaf=leaf, grace_period=50, delta=0.01, leaf_size=100, max_leaf_nodes=5).fit(
+        X, Y
+    )
     core = learner.core_
     leaves = list(core._leaves(core.root))
     assert len(leaves) == core.n_leaves == 5
@@ -191,7 +193,7 @@ def test_leaves_hold_what_belongs_to_them(leaf):
 
 def test_memory_is_bounded():
     X, Y = data(1600)
-    learner = tree(grace_period=50, delta=0.05, tie=0.2, leaf_size=40, max_leaves=6)
+    learner = tree(grace_period=50, delta=0.05, tie=0.2, leaf_size=40, max_leaf_nodes=6)
     sizes = []
     for start in range(0, 1600, 200):
         learner.partial_fit(X[start : start + 200], Y[start : start + 200])

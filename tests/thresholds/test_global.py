@@ -1,11 +1,11 @@
-"""GlobalCut, against brute force over every cut."""
+"""GlobalThreshold, against brute force over every cut."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plurilabel import GlobalCut, metrics
+from plurilabel import GlobalThreshold, metrics
 from plurilabel.thresholds import _global as global_module
 from tests.thresholds.cases import MEASURES, every_cut, matrix_measure, problems
 
@@ -23,7 +23,7 @@ def test_all_measures_are_tested():
 @settings(max_examples=200, deadline=None)
 def test_best_of_all_cuts(problem, name):
     scores, Y = problem
-    strategy = GlobalCut(name).fit(scores, Y)
+    strategy = GlobalThreshold(name).fit(scores, Y)
     values = {cut: matrix_measure(name, Y, scores > cut) for cut in every_cut(scores)}
     # where nothing is defined, any prediction is as good as none
     best = max(value if value == value else 0.0 for value in values.values())
@@ -41,7 +41,7 @@ def test_optimises_the_measure_of_that_name(name):
     Y = (rng.random((40, 4)) < [0.5, 0.3, 0.1, 0.02]).astype(int)
     assert (Y.sum(axis=1) == 0).any()
     scores = rng.random((40, 4)) * 0.6 + 0.2 * Y
-    strategy = GlobalCut(name).fit(scores, Y)
+    strategy = GlobalThreshold(name).fit(scores, Y)
     measure = getattr(metrics, name)
     every = [measure(Y, (scores > cut).astype(int)) for cut in every_cut(scores)]
     assert strategy.value_ == pytest.approx(np.nanmax(every))
@@ -51,8 +51,8 @@ def test_optimises_the_measure_of_that_name(name):
 def test_a_function_of_the_counts_is_a_micro_measure():
     rng = np.random.default_rng(0)
     scores, Y = rng.random((30, 4)), rng.integers(0, 2, (30, 4))
-    function = GlobalCut(lambda tp, fp, fn, _tn: tp / (tp + fp + fn)).fit(scores, Y)
-    assert function.cut_ == GlobalCut("micro_jaccard").fit(scores, Y).cut_
+    function = GlobalThreshold(lambda tp, fp, fn, _tn: tp / (tp + fp + fn)).fit(scores, Y)
+    assert function.cut_ == GlobalThreshold("micro_jaccard").fit(scores, Y).cut_
 
 
 @pytest.mark.parametrize("name", ["f1", "macro_f1", "subset_accuracy"])
@@ -66,15 +66,17 @@ def test_does_not_depend_on_bins_or_blocks(name, bins, monkeypatch):
     search = global_module._best_prefix
     monkeypatch.setattr(global_module, "_best_prefix", lambda *given: search(*given, bins=bins))
     monkeypatch.setattr(global_module, "BLOCK", 1)  # row by row
-    predicted = GlobalCut(name).fit(scores, Y).predict(scores)
+    predicted = GlobalThreshold(name).fit(scores, Y).predict(scores)
     np.testing.assert_array_equal(predicted, scores > best)
 
 
 def test_ends_are_finite():
     scores = [[0.5, 0.25]]
-    assert GlobalCut("micro_accuracy").fit(scores, [[0, 0]]).cut_ == 0.5
-    assert GlobalCut("accuracy").fit(scores, [[0, 0]]).cut_ == 0.5
-    assert GlobalCut("micro_recall").fit(scores, [[1, 1]]).cut_ == np.nextafter(0.25, 0)
-    assert GlobalCut("recall").fit(scores, [[1, 1]]).cut_ == np.nextafter(0.25, 0)
-    with pytest.raises(ValueError, match="'measure' parameter of GlobalCut must be .* Got 'hamm'"):
-        GlobalCut("hamm").fit(scores, [[1, 1]])
+    assert GlobalThreshold("micro_accuracy").fit(scores, [[0, 0]]).cut_ == 0.5
+    assert GlobalThreshold("accuracy").fit(scores, [[0, 0]]).cut_ == 0.5
+    assert GlobalThreshold("micro_recall").fit(scores, [[1, 1]]).cut_ == np.nextafter(0.25, 0)
+    assert GlobalThreshold("recall").fit(scores, [[1, 1]]).cut_ == np.nextafter(0.25, 0)
+    with pytest.raises(
+        ValueError, match="'measure' parameter of GlobalThreshold must be .* Got 'hamm'"
+    ):
+        GlobalThreshold("hamm").fit(scores, [[1, 1]])

@@ -1,4 +1,4 @@
-"""LinearCut: the fewest mistakes for each instance, then least squares."""
+"""LinearThreshold: the fewest mistakes for each instance, then least squares."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from plurilabel import LinearCut
+from plurilabel import LinearThreshold
 from plurilabel.thresholds import _linear as linear_module
 from plurilabel.thresholds._linear import best_cuts
 from tests.thresholds.cases import problems
@@ -36,7 +36,7 @@ def test_ends_midpoints_and_ties():
 
     def cut(y, **params):
         """With one instance, t(x) is s(x)."""
-        return float(LinearCut(**params).fit(f, [y]).cuts(np.array(f))[0])
+        return float(LinearThreshold(**params).fit(f, [y]).cuts(np.array(f))[0])
 
     assert cut([1, 0, 0]) == pytest.approx(0.65)
     assert cut([1, 1, 0]) == pytest.approx(0.35)
@@ -45,7 +45,9 @@ def test_ends_midpoints_and_ties():
     assert cut([0, 0, 0], margin=0.5) == pytest.approx(1.3)
     # above all: 1 mistake; between 0.5 and 0.2: 1 mistake. The lower cut is taken.
     assert cut([0, 1, 0]) == pytest.approx(0.35)
-    with pytest.raises(ValueError, match="'margin' parameter of LinearCut must be .* Got -1"):
+    with pytest.raises(
+        ValueError, match="'margin' parameter of LinearThreshold must be .* Got -1"
+    ):
         cut([0, 1, 0], margin=-1)
 
 
@@ -53,7 +55,7 @@ def test_ends_midpoints_and_ties():
 @settings(max_examples=50, deadline=None)
 def test_linear_is_the_least_squares_fit(problem):
     scores, Y = problem
-    strategy = LinearCut().fit(scores, Y)
+    strategy = LinearThreshold().fit(scores, Y)
     A = np.c_[scores, np.ones(len(scores))]
     s = best_cuts(scores, Y, 0.1)
     w = np.linalg.lstsq(A, s, rcond=None)[0]
@@ -69,9 +71,9 @@ def test_linear_is_the_least_squares_fit(problem):
 def test_linear_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     scores, Y = rng.random((50, 4)), rng.integers(0, 2, (50, 4))
-    whole = LinearCut().fit(scores, Y)
+    whole = LinearThreshold().fit(scores, Y)
     monkeypatch.setattr(linear_module, "BLOCK", 8 * 28)  # 7 rows for QR
-    parts = LinearCut().fit(scores, Y)
+    parts = LinearThreshold().fit(scores, Y)
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
     assert parts.intercept_ == pytest.approx(whole.intercept_)
 
@@ -81,9 +83,9 @@ def test_many_labels_give_the_same_cut(monkeypatch):
     scores = rng.normal(size=(80, 9))
     scores[:, 8] = scores[:, 0]  # of deficient rank: the solution of least norm
     Y = (scores + rng.normal(size=scores.shape) > 0.5).astype(int)
-    wanted = LinearCut().fit(scores, Y)
+    wanted = LinearThreshold().fit(scores, Y)
     monkeypatch.setattr(linear_module, "MANY", 1)
     monkeypatch.setattr(linear_module, "BLOCK", 8)  # as many rows as labels at a time, not one
-    found = LinearCut().fit(scores, Y)
+    found = LinearThreshold().fit(scores, Y)
     np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-10)
     np.testing.assert_allclose(found.intercept_, wanted.intercept_, atol=1e-10)

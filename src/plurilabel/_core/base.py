@@ -8,12 +8,11 @@ A learner implements two hooks that trust what they get:
     returns an array (n, q), one score for each label.
 
 Everything a user may pass (lists, data frames, booleans, a 1-D y, sparse labels) is converted to
-that form here, once.
+this form once, here.
 
-A learner's kind says what its scores are: probabilities (:class:`ProbabilisticClassifier`) or
-decision values (:class:`ScoringClassifier`). A learner that can be of either kind, such as one
-whose scores come from a base estimator, derives from both and says which it is in
-``_score_method()``.
+Scores are probabilities (:class:`ProbabilisticClassifier`) or decision values
+(:class:`ScoringClassifier`). A learner that can have either, such as one whose scores come from a
+base estimator, derives from both and overrides ``_score_method()``.
 """
 
 from __future__ import annotations
@@ -57,8 +56,7 @@ from plurilabel._core.labels import (
     sparse_or_as_is,
     tag_matrix,
 )
-from plurilabel._core.roster import publish
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 
 __all__ = [
     "CUTS",
@@ -85,12 +83,11 @@ CUTS = {"predict_proba": 0.5, "decision_function": 0.0}
 
 
 def validate_features(estimator: Any, X: Any, *, reset: bool, **form: Any) -> Any:
-    """X as a learner wants it: scikit-learn's ``validate_data``, and what that leaves open.
+    """Validate X by scikit-learn's ``validate_data``, and beyond it.
 
-    Arrays of torch, JAX or CuPy are brought to numpy. Masked values are refused. Entries that a
-    sparse matrix stores twice are added up, in a copy, and its indices have 32 bits where these
-    are enough. ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or
-    CSR.
+    Arrays of torch, JAX or CuPy become numpy arrays. Masked values are refused. Duplicate entries
+    of a sparse matrix are summed, in a copy, and its indices get 32 bits where these suffice.
+    ``form`` goes to ``validate_data``; by default X is float64 or float32, dense or CSR.
     """
     X = on_host(X)
     refuse_masked(X, "X")
@@ -103,7 +100,7 @@ class AllOrNothing:
 
     Nor does ``partial_fit``, ``learn_one``, ``forget`` or ``refit``. If one of them raises, even
     by an interrupt, all attributes are those from before the call: an object that was not fitted
-    is still not fitted, and one that was answers as before. For that to hold, these methods
+    is still not fitted, and a fitted one predicts as before. For that to hold, these methods
     replace attributes instead of changing arrays or lists in place.
 
     Examples
@@ -145,7 +142,7 @@ def _undone_on_error(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
-    """What all learners share: the public door. Subclasses write ``_fit`` and ``_scores``.
+    """Base class of all learners: the public door. Subclasses write ``_fit`` and ``_scores``.
 
     Learners derive from :class:`ProbabilisticClassifier` or :class:`ScoringClassifier`, or from
     both.
@@ -153,12 +150,12 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
 
-    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner answers with
-    the parameters of its ``fit``, whatever is set later, but for ``n_jobs``, which changes no
-    answer. A parameter that is needed after ``fit`` is kept there under its name with ``_``.
+    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner predicts
+    with the parameters of its ``fit``, whatever is set later, except ``n_jobs``, which changes no
+    result. A parameter that is needed after ``fit`` is kept under its name with ``_``.
     """
 
-    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets PartialLabels if some are not
+    _learns_from_known: ClassVar[bool] = False  # then ``_fit`` gets UnknownLabels if some are not
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _fitted: ClassVar[Declared] = {
         "n_features_in_": count(optional=True),
@@ -178,8 +175,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
             Or a list or set of tags for each instance, which are then the labels, sorted by name;
             :func:`plurilabel.io.label_matrix` reads them from texts such as ``"sea;sun"``.
-            NaN, None and NA are labels that are not known, for learners with
-            ``accepts_missing_labels``.
+            NaN, None and NA are unknown labels, for learners with ``accepts_unknown_labels``.
 
         Returns
         -------
@@ -209,17 +205,17 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         feature_names: Sequence[str] | None = None,
         reference: ArrayLike | None = None,
     ) -> list[Any]:
-        """What speaks for and against each label, instance by instance.
+        """Explain what speaks for and against each label, instance by instance.
 
         Parameters
         ----------
-        X : the rows in question, as ``predict`` takes them
+        X : rows to explain, as ``predict`` takes them
         feature_names : sequence of str, default=None
-            Those of the data frame given to ``fit``, or ``x0, x1, ...``.
+            By default those of the data frame given to ``fit``, or ``x0, x1, ...``.
         reference : array-like of shape (d,), default=None
-            For models that cannot be taken apart: the values that stand for "nothing known", such
-            as the means of the training set. The default is 0, which suits standardised features
-            and counts, unless a learner knows better.
+            For models that cannot be decomposed: feature values that stand for "nothing known",
+            such as the means of the training set. The default, 0, suits standardised features and
+            counts; some learners have a better one.
 
         Returns
         -------
@@ -241,7 +237,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like or sparse matrix of shape (n, d), or data frame
         y : true labels, as ``fit`` takes them
-            Labels that are not known are left out, and so are instances that know none.
+            Unknown labels are ignored, and so are instances without any known label.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -263,7 +259,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     # hooks -------------------------------------------------------------------------------
 
     def _explain(self, X: Any, given: Given) -> list[Any]:
-        """An explanation of each row; overridden where these are not parts of features."""
+        """Explain each row; overridden where the parts do not belong to features."""
         scores = np.asarray(self._scores(X), dtype=np.float64)
         return [
             self._parts(X[i : i + 1], given).said_of(scores[i], self.label_names_)
@@ -271,9 +267,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         ]
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Base and parts of the scores of one row (1, d), by occlusion unless a learner can
-        take its scores apart.
-        """
+        """Base and parts of the scores of one row (1, d); by occlusion unless overridden."""
         return occlusion(self._scores, x, given)
 
     @abstractmethod
@@ -284,7 +278,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _score_method(self) -> str:
-        """What the scores are: "predict_proba" or "decision_function"."""
+        """The method that the scores come from: "predict_proba" or "decision_function"."""
 
     def _predict(self, X: Any) -> Any:
         """Label sets (n, q): scores strictly above the cut, unless a learner decides otherwise."""
@@ -313,7 +307,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         )
         X = self._validate_X(X, reset=True)
         filled, unknown = known_part(y)
-        if unknown is not None and not self.accepts_missing_labels:
+        if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
         Y = self._encode(filled, classes)
         check_consistent_length(X, Y)
@@ -323,11 +317,11 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError("Input y contains NaN: a class of one instance must be known")
         if (names := column_names(y)) is not None:
             self.label_names_ = np.asarray(names, dtype=object)
-        return X, PartialLabels(Y, unknown)
+        return X, UnknownLabels(Y, unknown)
 
     @property
-    def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: NaN, None, NA or PartialLabels."""
+    def accepts_unknown_labels(self) -> bool:
+        """Whether ``fit`` takes labels that are not known: NaN, None, NA or UnknownLabels."""
         return self._learns_from_known
 
     def _fit_inside(
@@ -335,7 +329,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     ) -> Self:
         """``fit`` on data that the door of another learner has checked already.
 
-        The fitted learner is asked with ``_scores(X)`` and ``_predict(X)``, again for checked X.
+        The fitted learner is used through ``_scores(X)`` and ``_predict(X)``, for checked X.
 
         Parameters
         ----------
@@ -355,7 +349,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _validate_predict(self, X: Any) -> Any:
-        """X to ask a fitted learner about."""
+        """Check X for the prediction of a fitted learner."""
         check_is_fitted(self)
         return self._validate_X(X, reset=False)
 
@@ -367,7 +361,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         return X, Y
 
     def _encode(self, y: Any, classes: ArrayLike | None = None) -> LabelMatrix:
-        """Turn y into a label matrix and remember what is needed to answer in its form."""
+        """Turn y into a label matrix, and remember its form for predictions."""
         names: Any = column_names(y)
         y = sparse_or_as_is(y)
         self.sparse_output_ = bool(sparse.issparse(y))
@@ -402,7 +396,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         if is_tags(y):
             y, _ = tag_matrix(y, self.label_names_.tolist())
         y, unknown = known_part(y)
-        if unknown is not None and not self.accepts_missing_labels:
+        if unknown is not None and not self.accepts_unknown_labels:
             raise ValueError(_needs_all_labels(self, unknown))
         Y = check_labels(y, name="y")
         if Y.shape[1] != self.n_labels_:
@@ -412,7 +406,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
                 f"y must have the label names of fit, {list(self.label_names_)}, got {names}"
             )
         Y = sparse.csr_array(Y) if self.sparse_output_ else dense(Y)
-        return Y if unknown is None else PartialLabels(Y, unknown)
+        return Y if unknown is None else UnknownLabels(Y, unknown)
 
     def _validated_scores(self, X: Any) -> NDArray[np.floating]:
         return self._scores(self._validate_predict(X))
@@ -426,10 +420,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
 
 class WeightedFit(MultiLabelClassifier):
-    """A learner whose instances may have weights: its hook is ``_fit(X, Y, weights)``.
+    """A learner that takes sample weights: its hook is ``_fit(X, Y, weights)``.
 
-    A weight of 2 is as good as the instance twice, and one of 0 as good as none: such instances
-    do not reach the hook. ``weights`` is None if no weights were given.
+    An instance of weight 2 counts as two; instances of weight 0 do not reach the hook. ``weights``
+    is None if none were given.
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -454,7 +448,7 @@ class WeightedFit(MultiLabelClassifier):
 
 
 def with_weights(X: Any, Y: LabelMatrix, sample_weight: Any) -> tuple[Any, LabelMatrix, Any]:
-    """Checked X and Y with the weights of their instances, without those of weight 0."""
+    """Checked X, Y and sample weights, without the instances of weight 0."""
     if sample_weight is None:
         return X, Y, None
     weights = check_sample_weight(sample_weight, X)
@@ -473,7 +467,7 @@ _SEEN_BY_DOOR = (
     "single_output_",
     "sparse_output_",
 )
-"""What the door keeps of X and y."""
+"""Attributes that the door sets from X and y."""
 
 
 def _needs_all_labels(learner: Any, unknown: Any) -> str:
@@ -555,4 +549,5 @@ class ScoringClassifier(MultiLabelClassifier):
         return scores
 
 
-publish(globals())
+for _learner in (MultiLabelClassifier, ProbabilisticClassifier, ScoringClassifier):
+    _learner.__module__ = "plurilabel"

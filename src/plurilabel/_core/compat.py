@@ -1,4 +1,4 @@
-"""The one place that touches what scikit-learn does not promise to keep, and asks for versions.
+"""The only module that uses private parts of scikit-learn, and the versions of packages.
 
 Learners declare ``_parameter_constraints`` as scikit-learn's own do: the wording of the errors,
 and what its ``check_param_validation`` expects, come with it.

@@ -16,7 +16,7 @@ Either may be followed by ``+1``. Classes inherit what their bases declare.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
@@ -127,37 +127,39 @@ def check_sparse(matrix: Any) -> None:
     held = vars(matrix)
     for name in _REMEMBERED:
         held.pop(name, None)
-    shape, parts = held.get("_shape"), [held.get(name) for name in ("data", "indices", "indptr")]
     if type(matrix).__name__[:4] not in ("csr_", "csc_") or not _IN_SPARSE.issuperset(held):
         raise ValueError(f"CSR or CSC, got a {type(matrix).__name__}")
-    if not (isinstance(shape, tuple) and len(shape) == 2 and all(map(_is_size, shape))):
-        raise ValueError(f"of two dimensions, got shape {shape}")
-    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
-        raise ValueError("a sparse matrix of three arrays")
-    if [part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))] != [True] * 3:
-        raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
-    _, indices, indptr = parts
+    _check_sparse_parts(held.get("_shape"), [held.get(n) for n in ("data", "indices", "indptr")])
     # scipy looks at neither where the last pointer is 0, and takes differences, which overflow
-    if any((part[1:] < part[:-1]).any() for part in in_blocks(indptr, more=1)):
+    if any((part[1:] < part[:-1]).any() for part in in_blocks(matrix.indptr, more=1)):
         raise ValueError("a sparse matrix with sound pointers, got some that go back")
     try:
         matrix.check_format(full_check=False)
     except ValueError as error:
         raise ValueError(f"a sparse matrix with sound pointers, got one where {error}") from None
-    width = shape[1] if type(matrix).__name__.startswith("csr_") else shape[0]
-    if any(((part < 0) | (part >= width)).any() for part in in_blocks(indices)):
+    width = matrix.shape[1 if type(matrix).__name__.startswith("csr_") else 0]
+    if any(((part < 0) | (part >= width)).any() for part in in_blocks(matrix.indices)):
         raise ValueError(
             f"a sparse matrix with sound pointers, got one where indices are not below {width}"
         )
+
+
+def _check_sparse_parts(shape: Any, parts: list[Any]) -> None:
+    if not (isinstance(shape, tuple) and len(shape) == 2 and all(map(_is_size, shape))):
+        raise ValueError(f"of two dimensions, got shape {shape}")
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+        raise ValueError("a sparse matrix of three arrays")
+    if not all(part.dtype.kind in kinds for part, kinds in zip(parts, ("biuf", "i", "i"))):
+        raise ValueError(f"a sparse matrix of numbers, got {[str(part.dtype) for part in parts]}")
 
 
 _BLOCK = 2**20
 
 
 def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
-    """The entries of an array in blocks, each with some ``more`` that begin the next.
+    """Yield the entries of an array in blocks, each with ``more`` entries of the next block.
 
-    Those of a file that is mapped into memory leave it again.
+    Blocks of a file that is mapped into memory leave it again.
     """
     flat = array.ravel(order="K")
     for start in range(0, len(flat), _BLOCK):
@@ -166,7 +168,7 @@ def in_blocks(array: NDArray[Any], *, more: int = 0) -> Iterator[NDArray[Any]]:
 
 
 def let_go(array: Any) -> None:
-    """Give memory back that holds what was read of a mapped file; nothing for other arrays."""
+    """Release the memory of what was read from a mapped file; other arrays are left alone."""
     while isinstance(array, np.ndarray):
         array = array.base
     owner = array.obj if isinstance(array, memoryview) else array
@@ -194,30 +196,38 @@ def check_fitted(part: Any) -> None:
     ...
     ValueError: Y_ of a MLkNN must be 0 and 1 in shape (n, n_labels_) = (3, 1), got shape (2, 1)
     """
-    declared: dict[str, Any] = {}
+    declared: Declared = {}
     for cls in reversed(type(part).__mro__):
         declared |= vars(cls).get("_fitted", {})
     held = vars(part) if declared else {}
-    if not any(name in held for name in declared):
+    if declared.keys().isdisjoint(held):
         return
-    sizes: dict[str, int] = {}
+    sizes = _Sizes(held)
     for name, what in declared.items():
-        every = what if isinstance(what, tuple) and not isinstance(what, Fitted) else (what,)
-        if held.get(name) is None and every[0].optional:
-            continue
-        if name not in held:
-            raise ValueError(f"{name} of a {type(part).__name__} is missing")
-        if every[0].kind in ("parameter", "parameters"):
-            _check_parameters(part, name, held[name], several=every[0].kind == "parameters")
-            continue
-        entries = held[name] if every[0] is not what else (held[name],)
-        if not isinstance(entries, tuple | list) or len(entries) != len(every):
-            raise ValueError(f"{name} of a {type(part).__name__} must have {len(every)} entries")
-        for fitted, value in zip(every, entries):
-            try:
-                _check(fitted, value, sizes, held)
-            except ValueError as error:
-                raise ValueError(f"{name} of a {type(part).__name__} must be {error}") from None
+        if isinstance(what, Fitted):
+            _check_attribute(part, name, (what,), (held.get(name),), sizes)
+        else:
+            _check_attribute(part, name, what, held.get(name), sizes)
+
+
+def _check_attribute(
+    part: Any, name: str, every: tuple[Fitted, ...], entries: Any, sizes: _Sizes
+) -> None:
+    owner, first, held = type(part).__name__, every[0], sizes.held
+    if first.optional and held.get(name) is None:
+        return
+    if name not in held:
+        raise ValueError(f"{name} of a {owner} is missing")
+    if first.kind in ("parameter", "parameters"):
+        _check_parameters(part, name, held[name], several=first.kind == "parameters")
+        return
+    if not isinstance(entries, tuple | list) or len(entries) != len(every):
+        raise ValueError(f"{name} of a {owner} must have {len(every)} entries")
+    for fitted, value in zip(every, entries):
+        try:
+            _CHECKS[fitted.kind](fitted, value, sizes)
+        except ValueError as error:
+            raise ValueError(f"{name} of a {owner} must be {error}") from None
 
 
 def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> None:
@@ -228,97 +238,130 @@ def _check_parameters(part: Any, name: str, value: Any, *, several: bool) -> Non
     validate_parameter_constraints(constraints, given, f"fitted {owner}")
 
 
-def _check(what: Fitted, value: Any, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
-    kind, shape = what.kind, what.shape
-    if kind == "flag":
-        if not isinstance(value, bool | np.bool_):
-            raise ValueError(f"True or False, got {_type(value)}")
-        return
-    if kind == "word":
-        if not isinstance(value, str) or value not in what.options:
-            raise ValueError(f"one of {', '.join(what.options)}, got {_type(value)}")
-        return
-    if kind in ("count", "number"):
-        wanted: Any = Integral if kind == "count" else (int, float, np.number)
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise ValueError(f"a number, got {_type(value)}")
-        if kind == "count":
-            _within(np.asarray(value), what.below, sizes, held)
-        elif what.finite and not np.isfinite(value):
-            raise ValueError(f"finite, got {value}")
-        return
-    if kind in ("values", "lists", "arrays"):
-        if hasattr(value, "_fitted"):  # bags, which declare what they hold as learners do
-            check_fitted(value)
-        elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
-            raise ValueError(f"a list, got {_type(value)}")
-        _check_shape("values", shape[:1], (len(value),), sizes, held)
-        for entry in value if kind == "lists" else ():
-            _check(places(None, below=what.below), entry, sizes, held)
-        for entry in value if kind == "arrays" else ():
-            _check(numbers(*shape[1:]), entry, sizes, held)
-        return
+class _Sizes:
+    """Sizes by name: attributes of the object, and names that are set where they occur first."""
+
+    def __init__(self, held: Mapping[str, Any]) -> None:
+        self.held, self.named = held, dict[str, int]()
+
+    def of(self, name: Size, found: int | None = None) -> int | None:
+        """The size of this name; an unknown one is the size that was found."""
+        if name is None or isinstance(name, int):
+            return name
+        name, _, more = name.partition("+")
+        extra = int(more or 0)
+        if not name.endswith("_"):
+            if name not in self.named and found is not None:
+                self.named[name] = found - extra
+            return None if name not in self.named else self.named[name] + extra
+        size = self.held.get(name)
+        if not isinstance(size, Integral) or isinstance(size, bool):
+            raise ValueError(f"as large as {name}, which is not a number")
+        return int(size) + extra
+
+    def check_shape(self, words: str, shape: tuple[Size, ...], found: tuple[int, ...]) -> None:
+        wanted: tuple[int | None, ...] = shape  # type: ignore[assignment]
+        if len(shape) == len(found):
+            wanted = tuple(self.of(name, n) for name, n in zip(shape, found))
+            if all(n is None or n == m for n, m in zip(wanted, found)):
+                return
+        names = f"({', '.join(map(str, shape))})"
+        same = "" if wanted == shape else f" = {wanted}"
+        raise ValueError(f"{words} in shape {names}{same}, got shape {found}")
+
+    def check_below(self, below: Size, entries: NDArray[Any]) -> None:
+        limit = self.of(below)
+        low = min((part.min() for part in in_blocks(entries)), default=0)
+        high = max((part.max() for part in in_blocks(entries)), default=0)
+        if low < 0 or (limit is not None and entries.size and high >= limit):
+            upper = "" if limit is None else f" and below {limit}"
+            raise ValueError(f"at least 0{upper}, got {low if low < 0 else high}")
+
+
+def _check_flag(_what: Fitted, value: Any, _sizes: _Sizes) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"True or False, got {_type(value)}")
+
+
+def _check_word(what: Fitted, value: Any, _sizes: _Sizes) -> None:
+    if not isinstance(value, str) or value not in what.options:
+        raise ValueError(f"one of {', '.join(what.options)}, got {_type(value)}")
+
+
+def _check_count(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"a number, got {_type(value)}")
+    sizes.check_below(what.below, np.asarray(value))
+
+
+def _check_number(what: Fitted, value: Any, _sizes: _Sizes) -> None:
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        raise ValueError(f"a number, got {_type(value)}")
+    if what.finite and not np.isfinite(value):
+        raise ValueError(f"finite, got {value}")
+
+
+def _check_values(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    if hasattr(value, "_fitted"):  # bags, which declare what they hold as learners do
+        check_fitted(value)
+    elif not isinstance(value, list | tuple) and getattr(value, "ndim", 0) == 0:
+        raise ValueError(f"a list, got {_type(value)}")
+    sizes.check_shape("values", what.shape[:1], (len(value),))
+
+
+def _check_lists(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    _check_values(what, value, sizes)
+    for entry in value:
+        _check_places(places(None, below=what.below), entry, sizes)
+
+
+def _check_arrays(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    _check_values(what, value, sizes)
+    for entry in value:
+        _check_numbers(numbers(*what.shape[1:]), entry, sizes)
+
+
+def _entries(what: Fitted, value: Any, sizes: _Sizes, words: str, kinds: str) -> NDArray[Any]:
+    """The stored entries of an array, dense or sparse, whose form was checked."""
     if not (isinstance(value, np.ndarray) or sparse.issparse(value)):
         raise ValueError(f"an array, got {_type(value)}")
-    words = {"numbers": "numbers", "labels": "0 and 1", "places": "whole numbers"}[kind]
-    if value.dtype.kind not in ("iu" if kind == "places" else "biuf"):
+    if value.dtype.kind not in kinds:
         raise ValueError(f"{words}, got values of type {value.dtype}")
-    _check_shape(words, shape, value.shape, sizes, held)
-    if sparse.issparse(value):
-        check_sparse(value)
-    entries = value.data if sparse.issparse(value) else value
-    if kind == "places":
-        _within(entries, what.below, sizes, held)
-    elif kind == "labels" and not all(
-        ((part == 0) | (part == 1)).all() for part in in_blocks(entries)
-    ):
-        raise ValueError("0 and 1, got other numbers")
-    elif what.finite and not all(np.isfinite(part).all() for part in in_blocks(entries)):
+    sizes.check_shape(words, what.shape, value.shape)
+    if not sparse.issparse(value):
+        return value
+    check_sparse(value)
+    return value.data
+
+
+def _check_numbers(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    entries = _entries(what, value, sizes, "numbers", "biuf")
+    if what.finite and not all(np.isfinite(part).all() for part in in_blocks(entries)):
         raise ValueError("finite, got NaN or infinity")
 
 
-def _check_shape(
-    words: str,
-    shape: tuple[Size, ...],
-    found: tuple[int, ...],
-    sizes: dict[str, int],
-    held: Mapping[str, Any],
-) -> None:
-    wanted: tuple[int | None, ...] = shape  # type: ignore[assignment]
-    if len(shape) == len(found):
-        wanted = tuple(_size(name, n, sizes, held) for name, n in zip(shape, found))
-        if all(n is None or n == m for n, m in zip(wanted, found)):
-            return
-    names = f"({', '.join(map(str, shape))})"
-    same = "" if wanted == shape else f" = {wanted}"
-    raise ValueError(f"{words} in shape {names}{same}, got shape {found}")
+def _check_labels(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    entries = _entries(what, value, sizes, "0 and 1", "biuf")
+    if not all(((part == 0) | (part == 1)).all() for part in in_blocks(entries)):
+        raise ValueError("0 and 1, got other numbers")
 
 
-def _within(entries: Any, below: Size, sizes: dict[str, int], held: Mapping[str, Any]) -> None:
-    limit = _size(below, None, sizes, held)
-    low = min((part.min() for part in in_blocks(entries)), default=0)
-    high = max((part.max() for part in in_blocks(entries)), default=0)
-    if low < 0 or (limit is not None and entries.size and high >= limit):
-        upper = "" if limit is None else f" and below {limit}"
-        raise ValueError(f"at least 0{upper}, got {low if low < 0 else high}")
+def _check_places(what: Fitted, value: Any, sizes: _Sizes) -> None:
+    sizes.check_below(what.below, _entries(what, value, sizes, "whole numbers", "iu"))
 
 
-def _size(
-    name: Size, found: int | None, sizes: dict[str, int], held: Mapping[str, Any]
-) -> int | None:
-    """The size of this name; an unknown one is the size that was found."""
-    if name is None or isinstance(name, int):
-        return name
-    name, _, more = name.partition("+")
-    extra = int(more or 0)
-    if not name.endswith("_"):
-        if name not in sizes and found is not None:
-            sizes[name] = found - extra
-        return None if name not in sizes else sizes[name] + extra
-    size = held.get(name)
-    if not isinstance(size, Integral) or isinstance(size, bool):
-        raise ValueError(f"as large as {name}, which is not a number")
-    return int(size) + extra
+_CHECKS: dict[str, Callable[[Fitted, Any, _Sizes], None]] = {
+    "numbers": _check_numbers,
+    "labels": _check_labels,
+    "places": _check_places,
+    "count": _check_count,
+    "number": _check_number,
+    "flag": _check_flag,
+    "values": _check_values,
+    "word": _check_word,
+    "arrays": _check_arrays,
+    "lists": _check_lists,
+}
 
 
 def _type(value: Any) -> str:

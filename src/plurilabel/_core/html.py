@@ -43,24 +43,25 @@ def html_table(
     (True, '...overflow-wrap:anywhere">&lt;b&gt;</td></tr></tbody></table></div>')
     """
     last = len(rows[0]) - 1 if rows else len(head) - 1
-
-    def style(j: int) -> str:
-        return _FIRST if j == 0 or (text and j == last) else _OTHER
-
-    parts = [f"<div>{escape(title)}</div>"] if title else []
-    parts.append(f'<table style="{_TABLE}">')
-    if head:
-        cells = "".join(f'<th style="{style(j)}">{escape(h)}</th>' for j, h in enumerate(head))
-        parts.append(f"<thead><tr>{cells}</tr></thead>")
-    parts.append("<tbody>")
-    for i, row in enumerate(rows):
-        cells = ""
-        for j, cell in enumerate(row):
-            strong = bold is not None and j > 0 and bold[i][j - 1]
-            weight = ";font-weight:700" if strong else ""
-            cells += f'<td style="{style(j)}{weight}">{escape(cell)}</td>'
-        parts.append(f"<tr>{cells}</tr>")
-    parts.append("</tbody></table>")
-    if note:
-        parts.append(f'<div style="opacity:.75">{escape(note)}</div>')
+    styles = [_FIRST if j == 0 or (text and j == last) else _OTHER for j in range(last + 1)]
+    body = "".join(
+        _row("td", row, styles, None if bold is None else bold[i]) for i, row in enumerate(rows)
+    )
+    parts = [
+        f"<div>{escape(title)}</div>" if title else "",
+        f'<table style="{_TABLE}">',
+        f"<thead>{_row('th', head, styles)}</thead>" if head else "",
+        f"<tbody>{body}</tbody></table>",
+        f'<div style="opacity:.75">{escape(note)}</div>' if note else "",
+    ]
     return f'<div style="max-width:100%;overflow-x:auto">{"".join(parts)}</div>'
+
+
+def _row(tag: str, cells: Sequence[str], styles: Sequence[str], bold: Any = None) -> str:
+    if bold is not None:
+        weights = ["", *(";font-weight:700" if strong else "" for strong in bold)]
+        styles = [style + weight for style, weight in zip(styles, weights)]
+    inside = [
+        f'<{tag} style="{style}">{escape(cell)}</{tag}>' for cell, style in zip(cells, styles)
+    ]
+    return f"<tr>{''.join(inside)}</tr>"

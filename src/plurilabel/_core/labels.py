@@ -1,4 +1,4 @@
-"""Labels as people have them, in the one form that learners see.
+"""Labels in any form, converted to the one form that learners see.
 
 Lists, data frames, booleans, sparse matrices, tags and classes are checked here, once, and so are
 scores and the names of labels and features.
@@ -40,7 +40,7 @@ def column_names(Y: Any) -> list[str] | None:
 
 
 class NumberedNames(Sequence[str]):
-    """Names such as ``label0, label1, ...``, made when they are asked for.
+    """Names such as ``label0, label1, ...``, made when they are used.
 
     A million of them take no memory. They are equal to a tuple or list of the same names.
 
@@ -116,24 +116,30 @@ def check_labels(Y: Any, *, name: str = "Y") -> LabelMatrix:
     ValueError: Y must hold only 0 and 1, got 2 in row 1, column 1
     """
     Y = sparse_or_as_is(Y)
-    if sparse.issparse(Y):
-        if Y.ndim != 2:
-            raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
-        # COO adds up duplicates as it becomes CSR; their sum must fit: 256 ones are not a zero
-        if Y.format == "coo" and Y.dtype.kind in "biu":
-            Y = sparse.coo_array((Y.data.astype(np.int64), (Y.row, Y.col)), shape=Y.shape)
-        csr = sparse.csr_array(Y, copy=False)
-        _check_zero_one(csr.data, name, csr)
-        if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
-            return csr
-        wide = np.int8 if csr.has_canonical_format else np.int64
-        clean = sparse.csr_array(
-            (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
-        )
-        clean.sum_duplicates()
-        _check_zero_one(clean.data, name, clean)
-        clean.eliminate_zeros()
-        return clean.astype(np.int8, copy=False)
+    return _sparse_labels(Y, name) if sparse.issparse(Y) else _dense_labels(Y, name)
+
+
+def _sparse_labels(Y: Any, name: str) -> sparse.csr_array:
+    if Y.ndim != 2:
+        raise ValueError(f"{name} must be a matrix (n, q), got {Y.ndim} dimension(s)")
+    # COO adds up duplicates as it becomes CSR; their sum must fit: 256 ones are not a zero
+    if Y.format == "coo" and Y.dtype.kind in "biu":
+        Y = sparse.coo_array((Y.data.astype(np.int64), (Y.row, Y.col)), shape=Y.shape)
+    csr = sparse.csr_array(Y, copy=False)
+    _check_zero_one(csr.data, name, csr)
+    if csr.has_canonical_format and csr.dtype == np.int8 and csr.data.all():
+        return csr
+    wide = np.int8 if csr.has_canonical_format else np.int64
+    clean = sparse.csr_array(
+        (csr.data.astype(wide), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape
+    )
+    clean.sum_duplicates()
+    _check_zero_one(clean.data, name, clean)
+    clean.eliminate_zeros()
+    return clean.astype(np.int8, copy=False)
+
+
+def _dense_labels(Y: Any, name: str) -> NDArray[np.int8]:
     refuse_masked(Y, name)
     if is_tags(Y):
         raise ValueError(
@@ -257,20 +263,11 @@ def tag_matrix(
     (array([[0, 1],
            [1, 1]], dtype=int8), ['sea', 'sun'])
     """
-    sets: list[set[str]] = []
-    missing = 0
-    for i, cell in enumerate(_cells(y)):
-        missing += (unknown := is_missing(cell))
-        if not unknown and not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
-            raise ValueError(f"y must have a list of tags in row {i} as in others, got {cell!r}")
-        tags = () if unknown else cell
-        for tag in tags:
-            if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
-                raise ValueError(f"the tags of y must be texts, got {tag!r} in row {i}")
-        sets.append({text for tag in tags if (text := str(tag).strip())})
-    if missing:
+    cells = list(_cells(y))
+    sets = [_tags_in(cell, i) for i, cell in enumerate(cells)]
+    if absent := sum(map(is_missing, cells)):
         warnings.warn(
-            f"y has no list of tags in {missing} of {len(sets)} rows (None or NaN): they are "
+            f"y has no list of tags in {absent} of {len(sets)} rows (None or NaN): they are "
             "taken to have no label",
             stacklevel=6,
         )
@@ -289,6 +286,18 @@ def tag_matrix(
                 raise ValueError(f"y has the tag {tag!r} in row {i}, which fit has not seen")
             Y[i, place[tag]] = 1
     return Y, names
+
+
+def _tags_in(cell: Any, i: int) -> set[str]:
+    """The tags of row i; none where they are missing."""
+    if is_missing(cell):
+        return set()
+    if not isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        raise ValueError(f"y must have a list of tags in row {i} as in others, got {cell!r}")
+    for tag in cell:
+        if not isinstance(tag, str | int | np.integer) or isinstance(tag, bool):
+            raise ValueError(f"the tags of y must be texts, got {tag!r} in row {i}")
+    return {text for tag in cell if (text := str(tag).strip())}
 
 
 def _as_array(y: Any, name: str) -> NDArray[Any]:

@@ -41,7 +41,7 @@ def check_size(
     models : int
         Base estimators that would be fitted.
     instead : str
-        A better choice, in words.
+        A better choice, for the error message.
 
     Examples
     --------

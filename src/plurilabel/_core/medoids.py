@@ -13,7 +13,7 @@ from plurilabel._core.blocks import row_blocks
 Rows: TypeAlias = NDArray[np.intp]
 
 CELLS = 1 << 18
-"""Distances that are asked for at a time."""
+"""Distances computed at a time."""
 
 
 def k_medoids(
@@ -21,7 +21,7 @@ def k_medoids(
 ) -> tuple[Rows, int]:
     """Group n things around medoids, and move each medoid to the middle of its group.
 
-    ``distances(rows, columns)`` gives the distances between things by their numbers. It is asked
+    ``distances(rows, columns)`` gives the distances between things by their numbers. It is called
     for those of all things to the medoids and for those within a group, never for all at once.
     Neither step raises the sum of the distances to the nearest medoid.
 
@@ -36,7 +36,7 @@ def k_medoids(
     (array([1, 4]), 3)
     """
 
-    def asked(rows: Rows, columns: Rows) -> NDArray[np.float64]:
+    def checked(rows: Rows, columns: Rows) -> NDArray[np.float64]:
         D = distances(rows, columns)
         if np.isnan(D).any():
             i, j = np.argwhere(np.isnan(D))[0]
@@ -52,7 +52,7 @@ def k_medoids(
         rounds += 1
         nearest = np.empty(n, dtype=np.intp)
         for rows in row_blocks(n, len(medoids), CELLS):
-            nearest[rows] = asked(everything[rows], medoids).argmin(axis=1)
+            nearest[rows] = checked(everything[rows], medoids).argmin(axis=1)
         nearest[medoids] = np.arange(len(medoids))  # also where two medoids are equal
         order = np.argsort(nearest, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(nearest, minlength=len(medoids)))[:-1])
@@ -61,7 +61,7 @@ def k_medoids(
             if len(group) < 3:  # of two, each is as good
                 continue
             blocks = row_blocks(len(group), len(group), CELLS)
-            total = np.concatenate([asked(group[b], group).sum(axis=1) for b in blocks])
+            total = np.concatenate([checked(group[b], group).sum(axis=1) for b in blocks])
             if total.min() < total[group == medoids[j]][0]:
                 medoids[j], moved = group[total.argmin()], True
     return medoids, rounds

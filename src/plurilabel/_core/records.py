@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
@@ -21,7 +21,7 @@ from scipy import sparse
 
 from plurilabel._core.compat import import_extra
 from plurilabel._core.data.bags import Bags
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -170,19 +170,22 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, np.ndarray):
-        return [plain(entry) for entry in value.tolist()]
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [plain(entry) for entry in value]
+    for kinds, as_plain in _PLAIN:
+        if isinstance(value, kinds):
+            return as_plain(value)
     if hasattr(value, "get_params") and not isinstance(value, type):
         return {"class": class_name(value), "parameters": plain(value.get_params(deep=False))}
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+_PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (np.generic, lambda value: plain(value.item())),
+    (np.ndarray, lambda value: plain(value.tolist())),
+    (Mapping, lambda value: {str(key): plain(entry) for key, entry in value.items()}),
+    ((list, tuple, range), lambda value: [plain(entry) for entry in value]),
+)
 
 
 def class_name(value: Any) -> str:
@@ -217,7 +220,7 @@ def _add_to(total: Any, value: Any) -> None:
         total.update(f"csr {rows.shape}".encode())
         for part in (rows.data, rows.indices, rows.indptr):
             _add_to(total, part)
-    elif isinstance(value, PartialLabels):
+    elif isinstance(value, UnknownLabels):
         total.update(b"labels")
         _add_to(total, value.Y)
         _add_to(total, value.unknown)

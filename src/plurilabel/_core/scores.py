@@ -107,10 +107,7 @@ def score_matrix(
     if n_labels is not None:
         check_count(n_labels, "n_labels")
     if isinstance(output, list) and len(output) > 0 and np.ndim(output[0]) == 2:
-        if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
-            classes = [None] * len(output)  # the classifier does not say
-        columns = enumerate(zip(output, classes))
-        return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in columns])
+        return _from_list(output, classes)
     if sparse.issparse(output):
         return sparse.csr_array(output)
     scores = np.asarray(output)
@@ -123,6 +120,14 @@ def score_matrix(
     if n_labels == 1 and scores.shape[1] == 2:
         return scores[:, 1:]
     return scores
+
+
+def _from_list(output: list[Any], classes: Any) -> NDArray[Any]:
+    """The probabilities of class 1, from those of both classes of each label."""
+    if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
+        classes = [None] * len(output)  # the classifier does not say
+    columns = enumerate(zip(output, classes))
+    return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in columns])
 
 
 def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[Any]:

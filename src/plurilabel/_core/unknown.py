@@ -1,4 +1,4 @@
-"""Labels that are not known: neither 0 nor 1."""
+"""Unknown labels: neither 0 nor 1."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy import sparse
 from plurilabel._core.blocks import dense, is_missing, on_host, stack_rows
 
 
-class PartialLabels:
-    """A label matrix of which some cells are not known.
+class UnknownLabels:
+    """A label matrix with unknown entries.
 
     The form for large label spaces, where NaN in a dense matrix is too large. Learners that learn
     from known labels take it as they take NaN, None or ``pandas.NA``; its rows can be selected,
@@ -21,24 +21,24 @@ class PartialLabels:
     Parameters
     ----------
     Y : 0/1 matrix of shape (n, q), dense or sparse
-        What it has in cells that are not known does not matter.
+        Its values at unknown entries do not matter.
     unknown : 0/1 matrix of shape (n, q), dense or sparse
-        1 where the label is not known.
+        1 where the label is unknown.
 
     Attributes
     ----------
     Y : ndarray or csr_array of shape (n, q)
-        The labels, 0 where they are not known.
+        The labels, 0 where they are unknown.
     unknown : ndarray of bool or csr_array of shape (n, q)
         In the form of ``Y``: dense or CSR.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from plurilabel._core.unknown import PartialLabels
-    >>> labels = PartialLabels(np.array([[1, 0], [0, 1]]), unknown=np.array([[0, 1], [0, 0]]))
+    >>> from plurilabel._core.unknown import UnknownLabels
+    >>> labels = UnknownLabels(np.array([[1, 0], [0, 1]]), unknown=np.array([[0, 1], [0, 0]]))
     >>> labels
-    PartialLabels of shape (2, 2), 1 of 4 labels not known
+    UnknownLabels of shape (2, 2), 1 of 4 labels unknown
     >>> labels.toarray()
     array([[ 1., nan],
            [ 0.,  1.]])
@@ -49,9 +49,8 @@ class PartialLabels:
 
     def __init__(self, Y: Any, unknown: Any) -> None:
         is_sparse = sparse.issparse(Y)
-        mask: Any
         Y = sparse.csr_array(Y) if is_sparse else np.asarray(Y)
-        mask = sparse.csr_array(unknown) if is_sparse else _dense_mask(unknown)
+        mask: Any = sparse.csr_array(unknown) if is_sparse else dense(unknown)
         if Y.shape != mask.shape or Y.ndim != 2:
             raise ValueError(
                 f"unknown must be a matrix of the shape of Y, {Y.shape}, got {mask.shape}"
@@ -62,8 +61,7 @@ class PartialLabels:
         mask = mask.astype(bool)
         if is_sparse:
             mask.eliminate_zeros()
-            Y = Y - Y.multiply(mask)  # 0 where it is not known
-            Y = sparse.csr_array(Y)
+            Y = sparse.csr_array(Y - Y.multiply(mask))  # 0 where it is unknown
             Y.eliminate_zeros()
             Y.sort_indices()
         else:
@@ -72,14 +70,14 @@ class PartialLabels:
         self.unknown: Any = mask
 
     @classmethod
-    def from_nan(cls, Y: Any) -> PartialLabels:
-        """From a matrix, dense or sparse, with NaN where a label is not known.
+    def from_nan(cls, Y: Any) -> UnknownLabels:
+        """From a matrix, dense or sparse, with NaN where a label is unknown.
 
         Examples
         --------
         >>> from scipy import sparse
-        >>> PartialLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
-        PartialLabels of shape (2, 2), 1 of 4 labels not known
+        >>> UnknownLabels.from_nan(sparse.csr_array([[1.0, float("nan")], [0.0, 1.0]]))
+        UnknownLabels of shape (2, 2), 1 of 4 labels unknown
         """
         if not sparse.issparse(Y):
             return cls(np.nan_to_num(Y), np.isnan(Y))
@@ -96,33 +94,30 @@ class PartialLabels:
 
     @property
     def n_unknown(self) -> int:
-        """How many labels are not known."""
+        """Number of unknown labels."""
         unknown = self.unknown
         return int(unknown.nnz if sparse.issparse(unknown) else np.count_nonzero(unknown))
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
-    def __getitem__(self, rows: Any) -> PartialLabels:
+    def __getitem__(self, rows: Any) -> UnknownLabels:
         """Some rows, as they are selected in an array."""
         if isinstance(rows, tuple):  # scikit-learn writes y[rows, ...]
             if len(rows) != 2 or rows[1] is not Ellipsis:
-                raise IndexError("only rows of PartialLabels can be selected")
+                raise IndexError("only rows of UnknownLabels can be selected")
             rows = rows[0]
         if np.ndim(rows) == 0 and not isinstance(rows, slice):
             rows = [rows]
-        return PartialLabels(self.Y[rows], self.unknown[rows])
+        return UnknownLabels(self.Y[rows], self.unknown[rows])
 
     def toarray(self) -> NDArray[np.float64]:
-        """A dense matrix with NaN where a label is not known."""
-        Y, unknown = self.Y, self.unknown
-        if sparse.issparse(Y):
-            Y, unknown = Y.toarray(), unknown.toarray()
-        return np.where(unknown, np.nan, Y)
+        """A dense matrix with NaN where a label is unknown."""
+        return np.where(dense(self.unknown), np.nan, dense(self.Y))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if sparse.issparse(self.Y):
-            raise TypeError("these PartialLabels are sparse: toarray() makes them dense")
+            raise TypeError("these UnknownLabels are sparse: toarray() makes them dense")
         del copy
         return self.toarray().astype(np.float64 if dtype is None else dtype)
 
@@ -132,7 +127,7 @@ class PartialLabels:
         return np.asarray(self.unknown.sum(axis=1)).ravel() == 0
 
     def shares(self) -> NDArray[np.float64]:
-        """The share of each label among the instances that know it, (q,); 0 where none does."""
+        """The share of each label among its known values, (q,); 0 where none is known."""
         present, unknown = (
             np.asarray(part.sum(axis=0, dtype=np.int64)).ravel() for part in (self.Y, self.unknown)
         )
@@ -140,16 +135,15 @@ class PartialLabels:
 
     def known_rows(self, label: int) -> NDArray[np.bool_]:
         """Whether each instance has a known value of one label, (n,)."""
-        column = self.unknown[:, [label]]
-        return ~(column.toarray() if sparse.issparse(column) else column).ravel()
+        return ~dense(self.unknown[:, [label]]).ravel()
 
     def __repr__(self) -> str:
         n, q = self.shape
-        return f"PartialLabels of shape {n, q}, {self.n_unknown:,} of {n * q:,} labels not known"
+        return f"UnknownLabels of shape {n, q}, {self.n_unknown:,} of {n * q:,} labels unknown"
 
 
 def known_part(Y: Any) -> tuple[Any, Any]:
-    """Labels with 0 where they are not known, and a mask of those; Y itself and None if all are.
+    """Labels with 0 where they are unknown, and the mask of those; (Y, None) if none is unknown.
 
     Examples
     --------
@@ -161,66 +155,68 @@ def known_part(Y: Any) -> tuple[Any, Any]:
     >>> known_part([[1, 0]])
     ([[1, 0]], None)
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         return (Y.Y, Y.unknown) if Y.n_unknown else (Y.Y, None)
     Y = on_host(Y)
-    if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
-        return Y, None
-    if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
-        return Y, None
-    try:
-        array = np.asarray(Y)
-    except ValueError:  # rows of different lengths: the door says so
-        return Y, None
-    if array.ndim != 2 or array.dtype.kind not in "fO":
-        return Y, None
-    if array.dtype.kind == "f":
-        unknown = np.isnan(array)
-    else:
-        unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
-        kinds = set(map(type, array[~unknown]))
-        if not all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
-            return Y, None  # tags, or a mistake: the door says so
-    if not unknown.any():
+    array = _possibly_unknown(Y)
+    unknown = None if array is None else _is_unknown(array)
+    if array is None or unknown is None or not unknown.any():
         return Y, None
     filled = array.copy()
     filled[unknown] = 0
     return filled, unknown
 
 
+def _possibly_unknown(Y: Any) -> NDArray[Any] | None:
+    """Y as a matrix, if it is of a type that can hold unknown labels."""
+    if sparse.issparse(Y) or isinstance(Y, np.ma.MaskedArray):
+        return None
+    if isinstance(Y, np.ndarray) and Y.dtype.kind not in "fO":
+        return None
+    try:
+        array = np.asarray(Y)
+    except ValueError:  # rows of different lengths: the door says so
+        return None
+    return array if array.ndim == 2 and array.dtype.kind in "fO" else None
+
+
+def _is_unknown(array: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Which cells are unknown; None if the others do not hold numbers."""
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    unknown = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
+    kinds = set(map(type, array[~unknown]))
+    if all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
+        return unknown
+    return None  # tags, or a mistake: the door says so
+
+
 def stack_labels(parts: list[Any]) -> Any:
-    """Label matrices below each other; PartialLabels if one of them is.
+    """Label matrices below each other; UnknownLabels if one of them is.
 
     Examples
     --------
     >>> import numpy as np
-    >>> stack_labels([np.eye(2), PartialLabels(np.eye(2), np.eye(2))])
-    PartialLabels of shape (4, 2), 2 of 8 labels not known
+    >>> stack_labels([np.eye(2), UnknownLabels(np.eye(2), np.eye(2))])
+    UnknownLabels of shape (4, 2), 2 of 8 labels unknown
     """
-    if not any(isinstance(part, PartialLabels) for part in parts):
+    if not any(isinstance(part, UnknownLabels) for part in parts):
         return stack_rows(parts)
     pairs = []
     for part in parts:
         Y, unknown = known_part(part)
         if unknown is None:
-            unknown = (
-                sparse.csr_array(Y.shape, dtype=bool)
-                if sparse.issparse(Y)
-                else np.zeros(Y.shape, dtype=bool)
-            )
+            none = sparse.csr_array if sparse.issparse(Y) else np.zeros
+            unknown = none(Y.shape, dtype=bool)
         pairs.append((Y, unknown))
-    return PartialLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
+    return UnknownLabels(*(stack_rows(list(both)) for both in zip(*pairs)))
 
 
-def takes_missing_labels(estimator: Any) -> bool:
+def takes_unknown_labels(estimator: Any) -> bool:
     """Whether an estimator, or the last step of a pipeline, learns from known labels."""
     while isinstance(steps := getattr(estimator, "steps", None), list) and steps:
         estimator = steps[-1][1]
-    return bool(getattr(estimator, "accepts_missing_labels", False))
-
-
-def _dense_mask(unknown: Any) -> NDArray[Any]:
-    return unknown.toarray() if sparse.issparse(unknown) else np.asarray(unknown)
+    return bool(getattr(estimator, "accepts_unknown_labels", False))
 
 
 def cell_weights(
@@ -236,7 +232,7 @@ def cell_weights(
     label_weight : "balanced" or array-like of shape (q,)
     Y : 0/1 matrix of shape (n, q)
     unknown : 0/1 matrix of shape (n, q), optional
-        Where labels are not known, which count for nothing here.
+        Where labels are unknown, which are not counted.
     sample_weight : ndarray of shape (n,), optional
 
     Examples

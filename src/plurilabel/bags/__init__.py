@@ -2,15 +2,13 @@
 
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.roster import Learner, publish
-from plurilabel.bags._base import BagClassifier
-from plurilabel.bags._explain import BagExplanation, explain_bags
-from plurilabel.bags._hausdorff import hausdorff_distances
-from plurilabel.bags._medoids import k_medoids
+from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, explain_bags
+from plurilabel.bags._hausdorff import hausdorff_distances, k_medoids
 from plurilabel.bags._mimlboost import MIMLBoost
 from plurilabel.bags._mimlknn import MIMLkNN
 from plurilabel.bags._mimlnn import MIMLNN
 from plurilabel.bags._mimlsvm import MIMLSVM
-from plurilabel.bags._rows import BagsToRows, OnInstances
+from plurilabel.bags._transformers import BagsToRows, OnInstances
 
 __all__ = [
     "MIMLNN",
@@ -38,7 +36,7 @@ ROSTER = {
     "MIMLSVM": Learner(
         {
             "MIMLSVM(random_state=0)": _T_CRITERION,
-            "MIMLSVM(distance='average', t_criterion=False, random_state=0)": {},
+            "MIMLSVM(distance='average', nonempty=False, random_state=0)": {},
         },
         unweighted=_BAGS,
     ),

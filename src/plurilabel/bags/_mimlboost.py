@@ -19,8 +19,7 @@ from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.explanation.contributions import SCORE, Given
 from plurilabel._core.fitted import Declared, numbers, values
-from plurilabel.bags._base import BagClassifier
-from plurilabel.bags._explain import BagExplanation, explanations
+from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, explanations
 
 _LARGEST_C = 50.0
 """Where nothing stops the weight of a hypothesis from growing: exp(-50) is 0 for all purposes."""
@@ -46,7 +45,7 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     random_state : int, RandomState instance or None, default=None
         For estimators that have a ``random_state``.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
-from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
+from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 
 _AT_ONCE = 2**24
@@ -55,8 +55,8 @@ class MIMLkNN(BagClassifier, ScoringClassifier):
     -----
     A bag that is a reference and a citer counts twice, as in the authors' program; counting it
     once, as a union of sets would, is worse on the image bags (average precision .773 instead of
-    .779, four random hold-outs of a third). Of bags at the same distance the first in training is
-    the nearer one, and no training bag is its own reference or citer.
+    .779, four random hold-outs of a third). The first of training bags at the same distance is the
+    nearer one, and no training bag is its own reference or citer.
 
     References
     ----------

@@ -13,9 +13,8 @@ from plurilabel._core.base import LabelMatrix, ScoringClassifier
 from plurilabel._core.compat import Interval
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, numbers, parameter, values
-from plurilabel.bags._base import BagClassifier, as_targets, constants_of, with_constants
-from plurilabel.bags._hausdorff import hausdorff_distances
-from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
+from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
+from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
 
 
 class MIMLNN(BagClassifier, ScoringClassifier):

@@ -17,9 +17,8 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, number, numbers, parameter, values
 from plurilabel._core.limits import check_size
-from plurilabel.bags._base import BagClassifier, constants_of, with_constants
-from plurilabel.bags._hausdorff import hausdorff_distances
-from plurilabel.bags._medoids import MEDOID_CONSTRAINTS, fit_medoids
+from plurilabel.bags._bag_classifier import BagClassifier, constants_of, with_constants
+from plurilabel.bags._hausdorff import MEDOID_CONSTRAINTS, fit_medoids, hausdorff_distances
 
 
 class MIMLSVM(BagClassifier, ScoringClassifier):
@@ -42,8 +41,8 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     gamma : {"scale"} or float, default="scale"
         Of the kernel ``exp(-gamma |z - z'|^2)``. "scale" is 1 / (k var(z)), as in
         :class:`sklearn.svm.SVC`.
-    t_criterion : bool, default=True
-        Whether a bag has the label with the highest score if no score is positive.
+    nonempty : bool, default=True
+        The T-criterion: a bag without a positive score has the label with the highest.
     random_state : int, RandomState instance or None, default=None
         For the first medoids.
     n_jobs : int, default=None
@@ -90,13 +89,13 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         **MEDOID_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither")],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
-        "t_criterion": ["boolean"],
+        "nonempty": ["boolean"],
     }
 
     _fitted: ClassVar[Declared] = {
         "medoids_": values("m"),
         "distance_": parameter(),
-        "t_criterion_": parameter(),
+        "nonempty_": parameter(),
         "unit_": number(),
         "gamma_": number(),
         "support_": numbers("v", "m"),
@@ -112,7 +111,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         distance: str = "max",
         C: float = 1.0,
         gamma: str | float = "scale",
-        t_criterion: bool = True,
+        nonempty: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
@@ -120,7 +119,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
         self.distance = distance
         self.C = C
         self.gamma = gamma
-        self.t_criterion = t_criterion
+        self.nonempty = nonempty
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -132,7 +131,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
             memory=24.0 * n * n,
             instead="MIMLkNN, or BagsToRows and another learner",
         )
-        self.distance_, self.t_criterion_, self.unit_ = self.distance, self.t_criterion, 1.0
+        self.distance_, self.nonempty_, self.unit_ = self.distance, self.nonempty, 1.0
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs
         )
@@ -168,7 +167,7 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
     def _predict(self, X: Bags) -> NDArray[np.bool_]:
         scores = self._scores(X)
         chosen = scores > 0
-        if self.t_criterion_:
+        if self.nonempty_:
             empty = np.flatnonzero(~chosen.any(axis=1))
             possible = np.where(self.constant_ < 0, -np.inf, scores[empty])
             # if no training bag has a label, there is none to choose

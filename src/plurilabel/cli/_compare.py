@@ -34,9 +34,9 @@ TO_COMPARE = ("repeats", "out", "n_jobs", "time_limit", "random_state", "retry",
     "--learners",
     metavar="LEARNERS",
     help='Learners with commas between them, such as "MLkNN(n_neighbors=7), '
-    'StandardScaler | MLkNN, RAkEL(k=3)"; a list of values is searched inside each training '
-    'part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values are filled '
-    "in, but features are scaled only where a learner says so.  "
+    'StandardScaler | MLkNN, RAkEL(labelset_size=3)"; a list of values is searched inside each '
+    'training part: "MLkNN(n_neighbors=[5, 10, 20])". name=LEARNER gives a name. Missing values '
+    "are filled in, but features are scaled only where a learner says so.  "
     "[default: a handful of different kinds]",
 )
 @option(

@@ -24,7 +24,7 @@ from plurilabel import io, metrics
 from plurilabel._core.blocks import has_missing
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.records import digest_of
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, file_size, listed
 from plurilabel.cli._data import (
     data_options,
@@ -512,7 +512,7 @@ def _counts_rows(series: Any) -> bool:
 
 def _labels(Y: Any) -> Any:
     """Y dense if it is small: tags are sparse, which not all classifiers of scikit-learn take."""
-    is_sparse = sparse.issparse(Y) or (isinstance(Y, PartialLabels) and sparse.issparse(Y.Y))
+    is_sparse = sparse.issparse(Y) or (isinstance(Y, UnknownLabels) and sparse.issparse(Y.Y))
     return Y.toarray() if is_sparse and np.prod(Y.shape) <= MOST_DENSE else Y
 
 
@@ -529,7 +529,7 @@ def _guessed(Y: Any, Y_test: Any) -> metrics.Evaluation:
     if unknown is None:
         frequency = np.asarray(Y.sum(axis=0)).ravel() / Y.shape[0]
     else:
-        frequency = PartialLabels(filled, unknown).shares()
+        frequency = UnknownLabels(filled, unknown).shares()
     n, q = Y_test.shape
     first = most_frequent(frequency)
     size = len(first)
@@ -565,7 +565,7 @@ def rows_digest(X: Any, Y: Any) -> str:
 
 
 def _canonical(matrix: Any) -> list[Any]:
-    if isinstance(matrix, PartialLabels):
+    if isinstance(matrix, UnknownLabels):
         return [*_canonical(matrix.Y), *_canonical(matrix.unknown)]
     if not sparse.issparse(matrix):
         return [matrix if hasattr(matrix, "iloc") else np.asarray(matrix, dtype=np.float64)]

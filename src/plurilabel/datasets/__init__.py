@@ -3,7 +3,7 @@
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.roster import publish
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.datasets._describe import Description, describe
 from plurilabel.datasets._describe_plot import plot_description
 from plurilabel.datasets._generate import make_multilabel
@@ -14,7 +14,7 @@ __all__ = [
     "Dataset",
     "Description",
     "Hierarchy",
-    "PartialLabels",
+    "UnknownLabels",
     "dataset_names",
     "describe",
     "load",

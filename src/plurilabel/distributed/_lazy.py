@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import AllOrNothing, column_names
 from plurilabel._core.blocks import stack_rows
 from plurilabel._core.compat import HasMethods, Interval, validate_parameter_constraints
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.distributed._blocks import (
     Recipe,
     RowBlocks,
@@ -416,7 +416,7 @@ def _read(learner: Any, block: Any) -> Any:
 
 
 def _all_known(learner: Any, block: Any) -> bool:
-    return not isinstance(_read(learner, block), PartialLabels)
+    return not isinstance(_read(learner, block), UnknownLabels)
 
 
 def _with(learner: Any, Y: Any) -> Any:

@@ -220,7 +220,7 @@ def check_bad_labels(estimator: BaseEstimator) -> None:
     for wrong, word in ((2.0, "2"), (np.nan, "NaN"), (-1.0, "-1")):
         bad = Y.astype(float)
         bad[3, 1] = wrong
-        known = word != "NaN" or not getattr(estimator, "accepts_missing_labels", False)
+        known = word != "NaN" or not getattr(estimator, "accepts_unknown_labels", False)
         for form in (bad, sparse.csr_array(bad))[0 if known else 1 :]:
             message = _value_error(estimator, X, form)
             assert word in message, f"the error does not name the value {word}: {message}"
@@ -233,8 +233,8 @@ def check_missing_labels(estimator: BaseEstimator) -> None:
     hidden = np.random.default_rng(1).random(Y.shape) < 0.2
     nan, none = np.where(hidden, np.nan, Y), Y.astype(object)
     none[hidden] = None
-    if not getattr(estimator, "accepts_missing_labels", False):
-        if hasattr(estimator, "accepts_missing_labels"):
+    if not getattr(estimator, "accepts_unknown_labels", False):
+        if hasattr(estimator, "accepts_unknown_labels"):
             message = _value_error(estimator, X, nan)
             assert "ImputedLabels" in message, f"the error does not name the wrapper: {message}"
         return

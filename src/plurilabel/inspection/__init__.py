@@ -3,15 +3,14 @@
 from plurilabel._core.explanation.contributions import Contributions, Explained
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.roster import publish
-from plurilabel.inspection._issues._find import LabelIssues, find_label_issues
-from plurilabel.inspection._issues._quality import label_quality
-from plurilabel.inspection._plots._confusion import LabelConfusionDisplay
-from plurilabel.inspection._plots._cooccurrence import CooccurrenceDisplay
-from plurilabel.inspection._plots._cuts import PrecisionRecallCutDisplay
-from plurilabel.inspection._plots._instance import InstanceScoresDisplay
-from plurilabel.inspection._plots._label_scores import LabelScoresDisplay
-from plurilabel.inspection._plots._reliability import ReliabilityDisplay
-from plurilabel.inspection._plots._threshold_curves import plot_threshold_curves
+from plurilabel.inspection._confusion import LabelConfusionDisplay
+from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
+from plurilabel.inspection._instance_scores import InstanceScoresDisplay
+from plurilabel.inspection._label_issues import LabelIssues, find_label_issues, label_quality
+from plurilabel.inspection._label_scores import LabelScoresDisplay
+from plurilabel.inspection._precision_recall import PrecisionRecallThresholdDisplay
+from plurilabel.inspection._reliability import ReliabilityDisplay
+from plurilabel.inspection._threshold_curves import plot_threshold_curves
 
 __all__ = [
     "Contributions",
@@ -21,7 +20,7 @@ __all__ = [
     "LabelConfusionDisplay",
     "LabelIssues",
     "LabelScoresDisplay",
-    "PrecisionRecallCutDisplay",
+    "PrecisionRecallThresholdDisplay",
     "ReliabilityDisplay",
     "explain",
     "find_label_issues",

@@ -103,7 +103,7 @@ def read_arff(
     - Where all declared values are numbers, rows may write them differently: ``1.0`` for 1.
     - A label must be a number 0 or 1, or a nominal attribute of no and yes in one of the forms
       above. ``?`` is an unknown label: Y then has floats with NaN, or is
-      :class:`~plurilabel.datasets.PartialLabels` if the rows of the file are sparse.
+      :class:`~plurilabel.datasets.UnknownLabels` if the rows of the file are sparse.
     - Strings and dates are not converted: leave them out with ``drop``.
     - A relational attribute holds bags of instances, as the MIML library writes them: X consists
       of the bags, with the attributes that are declared inside. One further attribute, which

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.data.dataset import Matrix
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import shortened
 from plurilabel.io._arff_columns import Columns
 from plurilabel.io._arff_header import (
@@ -93,7 +93,7 @@ def read_rows(
         return np.vstack(Xs), np.vstack(Ys)
     # one after the other, so that never more than twice the result is in memory
     X, Y = _csr(Xs, len(columns.feature_names)), _csr(Ys, len(columns.label_names))
-    return X, PartialLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
+    return X, UnknownLabels.from_nan(Y) if np.isnan(Y.data).any() else Y
 
 
 def _csr(parts: list[Any], width: int) -> Any:

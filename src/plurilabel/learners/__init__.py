@@ -63,7 +63,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a family when one of its names is asked for."""
+    """Import a family on first use of one of its names."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

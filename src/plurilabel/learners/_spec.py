@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
+from types import EllipsisType
 from typing import Any
 
 from sklearn.base import is_classifier
@@ -43,7 +44,10 @@ SKLEARN = {
     "svm": "SVC LinearSVC",
     "tree": "DecisionTreeClassifier ExtraTreeClassifier",
 }
-"""What may be named of scikit-learn, by its module."""
+"""Estimators of scikit-learn that may be named, by module."""
+
+PACKAGES = ("bags", "neighbors", "thresholds", "wrappers")
+"""Packages of ours whose estimators may be named although they are not learners."""
 
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
@@ -54,7 +58,7 @@ def learner_names() -> list[str]:
 
     Examples
     --------
-    >>> from plurilabel.learners._spec import learner_names
+    >>> from plurilabel.learners import learner_names
     >>> "MLkNN" in learner_names() and "RAkEL" in learner_names()
     True
     """
@@ -62,10 +66,11 @@ def learner_names() -> list[str]:
 
 
 def find_class(name: str) -> type:
-    """The class that a name stands for, or an error that suggests the one that was meant."""
-    known = _packages()
+    """Return the class with this name, or raise an error that suggests a similar one."""
+    known = _modules()
     if name in known:
-        found: type = getattr(importlib.import_module(known[name]), name)
+        module = known[name]
+        found: type = getattr(import_module(module), name) if module else find_estimator(name)
         return found
     folded = {other.lower(): other for other in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1)
@@ -77,13 +82,12 @@ def find_class(name: str) -> type:
 
 
 @cache
-def _packages() -> dict[str, str]:
-    """The package of each name; of two equal names, ours."""
-    table = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    homes = ("neighbors", "thresholds", "bags", "wrappers")
-    ours = [name for name, package in estimators().items() if package in homes]
-    made = [name for name in ours if not inspect.isabstract(find_estimator(name))]
-    return table | dict.fromkeys([*made, *roster()], "plurilabel")
+def _modules() -> dict[str, str]:
+    """Modules of scikit-learn by estimator name; empty for our own, which take precedence."""
+    theirs = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
+    parts = [name for name, package in estimators().items() if package in PACKAGES]
+    made = [name for name in parts if not inspect.isabstract(find_estimator(name))]
+    return theirs | dict.fromkeys([*made, "DaskIndex", *roster()], "")
 
 
 def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
@@ -99,8 +103,8 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
     - A list holds candidates: ``MLkNN(n_neighbors=[5, 10])`` is a grid search over them, inside
       whatever it is trained on. Several lists are searched together. A parameter that is a
       sequence by itself (``MLkNNCV(n_neighbors=[5, 10])``) takes the list as its value.
-    - A transformation without ``estimator``, such as ``RAkEL(k=3)``, gets ``MaxAbsScaler() |
-      LogisticRegression(max_iter=1000)``.
+    - A transformation without ``estimator``, such as ``RAkEL(labelset_size=3)``, gets
+      ``MaxAbsScaler() | LogisticRegression(max_iter=1000)``.
 
     Parameters
     ----------
@@ -117,7 +121,7 @@ def make_learner(text: str, *, measure: str = "f1", cv: int = 3) -> Any:
 
     Examples
     --------
-    >>> from plurilabel.learners._spec import make_learner
+    >>> from plurilabel.learners import make_learner
     >>> make_learner("MLkNN(n_neighbors=7)")
     MLkNN(n_neighbors=7)
     >>> search = make_learner("StandardScaler | MLkNN(n_neighbors=[5, 10])")
@@ -149,7 +153,7 @@ def make_learners(text: str, *, measure: str = "f1", cv: int = 3) -> dict[str, A
 
     Examples
     --------
-    >>> from plurilabel.learners._spec import make_learners
+    >>> from plurilabel.learners import make_learners
     >>> make_learners("forest=MLRandomForest(n_estimators=50), MLkNN(7)")
     {'forest': MLRandomForest(n_estimators=50), 'MLkNN(7)': MLkNN(n_neighbors=7)}
     """
@@ -225,7 +229,7 @@ def _grid(value: Any) -> dict[str, list[Any]]:
 
 
 def _estimator(node: ast.expr) -> Any:
-    """What a call, a name or a pipeline stands for."""
+    """Build the estimator that a call, a name or a pipeline describes."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _pipeline(node)
     if isinstance(node, ast.Name):
@@ -288,27 +292,52 @@ def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[
 
 
 def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant) and not isinstance(node.value, bytes | complex):
-        if node.value is not Ellipsis:
-            return node.value
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _value(node.operand)
-        if isinstance(value, int | float):
-            return -value
-    elif isinstance(node, ast.Tuple | ast.List):
-        values = [_plain(entry) for entry in node.elts]
-        return tuple(values) if isinstance(node, ast.Tuple) else values
-    elif isinstance(node, ast.Dict) and None not in node.keys:
-        keys = [_plain(key) for key in node.keys if key is not None]
-        return dict(zip(keys, [_plain(value) for value in node.values]))
-    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "range" and not node.keywords:
-        bounds = [_plain(entry) for entry in node.args]
-        if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
-            raise ValueError(f"range takes one to three whole numbers, got {bounds}")
-        return range(*bounds)
-    elif isinstance(node, ast.Name | ast.Call | ast.BinOp):
+    """The value of an argument."""
+    read = _READERS.get(type(node))
+    if read is None:
+        raise _refused(node)
+    return read(node)
+
+
+def _constant(node: ast.Constant) -> Any:
+    if isinstance(node.value, bytes | complex | EllipsisType):
+        raise _refused(node)
+    return node.value
+
+
+def _negative(node: ast.UnaryOp) -> Any:
+    value = _value(node.operand) if isinstance(node.op, ast.USub) else None
+    if not isinstance(value, int | float):
+        raise _refused(node)
+    return -value
+
+
+def _dict(node: ast.Dict) -> dict[Any, Any]:
+    keys = [key for key in node.keys if key is not None]
+    if len(keys) < len(node.keys):  # **other
+        raise _refused(node)
+    return dict(zip(map(_plain, keys), map(_plain, node.values)))
+
+
+def _range_or_estimator(node: ast.Call) -> Any:
+    if ast.unparse(node.func) != "range" or node.keywords:
         return _estimator(node)
-    raise _refused(node)
+    bounds = [_plain(entry) for entry in node.args]
+    if not 1 <= len(bounds) <= 3 or not all(type(bound) is int for bound in bounds):
+        raise ValueError(f"range takes one to three whole numbers, got {bounds}")
+    return range(*bounds)
+
+
+_READERS: dict[type, Callable[[Any], Any]] = {
+    ast.Constant: _constant,
+    ast.UnaryOp: _negative,
+    ast.Tuple: lambda node: tuple(map(_plain, node.elts)),
+    ast.List: lambda node: list(map(_plain, node.elts)),
+    ast.Dict: _dict,
+    ast.Call: _range_or_estimator,
+    ast.Name: _estimator,
+    ast.BinOp: _estimator,
+}
 
 
 def _plain(node: ast.expr) -> Any:
@@ -332,7 +361,7 @@ def learner_text(learner: Any) -> str:
     Examples
     --------
     >>> from plurilabel import MLkNN, ThresholdClassifier
-    >>> from plurilabel.learners._spec import learner_text
+    >>> from plurilabel.learners import learner_text
     >>> learner_text(ThresholdClassifier(MLkNN(7), strategy="scut"))
     "ThresholdClassifier(estimator=MLkNN(n_neighbors=7), strategy='scut')"
     """
@@ -354,7 +383,7 @@ def set_seeds(learner: Any, seed: int) -> None:
     Examples
     --------
     >>> from plurilabel import MLRandomForest, RAkEL
-    >>> from plurilabel.learners._spec import set_seeds
+    >>> from plurilabel.learners import set_seeds
     >>> learner = RAkEL(MLRandomForest(random_state=3))
     >>> set_seeds(learner, 7)
     >>> learner.random_state, learner.estimator.random_state

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense, row_blocks
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._auc import stored_by_label
 from plurilabel.metrics._inputs import ScoreMatrix, Terms, blocks, split_known
 from plurilabel.metrics._label_sets import confusion
@@ -91,9 +91,9 @@ def _ratio_or_nan(top: NDArray[Any], bottom: NDArray[Any]) -> FloatArray:
 def _weighted_confusion(W: FloatArray, Y: Any, Z: Any) -> tuple[Any, Any]:
     """The counts tp, fp, fn and tn (b, q), and how many instances know each label."""
     known: Any = W.shape[1]
-    if isinstance(Y, PartialLabels):  # predictions of unknown labels are left out
+    if isinstance(Y, UnknownLabels):  # predictions of unknown labels are left out
         known = W.shape[1] - _weighted_counts(W, Y.unknown, Y.unknown)[0]  # (b, q)
-        Y, Z = Y.Y, PartialLabels(Z, Y.unknown).Y
+        Y, Z = Y.Y, UnknownLabels(Z, Y.unknown).Y
     true, pred, both = _weighted_counts(W, Y, Z)
     return confusion(true, pred, both, known), known
 
@@ -188,7 +188,7 @@ def _columns_of(Y: LabelMatrix, S: ScoreMatrix) -> tuple[list[_Column], _Column]
         unscored.eliminate_zeros()
         n_labels = 1, Y.shape[1]
     else:
-        known = ~dense(Y.unknown) if isinstance(Y, PartialLabels) else np.ones(Y.shape, dtype=bool)
+        known = ~dense(Y.unknown) if isinstance(Y, UnknownLabels) else np.ones(Y.shape, dtype=bool)
         label, row = np.nonzero(known.T)
         score, relevant = S[row, label], dense(split_known(Y)[0])[row, label] == 1
         ends = np.searchsorted(label, np.arange(Y.shape[1] + 1))

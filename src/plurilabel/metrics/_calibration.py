@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from plurilabel._core.base import check_scores
 from plurilabel._core.blocks import dense
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._inputs import blocks, check_scored, mean_of_defined, split_known
 
 
@@ -70,7 +70,7 @@ def expected_calibration_error(
     Y, P = check_scored(Y_true, probabilities)
     (n, q), given = Y.shape, P
     known = np.full(q, n)  # instances that know each label
-    if isinstance(Y, PartialLabels):  # neither probability nor label of the others counts
+    if isinstance(Y, UnknownLabels):  # neither probability nor label of the others counts
         given = np.where(dense(Y.unknown), 0.0, check_scores(probabilities))
         Y, _, known = split_known(Y)
     excess = np.zeros((q, n_bins))  # sum of probability minus presence

@@ -13,7 +13,7 @@ from scipy import sparse
 from plurilabel._core.base import LabelMatrix, column_names, names_or_default
 from plurilabel._core.html import html_table
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import aligned, counted
 from plurilabel.metrics._auc import auc_of, label_auc
 from plurilabel.metrics._bootstrap import intervals_of
@@ -123,7 +123,7 @@ def evaluate(
     accuracy and the macro and micro measures only; a line below the printed table says how many
     there are.
 
-    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.PartialLabels`) are left
+    Unknown true labels (NaN, None, NA, or :class:`~plurilabel.datasets.UnknownLabels`) are left
     out of every measure and counted in ``n_unknown``: each instance is judged by its known labels,
     and each label by the instances for which it is known. Instances and labels without any known
     value are left out of the means.
@@ -238,7 +238,7 @@ def _checked(
 
 
 def _count_unknown(Y: LabelMatrix) -> int:
-    return Y.n_unknown if isinstance(Y, PartialLabels) else 0
+    return Y.n_unknown if isinstance(Y, UnknownLabels) else 0
 
 
 def _count_without_labels(Y: LabelMatrix) -> int:

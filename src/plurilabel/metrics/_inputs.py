@@ -14,7 +14,7 @@ from plurilabel._core.base import LabelMatrix, check_labels, check_scores, colum
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.labels import is_tags, tag_matrix
 from plurilabel._core.scores import check_count
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 
 ScoreMatrix: TypeAlias = Any
 """Scores as the measures see them: an ndarray or a canonical csr_array of finite floats."""
@@ -55,7 +55,7 @@ def check_predicted(
     Y = check_true(Y_known)
     Z = check_labels(Y_pred, name=name)
     _check_same(Y_true, Y, Y_pred, Z, name)
-    return (Y, Z) if unknown is None else (PartialLabels(Y, unknown), Z)
+    return (Y, Z) if unknown is None else (UnknownLabels(Y, unknown), Z)
 
 
 def _may_be_tags(labels: Any) -> bool:
@@ -83,13 +83,13 @@ def check_scored(
         return Y, S
     if sparse.issparse(S):
         if first:
-            return PartialLabels(Y, unknown).Y, _without(S, unknown)
+            return UnknownLabels(Y, unknown).Y, _without(S, unknown)
         raise ValueError(
             "scores must be dense if some labels of Y_true are unknown; only the measures at k "
             "take sparse scores"
         )
     # below all others: no known label is ranked behind an unknown one
-    return PartialLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
+    return UnknownLabels(dense(Y), unknown), np.where(dense(unknown), -np.inf, S)
 
 
 def _without(S: sparse.csr_array, unknown: Any) -> sparse.csr_array:
@@ -112,7 +112,7 @@ def split_known(Y: LabelMatrix) -> tuple[LabelMatrix, Any, Any]:
 
     The numbers are None if all labels are known.
     """
-    if not isinstance(Y, PartialLabels):
+    if not isinstance(Y, UnknownLabels):
         return Y, None, None
     (n, q), unknown = Y.shape, Y.unknown
     by_row, by_label = (np.asarray(unknown.sum(axis=a, dtype=np.int64)).ravel() for a in (1, 0))

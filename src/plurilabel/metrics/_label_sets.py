@@ -29,7 +29,7 @@ from plurilabel._core.base import LabelMatrix, column_names
 from plurilabel._core.blocks import dense
 from plurilabel._core.data.hierarchy import Hierarchy
 from plurilabel._core.labels import is_tags, tag_matrix
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.metrics._inputs import (
     Terms,
     blocks,
@@ -130,9 +130,9 @@ def count_sets(Y: LabelMatrix, Z: LabelMatrix) -> SetCounts:
 
     Predictions of unknown labels do not count.
     """
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         known_labels, known, label_known = split_known(Y)
-        Z = PartialLabels(Z, Y.unknown).Y
+        Z = UnknownLabels(Z, Y.unknown).Y
         return replace(count_sets(known_labels, Z), known=known, label_known=label_known)
     if sparse.issparse(Y) and sparse.issparse(Z):
         matrices = (Y, Z, Y.multiply(Z).tocsr())

@@ -27,7 +27,7 @@ _OTHERS = (
     "numpy.dtype",
     "plurilabel.DateEncoder",
     "plurilabel.datasets.Hierarchy",
-    "plurilabel.datasets.PartialLabels",
+    "plurilabel.datasets.UnknownLabels",
     "scipy.sparse._csc.csc_array",
     "scipy.sparse._csc.csc_matrix",
     "scipy.sparse._csr.csr_array",

@@ -25,7 +25,7 @@ from plurilabel._core.data.dataset import Dataset, Matrix
 from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted, listed, shortened
 from plurilabel.io.shared import formats, unseen_categories, without_known_words
 from plurilabel.metrics import label_scores
@@ -564,8 +564,8 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
     place = {name: j for j, name in enumerate(names)}
     found = [(j, place[name]) for j, name in enumerate(wanted) if name in place]
     into, out_of = np.array(found, dtype=np.intp).reshape(-1, 2).T
-    if isinstance(M, PartialLabels):
-        return PartialLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
+    if isinstance(M, UnknownLabels):
+        return UnknownLabels(*(_columns_by_name(part, names, wanted) for part in (M.Y, M.unknown)))
     if sparse.issparse(M):
         ones = np.ones(len(into), dtype=M.dtype)
         choose = sparse.csr_array((ones, (out_of, into)), shape=(len(names), len(wanted)))

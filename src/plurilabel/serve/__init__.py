@@ -1,6 +1,6 @@
-"""A model as a service: it answers over HTTP, shows why, takes corrections and learns them.
+"""A model as a service over HTTP: predictions, explanations, and corrections that are learned.
 
-:class:`Service` is all of it but HTTP and needs nothing beyond the core. The rest needs FastAPI
+:class:`Service` works without HTTP and needs nothing beyond the core. The rest needs FastAPI
 and uvicorn: ``pip install 'plurilabel[serve]'``.
 """
 
@@ -8,14 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.roster import publish
+from plurilabel.serve._answers import Ask
 from plurilabel.serve._insight import information
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import BadInput
-from plurilabel.serve._service import Ask, Service
+from plurilabel.serve._row_reader import BadInput
+from plurilabel.serve._service import Service
 from plurilabel.serve._store import Entry, Store, StoreError
 
 if TYPE_CHECKING:
-    from plurilabel.serve._app import Limits, create_app
+    from plurilabel.serve._app import create_app
+    from plurilabel.serve._http import Limits
     from plurilabel.serve._server import run, running
 
 __all__ = [
@@ -33,13 +35,13 @@ __all__ = [
     "running",
 ]
 
-_HTTP = {"Limits": "_app", "create_app": "_app", "run": "_server", "running": "_server"}
+_HTTP = {"Limits": "_http", "create_app": "_app", "run": "_server", "running": "_server"}
 
 publish(globals())
 
 
 def __getattr__(name: str) -> Any:
-    """What needs FastAPI is imported when it is asked for."""
+    """Import what needs FastAPI on first use."""
     if name not in _HTTP:
         raise AttributeError(f"module 'plurilabel.serve' has no attribute {name!r}")
     try:

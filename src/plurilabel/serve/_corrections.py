@@ -1,45 +1,42 @@
-"""Corrections: taken, written down, and learned."""
+"""Check, store and learn corrections."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import get_tags
 
-from plurilabel.serve._ledger import Ledger, replayed
-from plurilabel.serve._rows import BadInput, check_text, checked_labels
+from plurilabel.serve._ledger import Ledger
+from plurilabel.serve._row_reader import BadInput, check_text, checked_labels, one_line
 from plurilabel.serve._store import Entry, Store
 from plurilabel.serve._training import Trained, Training
 
 _LONGEST_KEY = 200
+_ERRORS = (ValueError, TypeError, OverflowError)
 
 
 class Corrections:
     """The log of corrections, and the model that has learned them.
 
-    Parameters
-    ----------
-    training : Training
-        How the model learns.
-    store : Store
-        Where corrections are kept. Those that it has are learned here; if that fails, it is
-        closed.
-    remarks : list of str
-        Gets a sentence when a refit fails.
+    The entries of the store are replayed; if that fails, it is closed. A failed refit is reported
+    in ``remarks``.
     """
 
     def __init__(self, training: Training, store: Store, remarks: list[str]) -> None:
         self.training, self.store, self.remarks = training, store, remarks
         self.model, self.reader = training.model, training.reader
-        self._lock = threading.Lock()  # of the log and what follows from it
-        self._fresh = threading.Condition(self._lock)  # a refit has ended
+        self._lock = threading.Lock()  # guards the ledger, the model and the refitter
+        self._refitted = threading.Condition(self._lock)
         self._closed = False
         self._refitter: threading.Thread | None = None
         try:
-            self.ledger = replayed(training.n_given, store.entries())
+            self.ledger = Ledger(training.n_given)
+            for entry in store.entries():
+                self.ledger.add(entry)
             self.now = Trained(self.model, 0, np.arange(training.n_given))
             if self.ledger.version:
                 self.now = training.learned(self.now, self.ledger)
@@ -48,53 +45,41 @@ class Corrections:
             raise
 
     def take(self, requests: Sequence[Any]) -> list[Any]:
-        """Several requests in one commit: lists of corrections, or numbers of those to undo."""
+        """Commit several requests at once: lists of corrections, or ids of those to undo."""
         with self._lock:
             if self._closed:
                 raise BadInput("the service is being stopped", status=503)
             try:
                 return self._take(requests)
-            except (ValueError, TypeError, OverflowError) as error:
+            except _ERRORS as error:
                 if len(requests) == 1:
-                    return [
-                        error if isinstance(error, BadInput) else self._refusal(error, requests[0])
-                    ]
-            found: list[Any] = []
-            for request in requests:  # one of them is to blame
-                try:
-                    found += self._take([request])
-                except (ValueError, TypeError, OverflowError) as error:
-                    known = isinstance(error, BadInput)
-                    found.append(error if known else self._refusal(error, request))
-            return found
+                    return [self._refusal(error, requests[0])]
+        # one of them cannot be learned: take one at a time
+        return [result for request in requests for result in self.take([request])]
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
         """The corrections, latest first."""
         ledger = self.ledger
         found = []
         for entry in list(reversed(ledger.entries.values()))[:most]:
-            one: dict[str, Any] = {
-                "id": entry.id,
-                "time": entry.time,
-                "row": ledger.row_of(entry),
-                "learned": entry.id <= self.now.version,
-            }
-            if entry.undoes is not None:
-                one["undoes"] = entry.undoes
-            else:
-                one |= {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
-                one["new"] = entry.row is None
-            found.append(one)
+            more: dict[str, Any] = {"undoes": entry.undoes}
+            if entry.undoes is None:
+                more = {"labels": list(entry.labels or ()), "undone": ledger.undone(entry.id)}
+                more["new"] = entry.row is None
+            row, learned = ledger.row_of(entry), entry.id <= self.now.version
+            found.append(
+                {"id": entry.id, "time": entry.time, "row": row, "learned": learned, **more}
+            )
         return found
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the model has learned all corrections; whether it has."""
+        """Wait until the model has learned all corrections; return whether it has."""
         with self._lock:
-            self._fresh.wait_for(lambda: self._refitter is None, timeout)
+            self._refitted.wait_for(lambda: self._refitter is None, timeout)
             return self.now.version == self.ledger.version
 
     def close(self) -> None:
-        """Close the store; nothing is lost."""
+        """Stop refitting and close the store."""
         with self._lock:
             self._closed = True
         refitter = self._refitter
@@ -102,12 +87,14 @@ class Corrections:
             refitter.join(timeout=5)
         self.store.close()
 
-    # one request after another ---------------------------------------------------------------
+    # checks and commits ------------------------------------------------------------------------
 
     def _refusal(self, error: Exception, request: Any) -> BadInput:
-        words, problem = "the model cannot learn this: ", " ".join(str(error).split())[:400]
+        if isinstance(error, BadInput):
+            return error
+        words, problem = "the model cannot learn this: ", one_line(error)
         for i, one in enumerate(request if isinstance(request, list) else []):
-            if one.get("features") is not None:  # it could be read, or it would not be here
+            if one.get("features") is not None:  # already checked
                 read = self.reader.read_records(self.reader.records([one["features"]]))
                 if named := self.reader.huge(problem, read.X):
                     return BadInput(words + named.problem, row=i, column=named.column)
@@ -121,37 +108,33 @@ class Corrections:
                 results.append(self._entered(request, ledger, new))
             except BadInput as error:
                 del new[first:]
-                ledger = self.ledger.copy()  # without what this request has left there
+                ledger = self.ledger.copy()  # drop the entries of this request
                 for entry in new:
                     ledger.add(entry)
                 results.append(error)
-        if not new:
-            return [self._acknowledged(result) for result in results]
-        exact = self.training.how == "exact"
-        trained = self.training.learned(self.now, ledger) if exact else self.now
-        self.store.append(new)
-        self.ledger, self.now = ledger, trained
-        if self.training.how == "refit":
-            self._start_refit()
+        if new:
+            exact = self.training.how == "exact"
+            trained = self.training.learned(self.now, ledger) if exact else self.now
+            self.store.append(new)
+            self.ledger, self.now = ledger, trained
+            if self.training.how == "refit":
+                self._start_refit()
         return [self._acknowledged(result) for result in results]
 
     def _entered(self, request: Any, ledger: Ledger, new: list[Entry]) -> Any:
-        """Entries of one request in the ledger: pairs of id and row."""
+        """Add the entries of one request to the ledger; return pairs of id and row."""
         if isinstance(request, int):
-            entry = Store.new(ledger.version + 1, undoes=request)
-            row = ledger.add(entry)
-            new.append(entry)
-            return [(entry.id, row)]
+            new.append(Store.new(ledger.version + 1, undoes=request))
+            return [(new[-1].id, ledger.add(new[-1]))]
         if not isinstance(request, list) or not request:
             raise BadInput("corrections must be a list with at least one correction")
         done = []
         for i, one in enumerate(request):
             entry = self._entry(one, i, ledger)
-            if entry.id in ledger.entries:  # sent again
-                done.append((entry.id, ledger.row_of(entry)))
-                continue
-            done.append((entry.id, ledger.add(entry)))
-            new.append(entry)
+            if entry.id not in ledger.entries:  # otherwise it was sent again
+                ledger.add(entry)
+                new.append(entry)
+            done.append((entry.id, ledger.row_of(entry)))
         return done
 
     def _entry(self, one: Any, i: int, ledger: Ledger) -> Entry:
@@ -162,62 +145,47 @@ class Corrections:
         if "labels" not in one:
             raise BadInput("a correction must have labels", row=i)
         labels = checked_labels(one["labels"], self.training.places, i)
-        key = one.get("key")
+        key, row, features = one.get("key"), one.get("row"), one.get("features")
         if key is not None:
-            if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or "\0" in key:
-                raise BadInput(f"key must be a text of at most {_LONGEST_KEY} characters", row=i)
-            check_text(key, i, None, "key")
+            _check_key(key, i)
             if key in ledger.keys:
-                return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
-        row, features = one.get("row"), one.get("features")
+                return _same(ledger.entries[ledger.keys[key]], row, labels, i)
         if (row is None) == (features is None):
             raise BadInput("a correction must have either row or features", row=i)
         if row is not None:
-            if not isinstance(row, int) or isinstance(row, bool):
-                raise BadInput("row must be a whole number", row=i)
-            if not ledger.has(row):
-                raise BadInput(
-                    f"there is no row {str(row)[:30]} in the training set", row=i, status=404
-                )
+            _check_row(row, i, ledger)
         else:
-            (features,) = self._checked_features(features, i)
+            features = self._checked_features(features, i)
         return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
 
-    def _same(self, entry: Entry, one: Mapping[str, Any], labels: list[str], i: int) -> Entry:
-        if entry.row != one.get("row") or entry.labels != tuple(labels):
-            raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
-        return entry
-
-    def _checked_features(self, features: Any, i: int) -> list[Any]:
-        """A new row, read once as it will be read in training."""
+    def _checked_features(self, features: Any, i: int) -> Any:
+        """Check a new row by encoding it as in training."""
         try:
             records = self.reader.records([features])
             read = self.reader.read_records(records)
             X = self.model.encoded(read.X)
         except BadInput as error:
             raise BadInput(error.problem, row=i, column=error.column) from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise BadInput(" ".join(str(error).split())[:400], row=i) from None
+        except _ERRORS as error:
+            raise BadInput(one_line(error), row=i) from None
         exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
         if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
             named = self.reader.missing(read) or self.reader.huge("too large", read.X)
-            if named is None:
-                raise BadInput("a value is missing, and the model takes none", row=i)
+            named = named or BadInput("a value is missing, and the model takes none")
             raise BadInput(named.problem, row=i, column=named.column)
-        return records
+        return records[0]
 
     def _acknowledged(self, result: Any) -> Any:
         if isinstance(result, BadInput):
             return result
-        applied = all(id <= self.now.version for id, _ in result)
         return {
             "version": self.now.version,
-            "applied": applied,
+            "applied": all(id <= self.now.version for id, _ in result),
             "corrections": [{"id": id, "row": row} for id, row in result],
         }
 
     def _start_refit(self) -> None:
-        """Fit again in the background, unless that is under way. Called with the lock held."""
+        """Refit in the background, unless under way. The lock must be held."""
         if self._refitter is None or not self._refitter.is_alive():
             self._refitter = threading.Thread(target=self._refit, name="refit", daemon=True)
             self._refitter.start()
@@ -227,21 +195,42 @@ class Corrections:
             with self._lock:
                 ledger, before = self.ledger, self.now
                 if self._closed or ledger.version == before.version:
-                    self._refitter = None
-                    self._fresh.notify_all()
+                    self._end_refit()
                     return
             try:
                 trained = self.training.learned(before, ledger)
-            except Exception as error:  # whatever a learner raises: the old model goes on
+            except Exception as error:  # of any learner; the previous model keeps serving
                 with self._lock:
                     self.remarks.append(f"the last refit failed: {str(error)[:300]}")
-                    self._refitter = None
-                    self._fresh.notify_all()
+                    self._end_refit()
                 return
             with self._lock:
                 self.now = trained
 
+    def _end_refit(self) -> None:
+        self._refitter = None
+        self._refitted.notify_all()
+
 
 def _takes_nan(learner: Any) -> bool:
-    tags: Callable[[], Any] | None = getattr(learner, "__sklearn_tags__", None)
-    return bool(tags and tags().input_tags.allow_nan)
+    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
+
+
+def _check_key(key: Any, i: int) -> None:
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY or "\0" in key:
+        raise BadInput(f"key must be a text of at most {_LONGEST_KEY} characters", row=i)
+    check_text(key, i, None, "key")
+
+
+def _check_row(row: Any, i: int, ledger: Ledger) -> None:
+    if not isinstance(row, int) or isinstance(row, bool):
+        raise BadInput("row must be a whole number", row=i)
+    if not ledger.has(row):
+        raise BadInput(f"there is no row {str(row)[:30]} in the training set", row=i, status=404)
+
+
+def _same(entry: Entry, row: Any, labels: list[str], i: int) -> Entry:
+    """The entry of a correction that was sent again with its key."""
+    if entry.row != row or entry.labels != tuple(labels):
+        raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
+    return entry

@@ -1,4 +1,4 @@
-"""The training set seen through the model: what is doubtful, what goes together, what is next."""
+"""Views of the training set for the page: rows, suspected errors, thresholds, rows to label."""
 
 from __future__ import annotations
 
@@ -18,58 +18,34 @@ from plurilabel.learners import set_seeds
 from plurilabel.metrics import label_scores
 from plurilabel.neighbors import ExactIndex
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import BadInput, row_key
+from plurilabel.serve._row_reader import BadInput, row_key
 from plurilabel.serve._service import Service
 from plurilabel.serve._training import Growing, Refitting, Trained
 
 MOST_CELLS = 2e7  # rows times labels
-MOST_KEPT = 2e6  # rows times labels of the version before
-LEAST_MOVED = 5e-4  # change of a score
-MOST_PAIRS = 40  # labels of the map
-MOST_QUEUED = 2000  # rows among which the next one to label is looked for
-DENSE_AMONG = 10  # neighbours
+MOST_KEPT = 2e6  # rows times labels of the previous version
+LEAST_MOVED = 5e-4  # smallest change of a score to report
+MOST_PAIRS = 40  # labels in the co-occurrence table
+MOST_QUEUED = 2000  # candidates for the next row to label
+DENSE_AMONG = 10  # neighbors for the density of a row
 FOLDS = 3
 _CUTS = 101
 
 
 @dataclass(frozen=True)
 class View:
-    """The rows of one version: labels and scores, and what seems wrong with them.
-
-    Attributes
-    ----------
-    version : int
-    rows : ndarray of shape (n,)
-        Numbers of the rows.
-    Y : ndarray of shape (n, q)
-    scores : ndarray of shape (n, q)
-        By models that have not learned the row.
-    sure : ndarray of shape (n,)
-        How far the least certain label of a row is from the cut, from 0 to 1.
-    quality : ndarray of shape (n, q)
-        1 except for labels that are probably wrong; there, how credible they are.
-    """
+    """Labels, scores and suspected errors of the rows of one version."""
 
     version: int
-    rows: NDArray[np.intp]
-    Y: NDArray[np.int8]
-    scores: NDArray[np.float64]
-    sure: NDArray[np.float64]
-    quality: NDArray[np.float64]
-
-    @property
-    def worst(self) -> NDArray[np.float64]:
-        """The least credible label of each row, shape (n,)."""
-        return self.quality.min(axis=1)
+    rows: NDArray[np.intp]  # (n,) numbers of the rows
+    Y: NDArray[np.int8]  # (n, q)
+    scores: NDArray[np.float64]  # (n, q) of models that were not fitted on the row
+    sure: NDArray[np.float64]  # (n,) certainty of the least certain label, from 0 to 1
+    quality: NDArray[np.float64]  # (n, q) credibility of suspected errors, 1 elsewhere
 
 
 class Insight:
-    """What the page shows of the data behind a service; made when it is first asked for.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """The training set of a service for the page, computed on first use."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -79,18 +55,16 @@ class Insight:
 
     @property
     def possible(self) -> bool:
-        """Whether there are rows to show, and not too many."""
+        """Whether there are training rows, and not too many."""
         n, q = self.service.n_given, len(self.service.places)
         return n > 1 and n * q <= MOST_CELLS and self.service.method is not None
 
     def view(self) -> View:
-        """The rows of the version that answers now."""
+        """The view of the current version."""
         if not self.possible:
-            raise BadInput(
-                "there are no rows to show: start the service with the data, of at most "
-                f"{MOST_CELLS:,.0f} labels",
-                status=404,
-            )
+            most = f"of at most {MOST_CELLS:,.0f} labels"
+            problem = f"there are no rows to show: start the service with the data, {most}"
+            raise BadInput(problem, status=404)
         with self._lock:
             now, ledger = self.service.now, self.service.ledger
             if self._view is None or self._view.version != now.version:
@@ -106,7 +80,7 @@ class Insight:
             Y, S, rows = dense(learner.Y_), learner.training_scores(), now.rows
         else:
             assert isinstance(training, Refitting)
-            rows = np.array(training.rows_now(ledger))
+            rows = np.array(ledger.rows())
             X, labels = training.table(ledger, rows.tolist())
             Y, S = dense(labels), self._held_out(now, X, labels)
         quality = np.ones(Y.shape)
@@ -115,7 +89,7 @@ class Insight:
         return View(now.version, rows, Y.astype(np.int8), S, self.certainty(S), quality)
 
     def _held_out(self, now: Trained, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Scores by models that have not seen the row."""
+        """Cross-validated scores."""
         S = np.zeros(Y.shape)
         folds = min(FOLDS, Y.shape[0])
         for train, test in KFold(folds, shuffle=True, random_state=0).split(S):
@@ -128,16 +102,16 @@ class Insight:
     # scales -------------------------------------------------------------------------------------
 
     def probabilities(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores as numbers from 0 to 1 that pass one half at the cut of the learner."""
+        """Scores from 0 to 1, one half at the threshold of the learner."""
         if self.service.method == "predict_proba":
             return np.clip(S, 0.0, 1.0)
         return 1 / (1 + np.exp(-np.clip(S, -50, 50)))
 
     def certainty(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of the label of each row that is nearest to one half: 0 there, 1 at 0 and 1."""
+        """Distance of the least certain label of each row from one half, scaled to [0, 1]."""
         return np.abs(2 * self.probabilities(S) - 1).min(axis=1)
 
-    # what the page asks for ---------------------------------------------------------------------
+    # views ------------------------------------------------------------------------------------
 
     def rows(
         self,
@@ -152,22 +126,16 @@ class Insight:
         start: int = 0,
         most: int = 20,
     ) -> dict[str, Any]:
-        """Rows that meet some conditions, a page of them."""
-        view, places = self.view(), self.service.places
-        j = None
-        if label is not None:
-            if label not in places:
-                raise BadInput(f"the model has no label {label[:60]!r}")
-            j = places[label]
+        """Filter and sort rows; return a page of them."""
+        view, j = self.view(), self._place(label)
         keep = (view.sure <= below) & (view.sure >= above)
-        quality = view.worst if j is None else view.quality[:, j]
+        quality = view.quality.min(axis=1) if j is None else view.quality[:, j]
         if issues:
             keep &= quality < 1
         if j is not None and having != "any":
             has, said = view.Y[:, j] == 1, view.scores[:, j] > self.service.cut
-            keep &= {"with": has, "without": ~has, "predicted": said, "disputed": has != said}[
-                having
-            ]
+            filters = {"with": has, "without": ~has, "predicted": said, "disputed": has != said}
+            keep &= filters[having]
         at = np.flatnonzero(keep)
         if find:
             at = np.array([i for i in at if self._holds(int(view.rows[i]), find)], dtype=np.intp)
@@ -178,16 +146,16 @@ class Insight:
             "score": -view.scores[:, j] if j is not None else -view.scores.max(axis=1),
         }
         at = at[np.argsort(orders[sort][at], kind="stable")]
-        page = at[start : start + most]
-        return {
-            "version": view.version,
-            "total": len(at),
-            "start": start,
-            "rows": [self._card(view, int(i)) for i in page],
-        }
+        page = [self._card(view, int(i)) for i in at[start : start + most]]
+        return {"version": view.version, "total": len(at), "start": start, "rows": page}
+
+    def _place(self, label: str | None) -> int | None:
+        if label is not None and label not in self.service.places:
+            raise BadInput(f"the model has no label {label[:60]!r}")
+        return None if label is None else self.service.places[label]
 
     def some(self, rows: list[int]) -> dict[str, Any]:
-        """Rows by their numbers, as they are now; those that are gone are left out."""
+        """Current rows by number; removed rows are left out."""
         view = self.view()
         place = {row: i for i, row in enumerate(view.rows.tolist())}
         found = [self._card(view, place[row]) for row in rows if row in place]
@@ -203,7 +171,7 @@ class Insight:
         names = self.service.model.label_names
         return {
             **self.service.row_card(int(view.rows[i])),
-            "scores": [round(float(s), 6) for s in view.scores[i]],
+            "scores": _rounded(view.scores[i], 6),
             "sure": round(float(view.sure[i]), 4),
             "issues": [
                 {
@@ -217,7 +185,7 @@ class Insight:
         }
 
     def moved(self, since: int, most: int = 8) -> dict[str, Any]:
-        """Rows whose scores have moved most since the version before; none if it is forgotten."""
+        """Rows whose scores changed most since the previous version, if it is still known."""
         view = self.view()
         before = self._before
         if before is None or before.version != since or view.version == since:
@@ -227,20 +195,17 @@ class Insight:
         far = np.abs(change).max(axis=1)
         order = np.argsort(-far, kind="stable")[:most]
         rows = [
-            {**self._card(view, int(now[i])), "change": [round(float(c), 6) for c in change[i]]}
+            {**self._card(view, int(now[i])), "change": _rounded(change[i], 6)}
             for i in order
             if far[i] > LEAST_MOVED
         ]
         return {"version": view.version, "rows": rows}
 
     def cuts(self, label: str | None = None) -> dict[str, Any]:
-        """Precision, recall and F1 by the cut, of one label or over all of them."""
-        view, S = self.view(), self.view().scores
-        Y = view.Y.astype(bool)
-        if label is not None:
-            if label not in self.service.places:
-                raise BadInput(f"the model has no label {label[:60]!r}")
-            j = self.service.places[label]
+        """Precision, recall and F1 by threshold, for one label or all labels together."""
+        view, j = self.view(), self._place(label)
+        S, Y = view.scores, view.Y.astype(bool)
+        if j is not None:
             S, Y = S[:, [j]], Y[:, [j]]
         cuts = np.linspace(0, 1, _CUTS)
         if self.service.method != "predict_proba":
@@ -255,15 +220,15 @@ class Insight:
         return {
             "version": view.version,
             "rows": len(view.rows),
-            "cuts": [round(float(c), 6) for c in cuts],
-            "precision": [round(float(p), 4) for p in precision],
-            "recall": [round(float(r), 4) for r in recall],
-            "f1": [round(float(f), 4) for f in f1],
-            "per_row": [round(float(s) / len(view.rows), 3) for s in said],
+            "cuts": _rounded(cuts, 6),
+            "precision": _rounded(precision, 4),
+            "recall": _rounded(recall, 4),
+            "f1": _rounded(f1, 4),
+            "per_row": _rounded(said / len(view.rows), 3),
         }
 
     def pairs(self) -> dict[str, Any]:
-        """How often labels occur together, of the most frequent ones."""
+        """Co-occurrence counts of the most frequent labels."""
         view = self.view()
         often = view.Y.sum(axis=0, dtype=np.int64)
         at = np.argsort(-often, kind="stable")[:MOST_PAIRS]
@@ -277,11 +242,7 @@ class Insight:
         }
 
     def queue(self, most: int = 10) -> dict[str, Any]:
-        """Rows without labels that would teach the model most, the best first.
-
-        What is uncertain counts, and what is typical: the mean over the labels of how close the
-        score is to the cut, times how close the row is to its neighbours among the others.
-        """
+        """Rows without labels, the most informative first: see :func:`information`."""
         service = self.service
         now, ledger = service.now, service.ledger
         labelled = {
@@ -299,9 +260,8 @@ class Insight:
             return {"version": now.version, "total": 0, "rows": []}
         X = service.reader.read_records(records).X
         n, q = len(records), len(service.places)
-        S = np.vstack(
-            [now.model.scores(safe_indexing(X, b)) for b in row_blocks(n, q, MOST_CELLS)]
-        )
+        blocks = row_blocks(n, q, MOST_CELLS)
+        S = np.vstack([now.model.scores(safe_indexing(X, block)) for block in blocks])
         worth = information(self.probabilities(S), now.model.encoded(X))
         order = np.argsort(-worth, kind="stable")[:most]
         names = service.model.label_names
@@ -322,20 +282,20 @@ class Insight:
 
 
 def information(probabilities: Any, X: Any) -> NDArray[np.float64]:
-    """How much the labels of each row would teach: uncertainty times density.
+    """Value of labelling each row: uncertainty times density.
 
     Parameters
     ----------
     probabilities : ndarray of shape (n, q)
         Scores of the labels, from 0 to 1.
     X : array or CSR matrix of shape (n, d)
-        The rows as the learner sees them.
+        The encoded rows.
 
     Returns
     -------
     ndarray of shape (n,)
-        The mean over the labels of how close the score is to one half, times the closeness of
-        the row to its ten nearest neighbours among the others.
+        The closeness of the scores to one half, averaged over the labels, times the closeness of
+        the row to its ten nearest neighbors.
 
     References
     ----------
@@ -352,15 +312,13 @@ def information(probabilities: Any, X: Any) -> NDArray[np.float64]:
     """
     p = np.asarray(probabilities, dtype=np.float64)
     uncertain = (1 - np.abs(2 * p - 1)).mean(axis=1)
-    return uncertain * _density(X)
-
-
-def _density(X: Any) -> NDArray[np.float64]:
-    """How close each row is to its neighbours, as a number from 0 to 1."""
     n = X.shape[0]
     if n < 3:
-        return np.ones(n)
+        return uncertain
     near, _ = ExactIndex().fit(X).kneighbors(None, n_neighbors=min(DENSE_AMONG, n - 1))
-    away = near.mean(axis=1)
-    usual = float(np.median(away)) or 1.0
-    return 1 / (1 + away / usual)
+    distance = near.mean(axis=1)
+    return uncertain * (1 / (1 + distance / (float(np.median(distance)) or 1.0)))
+
+
+def _rounded(values: Any, digits: int) -> list[float]:
+    return [round(float(value), digits) for value in values]

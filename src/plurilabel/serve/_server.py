@@ -1,8 +1,11 @@
-"""uvicorn around the application: in front, or beside other code."""
+"""Run the application with uvicorn, in the foreground or in a thread."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import http
+import math
 import secrets
 import socket
 import threading
@@ -12,15 +15,16 @@ from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
-from plurilabel.serve._app import LOCAL, Limits, create_app
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from plurilabel.serve._app import LOCAL, create_app
+from plurilabel.serve._http import KEEP_ALIVE, Limits, error_response, json_bytes
+from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 
 
 def _config(service: Service, host: str, token: str | None, limits: Limits) -> Any:
-    import uvicorn
-
-    from plurilabel.serve._protocol import KEEP_ALIVE, PatientProtocol
-
     hosts = LOCAL if host in LOCAL else None
     app = create_app(service, limits=limits, token=token, hosts=hosts)
     return uvicorn.Config(
@@ -28,8 +32,8 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nothing depends on where a client is
-        http=partial(PatientProtocol, seconds=limits.seconds, most=limits.connections),
+        proxy_headers=False,  # the address of the client is not used
+        http=partial(LimitedProtocol, limits=limits),
         backlog=min(limits.connections, 4096),
         timeout_graceful_shutdown=int(limits.seconds) + 1,
         timeout_keep_alive=KEEP_ALIVE,
@@ -38,31 +42,31 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there; an error that says so if somebody else does."""
+    """Create a listening socket."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # named as TCP, or asyncio would leave small packets waiting for an acknowledgement
+    # asyncio disables Nagle's algorithm only for sockets with an explicit TCP protocol
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(4096)  # so that nobody is refused before the server has started
+        listening.listen(4096)  # queue connections until the server has started
     except OSError as error:
         listening.close()
         raise OSError(error.errno, f"port {port} of {host}: {error.strerror}") from None
     return listening
 
 
-def _doors(listening: socket.socket) -> list[socket.socket]:
+def _duplicated(listening: socket.socket) -> list[socket.socket]:
     """The same socket several times.
 
-    uvloop takes one new connection from each socket between two rounds of requests, so that with
-    one socket a client that comes while many others are being answered would wait for seconds.
+    uvloop accepts one connection per socket and iteration of the event loop: with one socket, a
+    new client would wait for seconds while many others are served.
     """
     return [listening, *(listening.dup() for _ in range(15))]
 
 
 def _address(listening: socket.socket, token: str | None) -> str:
-    """The address to open in a browser; what is behind a # is not sent to anybody."""
+    """The address to open in a browser; the fragment with the token is not sent to servers."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
     place = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -78,7 +82,7 @@ def run(
     limits: Limits | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop; requests under way are answered.
+    """Serve until the process is told to stop; requests under way are completed.
 
     Parameters
     ----------
@@ -86,16 +90,14 @@ def run(
         Closed at the end.
     host : str, default="127.0.0.1"
     port : int, default=8000
-        0 for any that is free.
+        0 for any free port.
     token : str, default=None
-        What clients must send as ``Authorization: Bearer ...``. One is made if the host can be
-        reached from other machines.
+        Token that clients must send as ``Authorization: Bearer ...``. By default, one is
+        generated if the host can be reached from other machines.
     limits : Limits, default=None
     ready : function, default=None
         Called with the address to open in a browser.
     """
-    import uvicorn
-
     if host not in LOCAL and token is None:
         token = secrets.token_urlsafe(24)
     try:
@@ -106,10 +108,10 @@ def run(
     if ready is not None:
         ready(_address(listening, token))
     server = uvicorn.Server(_config(service, host, token, limits or Limits()))
-    # What there is now stays: looking through it for garbage took a third of the time of requests.
+    # The model stays in memory: scanning it for garbage took a third of the time of requests.
     gc.collect()
     gc.freeze()
-    server.run(sockets=_doors(listening))
+    server.run(sockets=_duplicated(listening))
 
 
 @contextmanager
@@ -127,9 +129,9 @@ def running(
     service : Service
         Closed at the end.
     port : int, default=0
-        0 for any that is free.
+        0 for any free port.
     token : str, default=None
-        What clients must send, if they must.
+        Token that clients must send; None for no token.
     limits : Limits, default=None
 
     Yields
@@ -148,14 +150,11 @@ def running(
     ...         json.load(answer)
     {'status': 'ok', 'version': 0}
     """
-    import uvicorn
-
     host = "127.0.0.1"
     listening = _bound(host, port)
     server = uvicorn.Server(_config(service, host, token, limits or Limits()))
-    thread = threading.Thread(
-        target=server.run, kwargs={"sockets": _doors(listening)}, daemon=True
-    )
+    sockets = {"sockets": _duplicated(listening)}
+    thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
     thread.start()
     until = monotonic() + 30
     while not server.started and thread.is_alive() and monotonic() < until:
@@ -168,3 +167,115 @@ def running(
         server.should_exit = True
         thread.join(timeout=60)
         listening.close()
+
+
+# connections ------------------------------------------------------------------------------------
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """HTTP with limits on connections, on the head of a request and on stalled responses.
+
+    uvicorn has no such limits: a connection without a request, or with half a request line, would
+    stay open forever. The time for a body is limited where it is read.
+
+    Parameters
+    ----------
+    limits : Limits
+    **uvicorn : dict
+        Parameters that uvicorn passes.
+    """
+
+    def __init__(self, *, limits: Limits, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self.seconds, self.most = limits.seconds, limits.connections
+        self._over = False  # whether this is one connection too many
+        self._begun = False  # whether a part of the head has arrived
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        # "head" runs while the head is incomplete, "taking" while the send buffer is full
+
+    def _start(self, timer: str, seconds: float, call: Callable[..., None], *args: Any) -> None:
+        self._stop(timer)
+        self._timers[timer] = self.loop.call_later(seconds, call, *args)
+
+    def _stop(self, timer: str) -> None:
+        if timer in self._timers:
+            self._timers.pop(timer).cancel()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._over = len(self.connections) > self.most
+        self._start("head", self.seconds, self._no_head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop("head")
+        self._stop("taking")
+        super().connection_lost(exc)
+
+    # the head of a request ----------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun = True
+        # the timer of the first request starts with the connection, and that of a pipelined
+        # request with the response to the previous one
+        if self.cycle is not None and self.cycle.response_complete:
+            self._start("head", self.seconds, self._no_head)
+
+    def on_headers_complete(self) -> None:
+        self._stop("head")
+        self._begun = False
+        # serve a client after all if others have left meanwhile
+        self._over = self._over and len(self.connections) > self.most
+        self.app = _too_many if self._over else self.config.loaded_app
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete:  # no pipelined request is waiting
+            self._start("head", KEEP_ALIVE, self._no_head)
+
+    def _no_head(self) -> None:
+        if "taking" not in self._timers and self.transport.is_closing():
+            self.transport.abort()  # the client did not receive the end of a response
+            return
+        if self._begun and not self.transport.is_closing():
+            self._refuse(f"the request was not complete after {self.seconds:g} seconds", 408)
+        self.transport.close()
+        self._start("head", self.seconds, self._no_head)  # close() waits for the send buffer
+
+    # responses ----------------------------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._start("taking", self.seconds, self._look_at_taking, math.inf)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop("taking")
+
+    def _look_at_taking(self, before: float) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left < before:  # slow progress
+            self._start("taking", self.seconds, self._look_at_taking, left)
+        else:
+            self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(msg, 400)
+        self.transport.close()
+
+    def _refuse(self, problem: str, status: int) -> None:
+        """Send an error before the request has reached the application."""
+        content = json_bytes({"error": problem})
+        head = (
+            f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}\r\n"
+            "content-type: application/json\r\nx-content-type-options: nosniff\r\n"
+            f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + content)
+
+
+async def _too_many(scope: Any, receive: Any, send: Any) -> None:
+    response = error_response(None, BadInput("too many connections: try again", status=503))
+    response.headers["connection"] = "close"
+    await response(scope, receive, send)

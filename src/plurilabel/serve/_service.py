@@ -1,4 +1,4 @@
-"""A model that answers, explains and learns corrections: everything but HTTP."""
+"""A model that predicts, explains and learns corrections, without HTTP."""
 
 from __future__ import annotations
 
@@ -7,74 +7,69 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from plurilabel._core.base import CUTS
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
-from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
 from plurilabel.models import Model, ModelRows, load_model
+from plurilabel.serve._answers import (
+    Ask,
+    answered_row,
+    explained,
+    exported,
+    finite,
+    shared_features,
+)
 from plurilabel.serve._corrections import Corrections
-from plurilabel.serve._export import exported
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import BadInput, RowReader, checked_labels, plain_value, row_key
+from plurilabel.serve._row_reader import (
+    BadInput,
+    RowReader,
+    checked_labels,
+    plain_value,
+    row_key,
+)
 from plurilabel.serve._store import Store
-from plurilabel.serve._training import Growing, Keeping, Refitting, Trained, Training
-from plurilabel.serve._why import explained, finite, shared_features
+from plurilabel.serve._training import Growing, Refitting, Trained, Training
 from plurilabel.thresholds import PCut
 
 _SCORES_AT_ONCE = 5_000_000  # rows times labels
 
 
-@dataclass(frozen=True)
-class Ask:
-    """What is wanted about each row.
-
-    Attributes
-    ----------
-    scores : bool
-        Whether scores are wanted beside the labels.
-    top : int or None
-        Only this many labels, those with the highest scores.
-    cut : float or None
-        Labels with a score above it, instead of those that the model predicts.
-    """
-
-    scores: bool = False
-    top: int | None = None
-    cut: float | None = None
-
-
 class Service:
-    """A model in use: it predicts, explains, takes corrections and learns them.
+    """A model that predicts, explains, takes corrections and learns them.
 
-    A learner that grows and forgets exactly (:class:`~plurilabel.MLkNN` and the other lazy ones)
-    has learned a correction before it is acknowledged. Any other is fitted again in the
-    background, if the data are given, while the model from before answers. Every answer has the
-    version of the model that gave it: the number of the last correction that it has learned.
+    A learner that supports exact updates (:class:`~plurilabel.MLkNN` and the other lazy learners)
+    has learned a correction before it is acknowledged. Other learners are refitted in the
+    background, if the data are given, while the previous model keeps serving. Every response
+    carries the version of the model: the number of the last correction that it has learned.
 
-    A correction is acknowledged when it is on disk. A service that starts with the same model,
-    data and store gives the same answers, bit for bit.
+    A correction is acknowledged once it is on disk. A service that starts with the same model,
+    data and store gives the same predictions, bit for bit.
 
     Parameters
     ----------
     model : Model or fitted estimator
     data : path, Dataset, data frame or (X, Y), default=None
-        The rows that the model was learned from, with their labels, as
-        :meth:`Model.read <plurilabel.models.Model.read>` takes them.
+        The training set of the model, in any form that
+        :meth:`Model.read <plurilabel.models.Model.read>` accepts.
     pool : path, Dataset or data frame, default=None
-        Rows without labels, to be labelled by someone who looks at the page.
+        Rows without labels, to be labelled on the page.
     store : path, default=":memory:"
-        A file for the corrections. By default they are gone when the service is.
+        A file for the corrections. By default they are lost when the service is closed.
     name : str, default=None
-        What the model is called.
+        Name of the model.
+    digest : str, default=None
+        Identifies the model in the store. By default it is computed from the learner, the
+        labels and the features.
 
     Examples
     --------
@@ -111,38 +106,30 @@ class Service:
         self.remarks: list[str] = []
         self.places = {name: j for j, name in enumerate(self.model.label_names)}
         self.data = None if data is None else self._read_data(data)
-        self.pool = [] if pool is None else self._read_pool(pool)
+        self.pool: list[Any] = []
+        if pool is not None:
+            read = self.model.read(pool)
+            self.pool = self.reader.json_rows(read.X, read.frame)
         self.training = self._training()
+        self.n_given = self.training.n_given  # training rows before any correction
         self.method = _score_method(self.model.estimator)
-        self.asked: dict[str, Any] = {}  # rows that were asked about, the latest last
-        about = {"model": digest or digest_of_model(self.model), "rows": str(self.n_given)}
-        self.corrections = Corrections(self.training, Store(store, about), self.remarks)
+        self.asked: dict[str, Any] = {}  # rows of earlier requests by key, the latest last
+        about = {"model": digest or _digest(self.model), "rows": str(self.n_given)}
+        self.store = Store(store, about)
+        self.corrections = Corrections(self.training, self.store, self.remarks)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Self:
-        """A service of a model file.
-
-        Parameters
-        ----------
-        path : str or path
-            A ``.skops`` file.
-        **options : dict
-            As for the class.
-        """
+        """Create a service from a ``.skops`` file; the options are the parameters of the class."""
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         options.setdefault("name", Path(path).stem)
         return cls(load_model(path), digest=digest, **options)
 
-    # what there is ------------------------------------------------------------------------------
-
-    @property
-    def n_given(self) -> int:
-        """Rows of the training set before any correction."""
-        return self.training.n_given
+    # state -------------------------------------------------------------------------------------
 
     @property
     def now(self) -> Trained:
-        """The model that answers now."""
+        """The current model."""
         return self.corrections.now
 
     @property
@@ -151,36 +138,29 @@ class Service:
         return self.corrections.ledger
 
     @property
-    def store(self) -> Store:
-        """Where they are kept."""
-        return self.corrections.store
-
-    @property
     def version(self) -> int:
-        """Version of the model that answers now."""
+        """Version of the current model."""
         return self.now.version
 
     @property
     def cut(self) -> float:
-        """The score above which the learner predicts a label, if nobody has set another."""
+        """The score above which the learner predicts a label."""
         cut = getattr(getattr(self.now.model.estimator, "strategy_", None), "cut_", None)
         return float(cut) if isinstance(cut, float) else CUTS.get(self.method or "", 0.5)
 
     @property
     def alone(self) -> bool:
-        """Whether rows of different requests must not be answered together."""
+        """Whether the rows of a request must be predicted without those of other requests."""
         strategy = getattr(self.model.estimator, "strategy_", None)
         return isinstance(strategy, PCut) and strategy.cuts_ is None
 
     def _training(self) -> Training:
         if Growing.can(self.model):
-            training = Growing(self.model, self.reader)
-            self._check_same_rows(training)
-            return training
+            self._check_same_rows()
+            return Growing(self.model, self.reader)
         if self.data is not None and not getattr(self.model.learner, "single_output_", False):
-            X, Y = self.data.X, self.data.Y
-            return Refitting(self.model, self.reader, _as_dataset(X, Y))
-        return Keeping(self.model, self.reader)
+            return Refitting(self.model, self.reader, self.data.X, self.data.Y)
+        return Training(self.model, self.reader)
 
     def _read_data(self, data: Any) -> ModelRows:
         if isinstance(data, tuple):
@@ -190,15 +170,11 @@ class Service:
         self.remarks += read.remarks
         return read
 
-    def _read_pool(self, pool: Any) -> list[Any]:
-        read = self.model.read(pool)
-        return self.reader.json_rows(read)
-
-    def _check_same_rows(self, training: Growing) -> None:
-        """Leave out data that are not what the learner has learned."""
+    def _check_same_rows(self) -> None:
+        """Ignore data that differ from the training set of the learner."""
         if self.data is None:
             return
-        learner = training.learner
+        learner = self.model.learner
         X = self.model.encoded(self.data.X)
         X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
         Y: Any = self.data.Y
@@ -208,17 +184,18 @@ class Service:
         if not same:
             self.data = None
             self.remarks.append(
-                "the data are not the rows that the model was learned from: rows are shown as "
-                "the model has kept them"
+                "the data are not the rows that the model was fitted on: rows are shown as "
+                "the model has stored them"
             )
 
     def card(self) -> dict[str, Any]:
-        """What the model is, for a reader."""
+        """The model card: learner, inputs, labels, corrections and measures."""
         now, ledger = self.now, self.ledger
         notes = _plain(self.model.notes)
         held_out = notes.get("held_out")
         measures = held_out.get("measures", {}) if isinstance(held_out, dict) else {}
         columns = [{"name": name, "kind": kind} for name, kind in self.reader.kinds.items()]
+        corrections = [entry for entry in ledger.entries.values() if entry.undoes is None]
         return {
             "name": self.name,
             "version": now.version,
@@ -236,9 +213,7 @@ class Service:
             "pool": len(self.pool),
             "corrections": {
                 "stored": ledger.version,
-                "in_force": sum(
-                    e.undoes is None and not ledger.undone(e.id) for e in ledger.entries.values()
-                ),
+                "in_force": sum(not ledger.undone(entry.id) for entry in corrections),
                 "learned": now.version,
             },
             "measures": measures,
@@ -249,168 +224,140 @@ class Service:
         }
 
     def example(self) -> Any:
-        """A row as /predict takes it, from the training set if there is one."""
-        if self.n_given:
-            row = self.features_of(0)
-            if row is not None:
-                return row
-        if self.pool:
-            return self.pool[0]
+        """An example row for /predict, from the training set if there is one."""
+        given = self.features_of(0) if self.n_given else None
+        if given is not None or self.pool:
+            return self.pool[0] if given is None else given
         if self.reader.texts_only:
             return "some words"
         values = {"numbers": 1.0, "dates": "2024-05-17"}
         return {name: values.get(kind, "some words") for name, kind in self.reader.kinds.items()}
 
-    # answers ------------------------------------------------------------------------------------
+    # predictions --------------------------------------------------------------------------------
 
     def predict(self, rows: Any, ask: Ask | None = None) -> dict[str, Any]:
-        """Answers about rows of JSON.
+        """Predict the labels of JSON rows.
 
         Parameters
         ----------
         rows : list of dict, of lists of numbers, or of str
         ask : Ask, default=None
-            What is wanted; by default the labels alone.
+            Options; by default only the labels are returned.
 
         Returns
         -------
         dict
-            ``version``, and in ``rows`` for each row its ``labels`` and what else was wanted.
+            ``version``, and in ``rows`` the ``labels`` of each row and its ``scores`` if wanted.
         """
-        (answer,) = self.predict_many([(self.reader.quick_records(rows), ask or Ask())])
-        if isinstance(answer, BadInput):
-            raise answer
-        return answer
+        return _only(self.predict_many([(self.reader.quick_records(rows), ask or Ask())]))
 
     def predict_many(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
-        """Answers to several requests at once; for each an answer, or the error that it gets.
+        """Predict several requests at once; return a response or an error for each.
 
-        A request is checked rows of JSON, or rows that a table was read as.
+        A request has checked JSON rows, or the rows read from a table.
         """
-        together = [
-            i for i, (records, _) in enumerate(requests) if self._goes_with_others(records)
-        ]
         results: list[Any] = [None] * len(requests)
-        if len(together) > 1 and not self.alone:
-            given = [requests[i] for i in together]
-            with suppress(ValueError, TypeError, OverflowError):  # one of them is to blame
-                for i, answer in zip(together, self._predict_together(given)):
+        together = [i for i, (records, _) in enumerate(requests) if self._batched(records)]
+        if len(together) > 1:
+            with suppress(BadInput):  # of one request, which is found below
+                for i, answer in zip(together, self._responses([requests[i] for i in together])):
                     results[i] = answer
-        for i, (records, ask) in enumerate(requests):
+        for i, request in enumerate(requests):
             if results[i] is None:
-                results[i] = self._predict_one(records, ask)
+                try:
+                    (results[i],) = self._responses([request])
+                except BadInput as error:
+                    results[i] = error
         return results
 
-    def _goes_with_others(self, records: Any) -> bool:
-        return isinstance(records, list) and self.reader.independent(records)
+    def _batched(self, records: Any) -> bool:
+        """Whether rows may be predicted together with those of other requests."""
+        return isinstance(records, list) and self.reader.independent(records) and not self.alone
 
-    def _predict_together(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
-        rows = self.reader.read_records([row for records, _ in requests for row in records])
-        version, found = self._answers(rows, [ask for records, ask in requests for _ in records])
-        sizes = [len(records) for records, _ in requests]
+    def _responses(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
+        """Predict requests together."""
+        rows, sizes = None, [_n_rows(records) for records, _ in requests]
+        asks = [ask for (_, ask), size in zip(requests, sizes) for _ in range(size)]
+        try:
+            rows = requests[0][0]
+            if isinstance(rows, list):
+                rows = self.reader.read_records([row for given, _ in requests for row in given])
+            version, found = self._predicted(rows, asks)
+        except BadInput:
+            raise
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self.reader.blamed(error, rows) from None
         results, end = [], 0
         for size, remarks in zip(sizes, self.reader.remarks(rows, sizes)):
-            results.append(_answer(version, found[end : end + size], remarks))
+            answer = {"version": version, "rows": found[end : end + size]}
+            results.append({**answer, "remarks": remarks} if remarks else answer)
             end += size
         return results
 
-    def _predict_one(self, records: Any, ask: Ask) -> Any:
-        rows = None
-        try:
-            n = len(records) if isinstance(records, list) else records.X.shape[0]
-            rows = self.reader.read_records(records) if isinstance(records, list) else records
-            version, found = self._answers(rows, [ask] * n)
-            return _answer(version, found, self.reader.remarks(rows, [n])[0])
-        except BadInput as error:
-            return error
-        except (ValueError, TypeError, OverflowError) as error:
-            return self.explained_error(error, rows)
-
-    def explained_error(self, error: Exception, rows: ModelRows | None) -> BadInput:
-        """An error of a learner, in terms of rows and columns where that is possible."""
-        if rows is not None and (named := self.reader.blamed(error, rows)) is not None:
-            return named
-        return BadInput(" ".join(str(error).split())[:500])
-
-    def _answers(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
+    def _predicted(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
         now = self.now
         found: list[Any] = []
-        n, q = len(asks), len(self.places)
-        for block in row_blocks(n, q, _SCORES_AT_ONCE):
+        for block in row_blocks(len(asks), len(self.places), _SCORES_AT_ONCE):
             X, these = safe_indexing(rows.X, block), asks[block]
-            unknown = None if rows.unknown is None else rows.unknown[block]
-            found += self._block(now.model, X, these, unknown)
+            unknown = np.zeros(len(these), bool) if rows.unknown is None else rows.unknown[block]
+            found += self._predicted_block(now.model, X, these, unknown)
         return now.version, found
 
-    def _block(self, model: Model, X: Any, asks: Sequence[Ask], unknown: Any) -> list[Any]:
-        names = model.label_names
-        S = sets = None
-        if any(ask.scores or ask.top is not None or ask.cut is not None for ask in asks):
+    def _predicted_block(
+        self, model: Model, X: Any, asks: Sequence[Ask], unknown: NDArray[np.bool_]
+    ) -> list[Any]:
+        # a batch mixes requests with and without scores: compute each at most once
+        S: Any = [None] * len(asks)
+        sets: Any = S
+        if any(ask.scored for ask in asks):
             if self.method is None:
                 raise BadInput("the model has no scores: leave out scores, top and cut")
             S = model.scores(X)
-        if any(ask.top is None and ask.cut is None for ask in asks):
+        if any(ask.predicted for ask in asks):
             sets = model.label_sets(X)
-        found = []
-        for i, ask in enumerate(asks):
-            if unknown is not None and unknown[i]:
-                found.append({"labels": [], "remark": "no known word: the model can say nothing"})
-                continue
-            answer: dict[str, Any] = {}
-            best = None
-            if ask.top is not None and S is not None:
-                best = np.argsort(-S[i], kind="stable")[: ask.top]
-            if ask.cut is not None and S is not None:
-                among = np.arange(len(names)) if best is None else best
-                answer["labels"] = [names[j] for j in among[S[i][among] > ask.cut].tolist()]
-            elif best is not None:
-                answer["labels"] = [names[j] for j in best]
-            elif sets is not None:
-                answer["labels"] = list(sets[i])
-            if ask.scores and S is not None:
-                at = range(len(names)) if best is None else best
-                answer["scores"] = {names[j]: finite(S[i, j]) for j in at}
-            found.append(answer)
-        return found
+        return [
+            {"labels": [], "remark": "no known word: the model cannot predict this row"}
+            if unknown[i]
+            else answered_row(ask, model.label_names, S[i], sets[i])
+            for i, ask in enumerate(asks)
+        ]
 
     def remember(self, records: Sequence[Any], most: int = 500) -> None:
-        """Keep rows that were asked about, for the queue of rows to label."""
+        """Add rows of a request to the queue of rows to label."""
         for record in records:
             key = row_key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
         while len(self.asked) > most:
-            with suppress(StopIteration, KeyError):  # another thread may have been here
+            with suppress(StopIteration, KeyError):  # removed by another thread
                 self.asked.pop(next(iter(self.asked)))
 
-    # why ----------------------------------------------------------------------------------------
+    # explanations -------------------------------------------------------------------------------
 
     def explain(self, rows: Any, *, labels: Sequence[str] | None = None, top: int = 8) -> Any:
-        """What speaks for and against the labels of rows of JSON.
+        """Explain the scores of JSON rows.
 
         Parameters
         ----------
         rows : list of dict, of lists of numbers, or of str
         labels : list of str, default=None
-            Only about these; by default about all, the highest score first.
+            Labels to explain; by default all, the highest score first.
         top : int, default=8
-            How many features or words of each label.
+            Number of features or words per label.
 
         Returns
         -------
         dict
-            ``version``, and in ``rows`` for each row its ``labels`` with score, base and parts;
-            for learners that ask neighbours also these, nearest first.
+            ``version``, and in ``rows`` the ``labels`` of each row with score, base and parts.
+            Nearest-neighbor learners add the ``neighbors`` of the row, nearest first.
         """
         now = self.now
         wanted = None if labels is None else checked_labels(labels, self.places)
         read = self.reader.read_records(self.reader.records(rows))
         try:
             found = now.model.explanations(read.X)
-        except BadInput:
-            raise
         except (ValueError, TypeError, OverflowError) as error:
-            raise self.explained_error(error, read) from None
+            raise self.reader.blamed(error, read) from None
         told = [explained(why, self.model.label_names, wanted, top) for why in found]
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
             for one, why, shared in zip(told, found, shared_features(now, read.X, found)):
@@ -424,33 +371,23 @@ class Service:
     # rows ---------------------------------------------------------------------------------------
 
     def features_of(self, row: int) -> Any:
-        """A row of the training set as JSON; None if only the learner has it, in its own terms."""
+        """A training row as JSON; None if only the learner has it, encoded."""
         if row >= self.n_given:
             return self.ledger.features(row)
-        if self.data is None:
-            # what a pipeline does before the learner cannot be undone
-            if not isinstance(self.training, Growing) or _has_steps(self.model):
-                return None
-            x: Any = self.training.learner.X_[[row]]
-        elif self.data.frame is not None:
-            names = [name for name in self.reader.kinds if name in self.data.frame.columns]
-            values = self.data.frame[names].iloc[row].tolist()
-            return {name: plain_value(value) for name, value in zip(names, values)}
-        else:
-            x = safe_indexing(self.data.X, [row])
-        if self.reader.texts_only:
-            return str(next(iter(x)))
-        if hasattr(x, "iloc"):
-            x = x.to_numpy()
-        pairs = zip(self.reader.names, map(plain_value, dense(x).ravel().tolist()))
-        return {name: v for name, v in pairs if v or not self.model.sparse_features}
+        if self.data is not None:
+            frame = None if self.data.frame is None else self.data.frame.iloc[[row]]
+            return self.reader.json_rows(safe_indexing(self.data.X, [row]), frame)[0]
+        # the steps of a pipeline before the learner cannot be inverted
+        if not isinstance(self.training, Growing) or _has_steps(self.model):
+            return None
+        return self.reader.json_rows(self.training.learner.X_[[row]])[0]
 
     def labels_of(self, row: int) -> list[str]:
-        """Labels of a row of the training set now."""
+        """Current labels of a training row."""
         return list(self.training.labels_of(self.ledger, row))
 
     def row_card(self, row: int) -> dict[str, Any]:
-        """A row of the training set, for a reader."""
+        """A training row with its features and labels."""
         return {
             "row": row,
             "features": self.features_of(row),
@@ -461,112 +398,88 @@ class Service:
     # corrections --------------------------------------------------------------------------------
 
     def correct(self, corrections: Any) -> dict[str, Any]:
-        """Take corrections; when this returns, they are on disk.
+        """Store corrections on disk, and learn them.
 
         Parameters
         ----------
         corrections : list of dict
-            Each with the right ``labels``, by name, and either ``row``, the number of a row of
-            the training set, or ``features``, a new row. A ``key`` of the client's own makes it
-            safe to send a correction again.
+            Each with the correct ``labels``, by name, and either ``row``, the number of a
+            training row, or ``features``, a new row. With an optional ``key`` chosen by the
+            client, a correction can safely be sent again.
 
         Returns
         -------
         dict
-            ``version`` of the model that answers now, ``applied``: whether it has learned the
+            ``version`` of the current model, ``applied``: whether it has learned the
             corrections, and the ``id`` and ``row`` of each of the ``corrections``.
         """
-        (done,) = self.correct_many([corrections])
-        if isinstance(done, BadInput):
-            raise done
-        return done
+        return _only(self.correct_many([corrections]))
 
     def undo(self, id: int) -> dict[str, Any]:
-        """Take a correction back.
-
-        Parameters
-        ----------
-        id : int
-            As :meth:`correct` has returned it.
-
-        Returns
-        -------
-        dict
-            As that of :meth:`correct`.
-        """
-        (done,) = self.correct_many([id])
-        if isinstance(done, BadInput):
-            raise done
-        return done
+        """Undo the correction with an ``id`` of :meth:`correct`, which has the same result."""
+        return _only(self.correct_many([id]))
 
     def correct_many(self, requests: Sequence[Any]) -> list[Any]:
-        """Several requests in one commit: lists of corrections, or numbers of those to undo."""
+        """Commit several requests at once: lists of corrections, or ids of those to undo."""
         return self.corrections.take(requests)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the model has learned all corrections; whether it has."""
+        """Wait until the model has learned all corrections; return whether it has."""
         return self.corrections.settle(timeout)
 
     def history(self, most: int = 200) -> list[dict[str, Any]]:
         """The corrections, latest first."""
         return self.corrections.history(most)
 
-    # out ----------------------------------------------------------------------------------------
+    # export -------------------------------------------------------------------------------------
 
     def export(self, format: str = "csv", *, all_rows: bool = False) -> bytes:
-        """The corrected rows as a dataset, which ``plurilabel fit`` reads.
+        """Export the corrected rows as a dataset for ``plurilabel fit``.
 
         Parameters
         ----------
         format : {"csv", "jsonl"}
         all_rows : bool, default=False
-            All rows of the training set, with the labels that hold now.
+            Whether to export all training rows, with their current labels.
         """
         ledger = self.ledger
-        rows = [row for row in ledger.changed if all_rows or ledger.labels(row) is not None]
+        rows = [row for row in ledger.changed if ledger.labels(row) is not None]
         if all_rows:
-            rows = [r for r in range(self.n_given) if r not in ledger.changed] + rows
+            rows = ledger.rows()
         features = [self.features_of(row) for row in rows]
         if any(one is None for one in features):
             raise BadInput(
-                "the rows of the training set are not at hand as they were given: start the "
-                "service with the data",
+                "the original training rows are not available: start the service with the data",
                 status=409,
             )
         labels = [self.labels_of(row) for row in rows]
         return exported(self.model, list(self.reader.kinds), features, labels, format)
 
     def close(self) -> None:
-        """Close the store; nothing is lost."""
+        """Close the store."""
         self.corrections.close()
 
 
-def _answer(version: int, rows: list[Any], remarks: list[str]) -> dict[str, Any]:
-    answer = {"version": version, "rows": rows}
-    return {**answer, "remarks": remarks} if remarks else answer
+def _n_rows(records: Any) -> int:
+    return len(records) if isinstance(records, list) else int(records.X.shape[0])
 
 
-def digest_of_model(model: Model) -> str:
-    """What tells one model from another: of the scores' parts that a log depends on."""
-    told = json.dumps(
-        [learner_text(model.estimator), list(model.label_names), list(model.feature_names)]
-    )
-    return hashlib.sha256(told.encode()).hexdigest()
+def _only(results: list[Any]) -> Any:
+    """The response to a single request, or its error raised."""
+    (result,) = results
+    if isinstance(result, BadInput):
+        raise result
+    return result
 
 
-def _as_dataset(X: Any, Y: Any) -> Any:
-    """Rows and labels with the two attributes that are needed of a dataset."""
-    return Dataset(X, Y) if not hasattr(X, "iloc") and hasattr(X, "shape") else _Pair(X, Y)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    X: Any
-    Y: Any
+def _digest(model: Model) -> str:
+    """Identify a model by its learner, labels and features."""
+    names = list(model.label_names), list(model.feature_names)
+    return hashlib.sha256(json.dumps([learner_text(model.estimator), *names]).encode()).hexdigest()
 
 
 def _has_steps(model: Model) -> bool:
-    """Whether something is done to rows before the learner sees them."""
+    """Whether a pipeline transforms rows before the learner."""
     estimator = getattr(model.estimator, "best_estimator_", model.estimator)
     return hasattr(getattr(estimator, "estimator_", estimator), "steps")
 
@@ -579,7 +492,7 @@ def _score_method(estimator: Any) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    """Notes as JSON has them: what is not a number becomes null."""
+    """Convert notes to JSON values."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Corrections on disk: a log that only grows, in SQLite."""
+"""An append-only log of corrections in SQLite."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ CREATE TABLE IF NOT EXISTS entries (
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the log: a correction, or the undoing of one.
+    """An entry of the log: a correction, or the undoing of one.
 
     Attributes
     ----------
     id : int
-        From 1, without gaps. It is also the version of the model that has learned it.
+        Consecutive number from 1. It is also the version of the model that has learned it.
     time : str
-        In UTC.
+        Time in UTC.
     row : int or None
         The row whose labels are corrected; None for a new row.
-    features : row of JSON, or None
-        What a new row is.
+    features : JSON row or None
+        Features of a new row.
     labels : tuple of str or None
-        The right labels; None where a correction is undone.
+        The correct labels; None if the entry undoes a correction.
     undoes : int or None
         The correction that is undone.
     key : str or None
-        What a client calls this correction, so that it can be sent again without harm.
+        A name chosen by the client, so that the correction can safely be sent again.
     """
 
     id: int
@@ -57,22 +57,22 @@ class Entry:
 
 
 class StoreError(ValueError):
-    """A file of corrections that cannot be used."""
+    """The file of corrections cannot be used."""
 
 
 class Store:
-    """The log of corrections, in a file of SQLite.
+    """The log of corrections, in an SQLite file.
 
-    What :meth:`append` has returned from is on disk: the file is in WAL mode and synchronised at
-    every commit. One process at a time may have it open.
+    Entries are on disk when :meth:`append` returns: the file is in WAL mode and synchronised at
+    every commit. Only one process at a time can open it.
 
     Parameters
     ----------
     path : str or path
         ``":memory:"`` keeps the log in memory.
     about : mapping of str to str
-        What the log belongs to, such as a digest of the model. A file that says otherwise is
-        refused.
+        Identifies the model that the log belongs to, such as by a digest. A file of another model
+        is rejected.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str], about: Mapping[str, str]) -> None:
         self.path = os.fspath(path)
         try:
-            # the learning thread writes, another one may close
+            # one thread appends, another may close
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             folder = os.path.dirname(os.path.abspath(self.path))
@@ -125,22 +125,16 @@ class Store:
                 )
 
     def entries(self) -> list[Entry]:
-        """The whole log."""
+        """Return all entries of the log."""
         rows = self._db.execute(
             "SELECT id, time, row, features, labels, undoes, key FROM entries ORDER BY id"
         )
-        return [
-            Entry(
-                id=id,
-                time=time,
-                row=row,
-                features=None if features is None else json.loads(features),
-                labels=None if labels is None else tuple(json.loads(labels)),
-                undoes=undoes,
-                key=key,
-            )
-            for id, time, row, features, labels, undoes, key in rows
-        ]
+        found = []
+        for id, time, row, features, labels, *rest in rows:
+            features = None if features is None else json.loads(features)
+            labels = None if labels is None else tuple(json.loads(labels))
+            found.append(Entry(id, time, row, features, labels, *rest))
+        return found
 
     @staticmethod
     def new(
@@ -152,31 +146,22 @@ class Store:
         undoes: int | None = None,
         key: str | None = None,
     ) -> Entry:
-        """An entry of now."""
+        """Create an entry with the current time."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
         return Entry(
             id, time, row, features, None if labels is None else tuple(labels), undoes, key
         )
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Write entries; they are on disk, all of them, when this returns."""
+        """Write entries in one transaction; they are on disk when this returns."""
+        rows = []
+        for e in entries:
+            features = None if e.features is None else json.dumps(e.features)
+            labels = None if e.labels is None else json.dumps(e.labels)
+            rows.append((e.id, e.time, e.row, features, labels, e.undoes, e.key))
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._db.executemany(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        e.id,
-                        e.time,
-                        e.row,
-                        None if e.features is None else json.dumps(e.features),
-                        None if e.labels is None else json.dumps(e.labels),
-                        e.undoes,
-                        e.key,
-                    )
-                    for e in entries
-                ],
-            )
+            self._db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             self._db.execute("COMMIT")
         except BaseException:
             self._db.execute("ROLLBACK")

@@ -1,8 +1,7 @@
-"""How a model learns corrections: exactly and at once, or by a fit on everything."""
+"""How a model learns corrections: by exact updates, or by a refit on all rows."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,47 +13,48 @@ from sklearn.base import clone
 
 from plurilabel._core.blocks import dense, stack_rows
 from plurilabel._core.compat import safe_indexing
-from plurilabel._core.data.dataset import Dataset
 from plurilabel.learners import set_seeds
 from plurilabel.models import Model
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._rows import RowReader
+from plurilabel.serve._row_reader import RowReader
 
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of one version, and the numbers of the rows that it has learned, in its order."""
+    """A version of the model, and the numbers of its training rows in order."""
 
     model: Model
     version: int
     rows: Rows
 
 
-class Training(ABC):
-    """Training rows, and how a model learns others; subclasses say how."""
+class Training:
+    """The training rows of a model. Corrections are kept for export, but not learned.
 
-    how: str
-    """"exact", "refit" or "kept"."""
-    n_given: int
+    Subclasses learn them.
+    """
 
-    def __init__(self, model: Model, reader: RowReader) -> None:
-        self.model, self.reader = model, reader
+    how = "kept"
+
+    def __init__(self, model: Model, reader: RowReader, Y: Any = None) -> None:
+        self.model, self.reader, self.Y = model, reader, Y
+        self.n_given = 0 if Y is None else int(Y.shape[0])
         self.places = {name: j for j, name in enumerate(model.label_names)}
 
-    @abstractmethod
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the training set had at first."""
-
     def labels_of(self, ledger: Ledger, row: int) -> tuple[str, ...]:
-        """Labels of a row now."""
-        said = ledger.labels(row)
-        return self.labels_given(row) if said is None else said
+        """Current labels of a row."""
+        corrected = ledger.labels(row)
+        if corrected is not None:
+            return corrected
+        names = self.model.label_names
+        return tuple(names[j] for j in np.flatnonzero(dense(self.Y[[row]]).ravel()).tolist())
 
-    @abstractmethod
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The model of a later version; the earlier one stays as it is."""
+        """Return the model of a later version, without changing the earlier one."""
+        del ledger
+        return before
 
     def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
@@ -62,27 +62,22 @@ class Training(ABC):
             Y[i, [self.places[name] for name in self.labels_of(ledger, row)]] = 1
         return Y
 
-    def _names(self, y: Any) -> tuple[str, ...]:
-        names = self.model.label_names
-        return tuple(names[j] for j in np.flatnonzero(dense(y).ravel()).tolist())
-
 
 class Growing(Training):
-    """A learner that grows and forgets exactly: corrections count at once.
+    """Update a learner exactly, with ``partial_fit`` and ``forget``.
 
-    What stands before the learner, and a cut behind it, stay as they were fitted.
+    Transformers before the learner and a threshold after it stay as fitted.
     """
 
     how = "exact"
 
     def __init__(self, model: Model, reader: RowReader) -> None:
-        super().__init__(model, reader)
         self.learner = model.learner
-        self.n_given = self.learner.Y_.shape[0]
+        super().__init__(model, reader, self.learner.Y_)
 
     @staticmethod
     def can(model: Model) -> bool:
-        """Whether the learner inside a model grows and forgets."""
+        """Whether the learner of a model supports exact updates."""
         learner = model.learner
         return (
             hasattr(learner, "forget")
@@ -92,16 +87,12 @@ class Growing(Training):
             and not learner.single_output_
         )
 
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the training set had at first."""
-        return self._names(self.learner.Y_[[row]])
-
-    def points(self, ledger: Ledger, rows: list[int]) -> Any:
-        """Rows as the learner takes them."""
+    def _points(self, ledger: Ledger, rows: list[int]) -> Any:
+        """Encode rows for the learner."""
         new = [row for row in rows if row >= self.n_given]
         read = dict(zip(new, self._read([ledger.features(row) for row in new])))
         X = stack_rows([self.learner.X_[[r]] if r < self.n_given else read[r] for r in rows])
-        X = X.astype(self.learner.X_.dtype)  # more rows must not change the type
+        X = X.astype(self.learner.X_.dtype)  # the dtype must not depend on the new rows
         names = getattr(self.learner, "feature_names_in_", None)
         if names is None:
             return X
@@ -112,24 +103,24 @@ class Growing(Training):
         return pd.DataFrame(X, columns=names)
 
     def _read(self, records: list[Any]) -> list[Any]:
-        """New rows as the learner takes them, read together if they mean the same alone.
+        """Read new rows, together where that gives the same values.
 
-        A log may be long. But each is transformed alone: the last bit of a matrix product may
-        depend on how many rows there are, and the model must not depend on when it was learned.
+        Each row is encoded on its own: the last bit of a matrix product may depend on the number
+        of rows, and the model must not depend on how the log was replayed.
         """
         together = [i for i, one in enumerate(records) if self.reader.independent([one])]
-        found: list[Any] = [None] * len(records)
+        read: dict[int, Any] = {}
         if together:
-            read = self.reader.read_records([records[i] for i in together])
-            for place, i in enumerate(together):
-                found[i] = _array(self.model.encoded(safe_indexing(read.X, [place])))
+            X = self.reader.read_records([records[i] for i in together]).X
+            read = {i: safe_indexing(X, [place]) for place, i in enumerate(together)}
+        encoded = []
         for i, one in enumerate(records):
-            if found[i] is None:
-                found[i] = _array(self.model.encoded(self.reader.read_records([one]).X))
-        return found
+            x = self.model.encoded(read[i] if i in read else self.reader.read_records([one]).X)
+            encoded.append(sparse.csr_array(x) if sparse.issparse(x) else np.asarray(x, float))
+        return encoded
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The model of a later version: rows that have changed go to the end."""
+        """Return the model of a later version: corrected rows move to the end."""
         place = {row: i for i, row in enumerate(before.rows.tolist())}
         touched: dict[int, None] = {}
         for id in range(before.version + 1, ledger.version + 1):
@@ -138,12 +129,12 @@ class Growing(Training):
             touched[row] = None
         come = [row for row in touched if row in ledger.changed]
         gone = sorted(place[row] for row in touched if row in place)
-        learner = copy(before.model.learner)  # its methods replace what they change
-        # grown first: with few rows it could not shrink
+        learner = copy(before.model.learner)  # its methods replace arrays, never write to them
+        # grow before shrinking: a learner with few rows left could not forget
         if come:
             Y: Any = self._matrix(ledger, come)
             Y = sparse.csr_array(Y) if sparse.issparse(learner.Y_) else Y
-            learner.partial_fit(self.points(ledger, come), Y)
+            learner.partial_fit(self._points(ledger, come), Y)
         if gone:
             learner.forget(gone)
         rows = np.concatenate([np.delete(before.rows, gone), np.array(come, dtype=np.intp)])
@@ -151,25 +142,19 @@ class Growing(Training):
 
 
 class Refitting(Training):
-    """A learner that is fitted again, on the data and the corrections together."""
+    """Refit a learner on the data and the corrections."""
 
     how = "refit"
 
-    def __init__(self, model: Model, reader: RowReader, data: Dataset) -> None:
-        super().__init__(model, reader)
-        self.X, self.Y = data.X, data.Y
-        self.n_given = int(data.Y.shape[0])
-
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """Labels that a row of the data had at first."""
-        return self._names(self.Y[[row]])
-
-    def rows_now(self, ledger: Ledger) -> list[int]:
-        """Numbers of all rows, in their order."""
-        return [r for r in range(self.n_given) if r not in ledger.changed] + list(ledger.changed)
+    def __init__(self, model: Model, reader: RowReader, X: Any, Y: Any) -> None:
+        super().__init__(model, reader, Y)
+        self.X = X
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_rows != self.n_given:
+            raise ValueError(f"X has {n_rows} rows, but Y has {self.n_given}")
 
     def table(self, ledger: Ledger, rows: list[int]) -> tuple[Any, Any]:
-        """Rows as the estimator takes them, and their labels."""
+        """Input of the estimator for some rows, and their labels."""
         given = [row for row in rows if row < self.n_given]
         added = [row for row in rows if row >= self.n_given]
         X: Any = safe_indexing(self.X, np.array(given, dtype=np.intp))
@@ -178,44 +163,20 @@ class Refitting(Training):
             X = _stacked(X, new)
         order = {row: i for i, row in enumerate([*given, *added])}
         X = safe_indexing(X, np.array([order[row] for row in rows], dtype=np.intp))
-        fresh = [i for i, row in enumerate(rows) if row in ledger.changed]
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)
-        old = [i for i, row in enumerate(rows) if row not in ledger.changed]
-        Y[old] = dense(self.Y[[rows[i] for i in old]])
-        Y[fresh] = self._matrix(ledger, [rows[i] for i in fresh])
+        corrected = np.array([row in ledger.changed for row in rows], dtype=bool)
+        Y[~corrected] = dense(self.Y[np.array(rows, dtype=np.intp)[~corrected]])
+        Y[corrected] = self._matrix(ledger, [row for row in rows if row in ledger.changed])
         return X, (sparse.csr_array(Y) if sparse.issparse(self.Y) else Y)
 
     def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """A model fitted on all rows."""
-        rows = self.rows_now(ledger)
+        """Return a model fitted on all rows."""
+        rows = ledger.rows()
         estimator = clone(before.model.estimator)
-        set_seeds(estimator, 0)  # the same log must give the same model
+        set_seeds(estimator, 0)  # so that the same log gives the same model
         X, Y = self.table(ledger, rows)
         model = replace(before.model, estimator=estimator.fit(X, Y))
         return Trained(model, ledger.version, np.array(rows, dtype=np.intp))
-
-
-class Keeping(Training):
-    """Neither: corrections are kept and can be exported."""
-
-    how = "kept"
-    n_given = 0
-
-    def labels_given(self, row: int) -> tuple[str, ...]:
-        """There are no rows."""
-        raise KeyError(row)
-
-    def learned(self, before: Trained, ledger: Ledger) -> Trained:
-        """The same model: its version stays, too."""
-        del ledger
-        return before
-
-
-def _array(X: Any) -> Any:
-    """What a pipeline hands to the learner, as an array."""
-    if sparse.issparse(X):
-        return sparse.csr_array(X)
-    return np.asarray(X, dtype=np.float64)
 
 
 def _stacked(X: Any, new: Any) -> Any:

@@ -22,7 +22,7 @@ from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel._core.blocks import dense, is_missing, refuse_masked, row_blocks
 from plurilabel._core.compat import validate_parameter_constraints
 from plurilabel._core.fitted import Declared, values
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -216,7 +216,7 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         core = self._new_core()
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             Y = np.where(dense(Y.unknown), np.int8(UNKNOWN), dense(Y.Y))
         self.columns_ = list(getattr(self, "feature_names_in_", range(X.shape[1])))
         self._columns = {name: j for j, name in enumerate(self.columns_)}

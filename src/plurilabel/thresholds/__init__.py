@@ -1,32 +1,26 @@
 """Thresholds: scores to label sets, to probabilities, and to sets with a guarantee."""
 
 from plurilabel._core.roster import publish
-from plurilabel.thresholds._base import ThresholdStrategy, never_empty
-from plurilabel.thresholds._cardinality import CardinalityCut
-from plurilabel.thresholds._constant import ConstantCut
+from plurilabel.thresholds._by_name import get_strategy, strategy_names
+from plurilabel.thresholds._calibrator import ScoreCalibrator
+from plurilabel.thresholds._constant import CardinalityThreshold, ConstantThreshold
 from plurilabel.thresholds._expected_f import ExpectedF
-from plurilabel.thresholds._global import GlobalCut
-from plurilabel.thresholds._linear import LinearCut
-from plurilabel.thresholds._mcut import MCut
-from plurilabel.thresholds._metalabeler import MetaLabeler
-from plurilabel.thresholds._pcut import PCut
-from plurilabel.thresholds._rcut import RCut
-from plurilabel.thresholds._scut import SCut
+from plurilabel.thresholds._global import GlobalThreshold
+from plurilabel.thresholds._guarantees import FalseDiscoveryControl, LabelCoverage, RiskControl
+from plurilabel.thresholds._linear import LinearThreshold
+from plurilabel.thresholds._per_instance import MCut, MetaLabeler, RCut
+from plurilabel.thresholds._per_label import PCut, SCut
 from plurilabel.thresholds._seen_sets import SeenSets
-from plurilabel.thresholds._strategies import get_strategy, strategy_names
-from plurilabel.thresholds.uncertainty._calibrator import ScoreCalibrator
-from plurilabel.thresholds.uncertainty._false_discovery import FalseDiscoveryControl
-from plurilabel.thresholds.uncertainty._label_coverage import LabelCoverage
-from plurilabel.thresholds.uncertainty._risk_control import RiskControl
+from plurilabel.thresholds._strategy import ThresholdStrategy, never_empty
 
 __all__ = [
-    "CardinalityCut",
-    "ConstantCut",
+    "CardinalityThreshold",
+    "ConstantThreshold",
     "ExpectedF",
     "FalseDiscoveryControl",
-    "GlobalCut",
+    "GlobalThreshold",
     "LabelCoverage",
-    "LinearCut",
+    "LinearThreshold",
     "MCut",
     "MetaLabeler",
     "PCut",

@@ -12,7 +12,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, parameter
-from plurilabel.thresholds._base import (
+from plurilabel.thresholds._strategy import (
     BLOCK,
     Scores,
     Sets,
@@ -60,6 +60,7 @@ class ExpectedF(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _needs_scores = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "beta": [Interval(Real, 0, None, closed="neither")],
         "empty": [Interval(Real, 0, 1, closed="both")],
@@ -69,10 +70,6 @@ class ExpectedF(ThresholdStrategy):
     def __init__(self, beta: float = 1.0, *, empty: float = 0.0):
         self.beta = beta
         self.empty = empty
-
-    def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores; if not, labels are enough."""
-        return False
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:  # noqa: ARG002
         check_probabilities(scores, "ExpectedF")

@@ -16,7 +16,7 @@ from plurilabel._core.fitted import Declared, number
 from plurilabel._core.unknown import known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
+from plurilabel.thresholds._strategy import BLOCK, Scores, ThresholdStrategy
 from plurilabel.thresholds._sweep import best_size, cut_between, cut_keeping, evaluate
 
 
@@ -42,14 +42,14 @@ MEASURES: dict[str, _MeanMeasure] = {
 """Measures of a label matrix, named as in plurilabel.metrics; higher is better for all of them."""
 
 
-class GlobalCut(ThresholdStrategy):
+class GlobalThreshold(ThresholdStrategy):
     """One cut for all labels, at which a measure of the predictions is highest.
 
     All n q + 1 cuts that can make a difference are tried, by one sweep over the sorted scores.
     Counts are exact, and so are micro measures; a mean over instances or labels is updated along
     the sweep in float64, so that cuts whose means differ by less than about 1e-12 count as equal.
-    A cut lies halfway between two neighbouring distinct scores. Of equally good cuts the highest
-    is taken. If it is best to predict nothing, the cut is the highest score seen; if it is best to
+    A cut lies halfway between two neighbouring distinct scores; the highest of equally good cuts
+    is used. If it is best to predict nothing, the cut is the highest score seen; if it is best to
     predict everything, the next number below the lowest.
 
     Parameters
@@ -68,21 +68,19 @@ class GlobalCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import GlobalCut
+    >>> from plurilabel import GlobalThreshold
     >>> scores = [[0.9, 0.4], [0.8, 0.3], [0.7, 0.2], [0.1, 0.1]]
     >>> Y = [[1, 1], [0, 1], [1, 0], [0, 0]]
-    >>> strategy = GlobalCut("micro_f1").fit(scores, Y)
+    >>> strategy = GlobalThreshold("micro_f1").fit(scores, Y)
     >>> round(strategy.cut_, 3), round(strategy.value_, 3)
     (0.25, 0.889)
     """
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "measure": [StrOptions(set(MEASURES)), callable],
+        "measure": [StrOptions(set(MEASURES)), callable]
     }
-    _fitted: ClassVar[Declared] = {
-        "cut_": number(finite=False),
-    }
+    _fitted: ClassVar[Declared] = {"cut_": number(finite=False)}
 
     def __init__(self, measure: str | Callable[..., Any] = "micro_f1"):
         self.measure = measure
@@ -95,8 +93,8 @@ class GlobalCut(ThresholdStrategy):
         if unknown is not None and dense(unknown).all():
             raise ValueError("Y must have some labels that are known, got none")
         if over == "all":
-            asked = scores if unknown is None else scores[~dense(unknown)]
-            ordered = np.sort(asked, axis=None)[::-1]
+            known = scores if unknown is None else scores[~dense(unknown)]
+            ordered = np.sort(known, axis=None)[::-1]
             k, self.value_ = best_size(ordered, scores[Y.nonzero()], of_counts)
             self.cut_ = cut_keeping(ordered, k)
             return
@@ -111,9 +109,6 @@ class GlobalCut(ThresholdStrategy):
         empty = Y.sum(axis=1, dtype=np.int64) == 0  # whose gains are 0 if they do not count
         weight = len(scores) - (int(empty.sum()) if labelled else 0)
         self.cut_, self.value_ = _best_prefix(scores, gains, start, weight)
-
-    def _sets(self, scores: Scores) -> Sets:
-        return above(scores, self.cut_)
 
 
 def _gains(
@@ -131,7 +126,7 @@ def _gains(
         y = np.take_along_axis(dense(Y[rows]), order, axis=1)
         tp = np.zeros((len(y), q + 1), dtype=np.int64)  # of the k highest, k = 0..q
         np.cumsum(y, axis=1, out=tp[:, 1:])
-        k = np.broadcast_to(np.arange(q + 1), tp.shape)  # predicted, of those that are known
+        k = np.broadcast_to(np.arange(q + 1), tp.shape)  # known labels that are predicted
         if unknown is not None:
             hidden = np.take_along_axis(unknown[rows], order, axis=1)
             k = np.zeros_like(tp)
@@ -144,12 +139,7 @@ def _gains(
 
 
 def _best_prefix(
-    scores: Scores,
-    gains: NDArray[np.float64],
-    start: float,
-    weight: int,
-    *,
-    bins: int = 2**16,
+    scores: Scores, gains: NDArray[np.float64], start: float, weight: int, *, bins: int = 2**16
 ) -> tuple[float, float]:
     """The cut above which ``(start + sum of gains) / weight`` is highest, and that mean.
 

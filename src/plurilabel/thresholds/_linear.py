@@ -15,21 +15,21 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, number, numbers
 from plurilabel._core.limits import one_blas_thread
-from plurilabel._core.unknown import PartialLabels, known_part
-from plurilabel.thresholds._base import BLOCK, Scores, Sets, ThresholdStrategy, above
+from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel.thresholds._strategy import BLOCK, Scores, Sets, ThresholdStrategy, above
 
 MANY = 1000
 """Labels from which on the least squares problem is large."""
 
 
-class LinearCut(ThresholdStrategy):
+class LinearThreshold(ThresholdStrategy):
     """A cut for each instance, linear in its scores: t(x) = <w, f(x)> + b.
 
     For each training instance the best cut s(x) is found, the one that makes the fewest mistakes:
     a cut a makes a mistake for each label of the instance with a score <= a, and for each other
     label with a score >= a. The optimum is an open interval between two neighbouring scores, and
     s(x) is its midpoint. If the interval is unbounded, s(x) is ``margin`` below the lowest or
-    above the highest score. Of several best intervals the lowest is taken, which predicts the most
+    above the highest score. The lowest of several best intervals is used, which predicts the most
     labels. Then w and b are fitted to s by least squares, with the smallest norm if the solution
     is not unique.
 
@@ -51,21 +51,18 @@ class LinearCut(ThresholdStrategy):
 
     Examples
     --------
-    >>> from plurilabel import LinearCut
+    >>> from plurilabel import LinearThreshold
     >>> scores = [[0.9, 0.5, 0.1], [0.6, 0.2, 0.1], [0.3, 0.1, 0.2]]
     >>> Y = [[1, 0, 0], [1, 0, 0], [1, 0, 1]]
-    >>> LinearCut().fit(scores, Y).predict([[0.8, 0.45, 0.15]])
+    >>> LinearThreshold().fit(scores, Y).predict([[0.8, 0.45, 0.15]])
     array([[1, 0, 0]])
     """
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "margin": [Interval(Real, 0, None, closed="left")],
+        "margin": [Interval(Real, 0, None, closed="left")]
     }
-    _fitted: ClassVar[Declared] = {
-        "coef_": numbers("n_labels_"),
-        "intercept_": number(),
-    }
+    _fitted: ClassVar[Declared] = {"coef_": numbers("n_labels_"), "intercept_": number()}
 
     def __init__(self, *, margin: float = 0.1):
         self.margin = margin
@@ -76,7 +73,7 @@ class LinearCut(ThresholdStrategy):
     def _fit_weighted(self, scores: Scores, Y: LabelMatrix, weights: Any) -> None:
         n, q = scores.shape
         s = best_cuts(scores, Y, self.margin)
-        if isinstance(Y, PartialLabels):  # instances that know nothing have no best cut
+        if isinstance(Y, UnknownLabels):  # instances that know nothing have no best cut
             some = np.flatnonzero(~np.isnan(s))
             scores, s, n = scores[some], s[some], len(some)
             weights = None if weights is None else weights[some]
@@ -110,7 +107,7 @@ class LinearCut(ThresholdStrategy):
 def best_cuts(scores: Scores, Y: LabelMatrix, margin: float) -> NDArray[np.float64]:
     """The cut s(x) of each instance that makes the fewest mistakes, shape (n,).
 
-    Labels that are not known are left out; the cut is NaN if none is known.
+    Unknown labels are ignored; the cut is NaN if none is known.
     """
     n, q = scores.shape
     Y, unknown = known_part(Y)

@@ -13,7 +13,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
-from plurilabel.thresholds._base import (
+from plurilabel.thresholds._strategy import (
     BLOCK,
     Scores,
     Sets,
@@ -34,7 +34,7 @@ class SeenSets(ThresholdStrategy):
         ``"log_loss"`` takes the most probable of the seen sets, given independent labels with the
         scores as their probabilities, which are clipped to 2.2e-16 from 0 and 1. ``"hamming"``
         works with any scores: it takes the set that differs in the fewest labels from the scores
-        cut at ``cut``. Of equally close sets it takes the one whose scores have the largest sum
+        cut at ``cut``. Ties are resolved by the largest sum of scores
         above the cut.
     cut : float, default=0.5
         Only used with ``"hamming"``.
@@ -75,6 +75,7 @@ class SeenSets(ThresholdStrategy):
     """
 
     _learns_from_known = True
+    _needs_scores = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "distance": [StrOptions({"log_loss", "hamming"})],
         "cut": [Interval(Real, None, None, closed="neither")],
@@ -92,10 +93,6 @@ class SeenSets(ThresholdStrategy):
         self.distance = distance
         self.cut = cut
         self.lift = lift
-
-    def learns_from_scores(self) -> bool:
-        """Whether ``fit`` needs scores; if not, labels are enough."""
-        return False
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
         if self.distance == "log_loss":

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import COUNT_MEASURES
 from plurilabel.metrics.shared import CountMeasure
-from plurilabel.thresholds._base import BLOCK, Scores
+from plurilabel.thresholds._strategy import BLOCK, Scores
 
 
 def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
@@ -37,10 +37,10 @@ def count_measure(measure: str | Callable[..., Any]) -> CountMeasure:
 def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
     """For each label all scores in descending order, and those of the instances that have it.
 
-    Instances that do not know the label are left out.
+    Instances whose label is unknown are ignored.
     """
     n, q = scores.shape
-    known = Y.known_rows if isinstance(Y, PartialLabels) else None
+    known = Y.known_rows if isinstance(Y, UnknownLabels) else None
     Y = known_part(Y)[0]
     Y = Y.tocsc() if sparse.issparse(Y) else Y
     for labels in row_blocks(q, n, BLOCK):
@@ -50,8 +50,8 @@ def by_label(scores: Scores, Y: LabelMatrix) -> Iterator[tuple[Scores, Scores]]:
                 present = Y.indices[Y.indptr[j] : Y.indptr[j + 1]]
             else:
                 present = np.flatnonzero(Y[:, j])
-            asked = column if known is None else column[known(j)]
-            yield np.sort(asked)[::-1], column[present]
+            rows = column if known is None else column[known(j)]
+            yield np.sort(rows)[::-1], column[present]
 
 
 def cut_between(low: float, high: float) -> float:

@@ -1,15 +1,7 @@
 """What wrappers and plots share with the threshold strategies."""
 
-from plurilabel.thresholds._base import (
-    Scores,
-    Sets,
-    above,
-    check_dense_scores,
-    check_scores_and_labels,
-    complete_rows,
-)
-from plurilabel.thresholds._crossfit import out_of_fold_scores, scores_of
-from plurilabel.thresholds._strategies import STRATEGIES
+from plurilabel.thresholds._by_name import STRATEGIES
+from plurilabel.thresholds._strategy import Scores, check_scores_and_labels
 from plurilabel.thresholds._sweep import (
     by_label,
     count_measure,
@@ -23,18 +15,12 @@ from plurilabel.thresholds._sweep import (
 __all__ = [
     "STRATEGIES",
     "Scores",
-    "Sets",
-    "above",
     "by_label",
-    "check_dense_scores",
     "check_scores_and_labels",
-    "complete_rows",
     "count_measure",
     "counts_by_size",
     "cut_keeping",
     "cuttable",
     "entry_sizes",
     "evaluate",
-    "out_of_fold_scores",
-    "scores_of",
 ]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
-from plurilabel._core.explanation.contributions import Contributions
 from plurilabel.thresholds import ScoreCalibrator
-from plurilabel.thresholds.shared import Scores
-from plurilabel.wrappers._wrapper import ScoreWrapper
+from plurilabel.wrappers._wrapper import HeldOut, OutOfFoldWrapper
 
 
-class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
+class CalibratedClassifier(ProbabilisticClassifier, OutOfFoldWrapper):
     """Calibrated probabilities from the scores of any classifier.
 
     The classifier is trained on all data. How its scores become probabilities is learned from
@@ -81,9 +78,10 @@ class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
 
     method: str
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScoreWrapper._parameter_constraints,
+        **OutOfFoldWrapper._parameter_constraints,
         **ScoreCalibrator._parameter_constraints,
     }
+    _explained = "what the classifier says before calibration"
 
     def __init__(
         self,
@@ -102,42 +100,12 @@ class CalibratedClassifier(ScoreWrapper, ProbabilisticClassifier):
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
+    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         calibrator = ScoreCalibrator(self.method, min_count=self.min_count)
         scores, Y = held_out()
         # decision values are not probabilities even where all lie between 0 and 1
         calibrator._fit(scores, Y, probabilities=self.response_method_ == "predict_proba")
         self.calibrator_ = calibrator
-
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Contributions]:
-        """What speaks for and against each label, from the wrapped classifier.
-
-        Parameters
-        ----------
-        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
-
-        Returns
-        -------
-        list of Contributions, one for each row of X
-            The scores are calibrated; base and parts are those of the wrapped classifier, whose
-            score decides the calibrated one.
-        """
-        found = super().explain(X, feature_names=feature_names, reference=reference)
-        names = tuple(map(str, self.label_names_))
-        scales = ("what the classifier says before calibration",) * len(names)
-        return [
-            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
-            for one, scores in zip(found, self._validated_scores(X))
-        ]
-
-    def _score_method(self) -> str:
-        return "predict_proba"
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self.calibrator_.transform(self._estimator_scores(X))

@@ -1,9 +1,8 @@
-"""HierarchicalClassifier: the answers of any classifier, made consistent with a hierarchy."""
+"""HierarchicalClassifier: predictions that are consistent with a hierarchy of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,39 +11,23 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from plurilabel._core.base import LabelMatrix, MultiLabelClassifier, column_names
-from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel._core.compat import StrOptions
 from plurilabel._core.data.hierarchy import METHODS, Hierarchy
-from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, places
-from plurilabel._core.scores import score_method
-from plurilabel.metrics import label_scores
 from plurilabel.wrappers._threshold import ThresholdClassifier
+from plurilabel.wrappers._wrapper import OpenWrapper
 
 
-def _has(method: str) -> Any:
-    """Decorator: the method exists only if the scores of the wrapped classifier come from it."""
-
-    def check(self: HierarchicalClassifier) -> bool:
-        kind = score_method(getattr(self, "estimator_", self.estimator))
-        if kind != method:
-            raise AttributeError(f"the scores of the wrapped classifier come from {kind}")
-        return True
-
-    return available_if(check)
-
-
-class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
-    """Make the answers of any classifier consistent with a hierarchy of labels.
+class HierarchicalClassifier(OpenWrapper, ProbabilisticClassifier, ScoringClassifier):
+    """Make the predictions of any classifier consistent with a hierarchy of labels.
 
     In training, label sets are completed: an instance that has a label has all labels above it.
-    In prediction, scores are changed as little as possible such that no label scores above its
-    parents, so that with every label predicted those above it are, too.
+    In prediction, scores are changed as little as possible so that no label scores above its
+    parents: with every predicted label, those above it are predicted.
 
     Parameters
     ----------
@@ -110,25 +93,15 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ],
+        **OpenWrapper._parameter_constraints,
         "parents": [Mapping, "array-like", None],
         "sep": [str],
         "method": [StrOptions(set(METHODS))],
     }
-    _fitted: ClassVar[Declared] = {
-        "edges_": places("m", 2, below="n_labels_"),
-    }
+    _fitted: ClassVar[Declared] = {"edges_": places("m", 2, below="n_labels_")}
 
     def __init__(
-        self,
-        estimator: Any,
-        parents: Any = None,
-        *,
-        sep: str = "/",
-        method: str = "isotonic",
+        self, estimator: Any, parents: Any = None, *, sep: str = "/", method: str = "isotonic"
     ):
         self.estimator = estimator
         self.parents = parents
@@ -162,29 +135,20 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
                         f"{name} was passed, but fit of {type(self.estimator).__name__} does not "
                         "accept it"
                     )
-        self._fit(X, Y, y, routed)
+        self._fit(X, Y, **routed)
         return self
 
-    def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         if self.single_output_:
             raise ValueError(
-                "y must be a label matrix: of the classes of a 1-D y an instance has one only, "
-                "and not those above it, too"
+                "y must be a label matrix: a 1-D y has one class per instance, without those "
+                "above it"
             )
         hierarchy = Hierarchy(list(self.label_names_), self.parents, sep=self.sep)
         self.edges_, self.method_ = hierarchy.edges, self.method
         closed = hierarchy.close(Y)
         self.n_completed_ = int(((closed - Y).sum(axis=1) > 0).sum())
-        target: Any = closed
-        if column_names(y) is not None:
-            import pandas as pd
-
-            names = list(self.label_names_)
-            if sparse.issparse(closed):
-                target = pd.DataFrame.sparse.from_spmatrix(closed, columns=names)
-            else:
-                target = pd.DataFrame(closed, columns=names)
-        self.estimator_ = clone(self.estimator).fit(X, target, **(routed or {}))
+        self.estimator_ = clone(self.estimator).fit(X, self._named_targets(closed), **params)
 
     @property
     def hierarchy_(self) -> Hierarchy:
@@ -193,15 +157,8 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
         names = [str(name) for name in self.label_names_]
         return Hierarchy(names, [(names[child], names[parent]) for child, parent in self.edges_])
 
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return indexable(X)[0] if reset else X
-
-    def _score_method(self) -> str:
-        return score_method(getattr(self, "estimator_", self.estimator))
-
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        scores = label_scores(self.estimator_, X, n_labels=self.n_labels_)
-        return self.hierarchy_.consistent(scores, self.method_)
+        return self.hierarchy_.consistent(super()._scores(X), self.method_)
 
     def _predict(self, X: Any) -> Any:
         if _cuts(self.estimator_):
@@ -209,62 +166,12 @@ class HierarchicalClassifier(MetaEstimatorMixin, MultiLabelClassifier):
             return sets.toarray() if sparse.issparse(sets) else sets
         return super()._predict(X)
 
-    @_has("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each label, of none above that of its parents.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
-        return np.asarray(self._validated_scores(X))
-
-    @_has("decision_function")
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of each label, of none above that of its parents.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-        """
-        return np.asarray(self._validated_scores(X))
-
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Any]:
-        """What speaks for and against each label, before scores are made consistent.
-
-        Parameters
-        ----------
-        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
-
-        Returns
-        -------
-        list of explanations, one for each row of X
-        """
-        check_is_fitted(self)
-        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
-        return [replace(one, label_names=tuple(self.label_names_)) for one in found]
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Where ``fit`` sends metadata: to ``estimator.fit``."""
-        return MetadataRouter(owner=type(self).__name__).add(
-            estimator=self.estimator,
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen by the classifier."""
-        return self.estimator_.n_features_in_
+        return self._fit_router()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
         tags.target_tags.single_output = False
         return tags
 

@@ -1,34 +1,30 @@
-"""ImputedLabels: labels that are not known are predicted before a learner sees them."""
+"""ImputedLabels: unknown labels are predicted before a learner sees them."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.base import clone
 
-from plurilabel._core.base import CUTS, LabelMatrix, ProbabilisticClassifier, ScoringClassifier
+from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, ScoringClassifier
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods
-from plurilabel._core.fitted import Declared, count, one_of
+from plurilabel._core.fitted import Declared, count
 from plurilabel._core.limits import check_size
-from plurilabel._core.scores import score_method
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy import MLkNN
-from plurilabel.metrics import label_scores
+from plurilabel.wrappers._wrapper import Wrapper
 
 
-class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
-    """A learner that needs all labels, on labels of which some are not known.
+class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
+    """Train a learner that needs all labels although some are unknown.
 
-    ``imputer`` learns from the known labels; what it predicts takes the place of those that are
-    not known, and ``estimator`` learns from the completed matrix. No prediction is of a label
-    that its model was trained on: the imputer has seen only labels that are known. The estimator
-    takes predicted labels for true ones: its probabilities are closer to 0 and 1 than they should
-    be, and no better than the imputer's where most labels are not known.
+    ``imputer`` learns from the known labels and predicts the unknown ones; ``estimator`` learns
+    from the completed matrix. The estimator takes predicted labels for true ones: its
+    probabilities are closer to 0 and 1 than they should be, and no better than the imputer's where
+    most labels are unknown.
 
     If all labels are known, this is ``estimator`` alone.
 
@@ -38,7 +34,7 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
         With ``predict_proba`` (scores are probabilities, cut at 0.5) or ``decision_function``
         (cut at 0).
     imputer : learner, default=None
-        One with ``accepts_missing_labels``; None is :class:`~plurilabel.MLkNN` with ten
+        One with ``accepts_unknown_labels``; None is :class:`~plurilabel.MLkNN` with ten
         neighbours, or as many as there are.
 
     Attributes
@@ -72,36 +68,30 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
 
     _learns_from_known = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ],
+        **Wrapper._parameter_constraints,
         "imputer": [None, HasMethods(["fit", "predict"])],
     }
-    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "n_imputed_": count()}
+    _fitted: ClassVar[Declared] = {"n_imputed_": count()}
 
     def __init__(self, estimator: Any, imputer: Any = None):
         self.estimator = estimator
         self.imputer = imputer
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
-        self.base_method_ = score_method(self.estimator)
         self.imputer_: Any = None
         self.n_imputed_ = 0
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             Y = self._complete(X, Y)
-        if self.single_output_:
-            Y = self.classes_[dense(Y).argmax(axis=1)]
-        self.estimator_ = clone(self.estimator).fit(X, Y)
+        self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
 
-    def _complete(self, X: Any, Y: PartialLabels) -> Any:
-        """The labels, those that are not known as the imputer predicts them."""
+    def _complete(self, X: Any, Y: UnknownLabels) -> Any:
+        """The labels, unknown ones as the imputer predicts them."""
         n, q = Y.shape
         check_size(
             self, f"{n:,} instances and {q:,} labels", memory=12.0 * n * q,
             instead="BinaryRelevance, which learns from the known labels",
         )  # fmt: skip
-        if self.imputer is not None and not getattr(self.imputer, "accepts_missing_labels", False):
+        if self.imputer is not None and not getattr(self.imputer, "accepts_unknown_labels", False):
             raise ValueError(
                 "imputer must be a learner that accepts missing labels, "
                 f"got {type(self.imputer).__name__}"
@@ -110,7 +100,7 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
             MLkNN(max(1, min(10, n - 1))) if self.imputer is None else clone(self.imputer)
         )
         labels, unknown = dense(Y.Y), dense(Y.unknown)
-        self.imputer_ = imputer.fit(X, PartialLabels(labels, unknown))
+        self.imputer_ = imputer.fit(X, UnknownLabels(labels, unknown))
         rows = np.flatnonzero(unknown.any(axis=1))
         guess = np.zeros(labels.shape, dtype=labels.dtype)
         guess[rows] = dense(self.imputer_.predict(X[rows]))
@@ -118,30 +108,5 @@ class ImputedLabels(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifi
         full = np.where(unknown, guess, labels)
         return sparse.csr_array(full) if sparse.issparse(Y.Y) else full
 
-    def _scores(self, X: Any) -> NDArray[np.floating]:
-        if self.single_output_:
-            return _by_class(getattr(self.estimator_, self.base_method_)(X), len(self.classes_))
-        return dense(label_scores(self.estimator_, X, n_labels=self.n_labels_))
-
     def _predict(self, X: Any) -> Any:
-        return dense(self.estimator_.predict(X)).reshape(X.shape[0], -1)
-
-    def _score_method(self) -> str:
-        fitted = getattr(self, "base_method_", None)
-        return score_method(self.estimator) if fitted is None else fitted
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.pairwise = inner.input_tags.pairwise
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
-
-def _by_class(scores: Any, n_classes: int) -> NDArray[np.floating]:
-    """A column for each class of a 1-D y."""
-    scores = np.asarray(scores)
-    if scores.ndim == 1:
-        return np.column_stack([-scores, scores])
-    return scores.reshape(len(scores), n_classes)
+        return dense(self.estimator_.predict(X)).reshape(-1, self.n_labels_)

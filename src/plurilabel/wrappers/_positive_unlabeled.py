@@ -6,22 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.base import clone
 
 from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel.metrics import label_scores
-from plurilabel.metrics import propensities as jain_propensities
+from plurilabel.metrics import propensities as jain
 from plurilabel.model_selection import IterativeStratifiedKFold
+from plurilabel.wrappers._wrapper import Wrapper
 
 LEAST = 0.01
 """Propensities are at least this: below, a few instances would decide everything."""
 
 
-class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
+class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     r"""Probabilities of labels that are only recorded with some probability.
 
     A 1 in y is right; a 0 means that nobody recorded the label, whether it holds or not. If label
@@ -49,8 +49,8 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
     ----------
     estimator_ : fitted classifier
     propensities_ : ndarray of shape (q,)
-        At least 0.01. 1 for labels that are never recorded, or in fewer instances than folds, and
-        for the classes of a 1-D y, of which every instance has one.
+        At least 0.01. 1 for labels that are recorded in fewer instances than folds, and for the
+        classes of a 1-D y.
     label_names_ : ndarray of shape (q,)
 
     See Also
@@ -96,14 +96,12 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         if self.cv < 2:
             raise ValueError(f"cv must be at least 2, got {self.cv}")
+        self.estimator_ = clone(self.estimator).fit(X, self._targets(Y))
         if self.single_output_:  # every instance has its class: none was overlooked
-            self.estimator_ = clone(self.estimator).fit(X, self.classes_[dense(Y).argmax(axis=1)])
             self.propensities_ = np.ones(self.n_labels_)
             return
-        self.estimator_ = clone(self.estimator).fit(X, Y)
         if isinstance(self.propensities, str):
-            by = self._out_of_fold if self.propensities == "elkan-noto" else _of_frequencies
-            p = by(X, Y)
+            p = self._out_of_fold(X, Y) if self.propensities == "elkan-noto" else jain(Y)
         else:
             p = np.asarray(self.propensities, dtype=np.float64)
             if p.shape != (self.n_labels_,) or not ((p > 0) & (p <= 1)).all():
@@ -127,19 +125,5 @@ class PositiveUnlabeled(MetaEstimatorMixin, ProbabilisticClassifier):
         return np.where(enough, total / np.maximum(recorded, 1), 1.0)
 
     def _scores(self, X: Any) -> NDArray[np.floating]:
-        if self.single_output_:
-            return np.asarray(self.estimator_.predict_proba(X))
-        s = dense(label_scores(self.estimator_, X, n_labels=self.n_labels_))
-        return np.minimum(s / self.propensities_, 1.0)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.non_deterministic = inner.non_deterministic
-        return tags
-
-
-def _of_frequencies(X: Any, Y: LabelMatrix) -> NDArray[np.float64]:
-    del X
-    return np.asarray(jain_propensities(Y), dtype=np.float64)
+        s = super()._scores(X)
+        return s if self.single_output_ else np.minimum(s / self.propensities_, 1.0)

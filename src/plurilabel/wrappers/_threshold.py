@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import HasMethods, StrOptions
 from plurilabel._core.fitted import Declared, parameter
 from plurilabel.thresholds import get_strategy, never_empty
-from plurilabel.thresholds.shared import STRATEGIES, Scores, scores_of
-from plurilabel.wrappers._wrapper import ScoreWrapper
+from plurilabel.thresholds.shared import STRATEGIES, Scores
+from plurilabel.wrappers._wrapper import DelegatedScores, HeldOut, OutOfFoldWrapper
 
 
-def _scores_by(method: str) -> Any:
-    """Decorator: the method exists only if the wrapped classifier has it."""
-
-    def check(self: ThresholdClassifier) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return available_if(check)
-
-
-class ThresholdClassifier(ScoreWrapper):
+class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     """Turn the scores of any classifier into label sets by a strategy that is learned from data.
 
     The classifier is trained on all data. The strategy is learned from out-of-fold scores: clones
@@ -104,7 +91,7 @@ class ThresholdClassifier(ScoreWrapper):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ScoreWrapper._parameter_constraints,
+        **OutOfFoldWrapper._parameter_constraints,
         "strategy": [StrOptions(set(STRATEGIES)), HasMethods(["fit", "predict"])],
         "nonempty": ["boolean"],
     }
@@ -128,14 +115,14 @@ class ThresholdClassifier(ScoreWrapper):
         self.n_jobs = n_jobs
 
     @property
-    def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: where classifier and strategy do."""
+    def accepts_unknown_labels(self) -> bool:
+        """Whether ``fit`` takes unknown labels: if classifier and strategy do."""
         able = isinstance(self.strategy, str) or getattr(
             self.strategy, "_learns_from_known", False
         )
-        return bool(able) and super().accepts_missing_labels
+        return bool(able) and super().accepts_unknown_labels
 
-    def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
+    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         self.nonempty_ = self.nonempty
         strategy = self._unfitted_strategy()
         learns = getattr(strategy, "learns_from_scores", lambda: True)()
@@ -167,29 +154,3 @@ class ThresholdClassifier(ScoreWrapper):
             chosen = np.where(never_empty(labels, scores) == 1, scores, -np.inf)
             return self.classes_[chosen.argmax(axis=1)]
         return never_empty(labels, scores) if self.nonempty_ else labels
-
-    @_scores_by("predict_proba")
-    def predict_proba(self, X: ArrayLike) -> Scores:
-        """Probabilities of the labels, from the wrapped classifier.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            Column l is P(label l | x), even if the classifier returns a list of arrays.
-        """
-        check_is_fitted(self)
-        return scores_of(self.estimator_, X, "predict_proba", **self._targets())
-
-    @_scores_by("decision_function")
-    def decision_function(self, X: ArrayLike) -> Scores:
-        """Scores of the labels, from the wrapped classifier.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            For a 1-D y, what the classifier returns: shape (n,) if there are two classes.
-        """
-        check_is_fitted(self)
-        if self.single_output_:
-            return self.estimator_.decision_function(X)
-        return scores_of(self.estimator_, X, "decision_function", **self._targets())

@@ -1,9 +1,9 @@
-"""What wrappers share that learn from out-of-fold scores of any classifier."""
+"""Wrappers: what classifiers around another classifier share."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from numbers import Integral
@@ -11,12 +11,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
@@ -24,36 +27,211 @@ from plurilabel._core.base import (
     LabelMatrix,
     MultiLabelClassifier,
     check_label_order,
+    default_label_names,
     is_tags,
     tag_matrix,
 )
-from plurilabel._core.compat import HasMethods, StrOptions
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import HasMethods, StrOptions, rows_of_params, safe_indexing
 from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.fitted import Declared, one_of
-from plurilabel._core.scores import score_method
-from plurilabel._core.unknown import takes_missing_labels
+from plurilabel._core.scores import score_matrix, score_method
+from plurilabel._core.unknown import takes_unknown_labels
 from plurilabel.model_selection import IterativeStratifiedKFold
-from plurilabel.thresholds.shared import Scores, out_of_fold_scores, scores_of
+from plurilabel.thresholds.shared import Scores
 
 
-class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
+class Wrapper(MetaEstimatorMixin, MultiLabelClassifier):
+    """A classifier around another one, which is fitted as ``estimator_`` and makes the scores."""
+
+    estimator: Any
+    estimator_: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+        ]
+    }
+
+    def _score_method(self) -> str:
+        return score_method(getattr(self, "estimator_", self.estimator))
+
+    def _scores(self, X: Any) -> NDArray[np.floating]:
+        scores = self._delegated(self._score_method(), X)
+        if scores.ndim == 1:  # two classes of a 1-D y, positive for the second
+            return np.column_stack([-scores, scores])
+        return dense(scores)
+
+    def _delegated(self, method: str, X: Any) -> Any:
+        """Scores (n, q) by a method of the wrapped classifier; for a 1-D y, as it returns them."""
+        check_is_fitted(self)
+        output = getattr(self.estimator_, method)(X)
+        if self.single_output_:
+            return np.asarray(output)
+        classes = getattr(self.estimator_, "classes_", None)
+        return score_matrix(output, classes=classes, n_labels=self.n_labels_)
+
+    def _targets(self, Y: LabelMatrix) -> Any:
+        """Labels for the wrapped classifier: a matrix, or the classes of a 1-D y."""
+        return self.classes_[dense(Y).argmax(axis=1)] if self.single_output_ else Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+class OpenWrapper(Wrapper):
+    """A wrapper that passes X on as it comes: the wrapped classifier checks it.
+
+    y is checked here, as for all learners. Tags, feature names and explanations are those of the
+    wrapped classifier.
+    """
+
+    _explained: ClassVar[str] = ""
+    """What an explanation adds up to, if the scores are not those of the wrapped classifier."""
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        reference: ArrayLike | None = None,
+    ) -> list[Any]:
+        """Explain what speaks for and against each label, by means of the wrapped classifier.
+
+        Parameters
+        ----------
+        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
+
+        Returns
+        -------
+        list of explanations, one for each row of X
+            Base and parts are those of the wrapped classifier.
+        """
+        check_is_fitted(self)
+        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
+        names = tuple(map(str, self.label_names_))
+        if not self._explained:
+            return [_with_names(one, names) for one in found]
+        scales = (self._explained,) * len(names)
+        return [
+            Contributions(names, scores, one.base, tuple(one.part_names), one.parts, scales)
+            for one, scores in zip(found, self._validated_scores(X))
+        ]
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        return indexable(X)[0] if reset else X
+
+    def _named_targets(self, Y: LabelMatrix) -> Any:
+        """Labels for the wrapped classifier, as a data frame if they have names."""
+        names = list(self.label_names_)
+        if self.single_output_ or names == default_label_names(len(names)):
+            return self._targets(Y)
+        return named(Y, names)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by the classifier."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features seen by the classifier."""
+        return self.estimator_.feature_names_in_
+
+    def _fit_router(self) -> MetadataRouter:
+        """Metadata routing from ``fit`` to ``estimator.fit``."""
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
+        tags.target_tags.multi_output = inner.target_tags.multi_output
+        tags.target_tags.single_output = inner.target_tags.single_output
+        return tags
+
+
+def _with_names(one: Any, names: tuple[str, ...]) -> Any:
+    """An explanation with the names of the labels, unless they do not fit its columns."""
+    if not isinstance(one, Contributions) or len(one.scores) != len(names):
+        return one
+    return replace(one, label_names=names)
+
+
+def _if_wrapped_has(method: str) -> Any:
+    """Decorator: the method exists only if the wrapped classifier has it."""
+
+    def check(self: Wrapper) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class DelegatedScores(OpenWrapper):
+    """A wrapper whose ``predict_proba`` and ``decision_function`` are the wrapped classifier's."""
+
+    @_if_wrapped_has("predict_proba")
+    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
+        """Probabilities of the labels, from the wrapped classifier.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Column l is P(label l | x), even if the classifier returns a list of arrays.
+        """
+        return self._delegated("predict_proba", X)
+
+    @_if_wrapped_has("decision_function")
+    def decision_function(self, X: ArrayLike) -> NDArray[Any]:
+        """Scores of the labels, from the wrapped classifier.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            For a 1-D y, what the classifier returns: shape (n,) if there are two classes.
+        """
+        return self._delegated("decision_function", X)
+
+
+def named(matrix: Any, names: Iterable[str]) -> Any:
+    """A data frame with these columns if pandas is installed, else the matrix."""
+    if find_spec("pandas") is None:
+        return matrix
+    import pandas as pd
+
+    if sparse.issparse(matrix):
+        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=list(names))
+    return pd.DataFrame(matrix, columns=list(names))
+
+
+HeldOut = Callable[[], tuple[Scores, LabelMatrix]]
+
+
+class OutOfFoldWrapper(OpenWrapper):
     """A classifier, fitted on all data, and something learned from its out-of-fold scores.
 
     Subclasses have the parameters ``estimator``, ``cv``, ``response_method`` and ``n_jobs``, and
     write ``_learn``.
     """
 
-    estimator: Any
     cv: Any
     response_method: str
     n_jobs: int | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-        ],
+        **OpenWrapper._parameter_constraints,
         "cv": ["cv_object", StrOptions({"prefit"})],
         "response_method": [StrOptions({"auto", "predict_proba", "decision_function"})],
         "n_jobs": [None, Integral],
@@ -61,12 +239,12 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
     _fitted: ClassVar[Declared] = {"response_method_": one_of(*CUTS)}
 
     @property
-    def accepts_missing_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: where the classifier does."""
-        return takes_missing_labels(self.estimator)
+    def accepts_unknown_labels(self) -> bool:
+        """Whether ``fit`` takes unknown labels: if the classifier does."""
+        return takes_unknown_labels(self.estimator)
 
     @abstractmethod
-    def _learn(self, Y: LabelMatrix, held_out: Callable[[], tuple[Scores, LabelMatrix]]) -> None:
+    def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         """Learn from the labels, and from the scores and labels that ``held_out()`` returns."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
@@ -97,9 +275,9 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, y: Any = None, routed: Any = None) -> None:
         if self.single_output_:
-            target = self.classes_[Y.argmax(axis=1)]
+            target = self._targets(Y)
         elif is_tags(y):
-            target = _named(Y, self.label_names_)
+            target = named(Y, self.label_names_)
         else:  # as it came, so that the classifier sees the names of a data frame
             target = indexable(y)[0] if hasattr(y, "shape") else np.asarray(y)
         prefit = isinstance(self.cv, str)
@@ -107,24 +285,33 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
             self.estimator_ = self._checked_prefit()
         else:
             self.estimator_ = clone(self.estimator).fit(X, target, **routed.estimator.fit)
-        self.response_method_ = self._asked_method()
+        self.response_method_ = self._chosen_method()
 
         def held_out() -> tuple[Scores, LabelMatrix]:
             if prefit:
                 return self._estimator_scores(X), Y
-            scores, rows = out_of_fold_scores(
-                self.estimator,
-                X,
-                target,
-                self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split),
-                self.response_method_,
-                fit_params=routed.estimator.fit,
-                n_jobs=self.n_jobs,
-                **self._targets(),
-            )
-            return scores, Y[rows]
+            splits = list(self._splitter(Y.shape[0]).split(X, Y, **routed.splitter.split))
+            scores = self._out_of_fold(X, target, splits, routed.estimator.fit)
+            return scores, Y[np.concatenate([test for _, test in splits])]
 
         self._learn(Y, held_out)
+
+    def _out_of_fold(self, X: Any, y: Any, splits: list[Any], fit_params: Any) -> Scores:
+        """Scores of the test rows of each split, by a clone trained on its training rows.
+
+        Splits may overlap or leave rows out.
+        """
+        # no self in the closure: worker processes would get the fitted classifier with it
+        estimator, method, columns = self.estimator, self.response_method_, self._columns()
+
+        def score(train: NDArray[np.integer], test: NDArray[np.integer]) -> Scores:
+            params = rows_of_params(X, fit_params, train)
+            fold = safe_indexing(X, train), safe_indexing(y, train)
+            model = clone(estimator).fit(*fold, **params)
+            return scores_of(model, safe_indexing(X, test), method, **columns)
+
+        parallel = Parallel(n_jobs=self.n_jobs)
+        return np.concatenate(parallel(delayed(score)(train, test) for train, test in splits))
 
     def _as_trained(self, y: Any) -> Any:
         """Labels in the columns of a classifier that is fitted already, by their names."""
@@ -133,35 +320,9 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
         if names is None:
             return y
         if is_tags(y):
-            return _named(tag_matrix(y, [str(name) for name in names])[0], names)
+            return named(tag_matrix(y, [str(name) for name in names])[0], names)
         check_label_order(y, names)
         return y
-
-    def explain(
-        self,
-        X: Any,
-        *,
-        feature_names: Sequence[str] | None = None,
-        reference: ArrayLike | None = None,
-    ) -> list[Any]:
-        """What speaks for and against each label, from the wrapped classifier.
-
-        Parameters
-        ----------
-        X, feature_names, reference : as in :func:`plurilabel.inspection.explain`
-
-        Returns
-        -------
-        list of explanations, one for each row of X
-            Of the scores of the wrapped classifier, before anything is made of them.
-        """
-        check_is_fitted(self)
-        found = explain(self.estimator_, X, feature_names=feature_names, reference=reference)
-        ours = tuple(map(str, self.label_names_))
-        return [
-            replace(one, label_names=ours) if isinstance(one, Contributions) else one
-            for one in found
-        ]
 
     def _checked_prefit(self) -> Any:
         check_is_fitted(self.estimator)
@@ -172,15 +333,12 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
             )
         return self.estimator
 
-    def _targets(self) -> dict[str, Any]:
-        """What the columns of the scores stand for: labels, or the classes of a 1-D y."""
+    def _columns(self) -> dict[str, Any]:
+        """The columns of the scores: labels, or the classes of a 1-D y."""
         return {
             "n_labels": self.n_labels_,
             "classes": self.classes_ if self.single_output_ else None,
         }
-
-    def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        return indexable(X)[0] if reset else X
 
     def _splitter(self, n: int) -> Any:
         if self.cv is not None and not isinstance(self.cv, Integral):
@@ -190,7 +348,7 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
             raise ValueError(f"cv must be at most n_samples={n}, the number of rows, got {folds}")
         return IterativeStratifiedKFold(folds)
 
-    def _asked_method(self) -> str:
+    def _chosen_method(self) -> str:
         if self.response_method == "auto":
             return score_method(self.estimator_)
         if not hasattr(self.estimator_, self.response_method):
@@ -201,41 +359,46 @@ class ScoreWrapper(MetaEstimatorMixin, MultiLabelClassifier):
         return self.response_method
 
     def _estimator_scores(self, X: Any) -> Scores:
-        return scores_of(self.estimator_, X, self.response_method_, **self._targets())
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen by the classifier."""
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the features seen by the classifier."""
-        return self.estimator_.feature_names_in_
+        return scores_of(self.estimator_, X, self.response_method_, **self._columns())
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
-        router = MetadataRouter(owner=type(self).__name__)
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
-        router.add(estimator=self.estimator, method_mapping=to_fit)
-        return router.add(splitter=self.cv, method_mapping=to_split)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags or tags.classifier_tags
-        tags.target_tags.multi_output = inner.target_tags.multi_output
-        tags.target_tags.single_output = inner.target_tags.single_output
-        tags.non_deterministic = inner.non_deterministic
-        return tags
+        return self._fit_router().add(splitter=self.cv, method_mapping=to_split)
 
 
-def _named(Y: LabelMatrix, names: Any) -> Any:
-    """A label matrix with the names of its columns, where pandas is there to hold them."""
-    if find_spec("pandas") is None:
-        return Y
-    import pandas as pd
+def scores_of(
+    estimator: Any, X: Any, method: str, *, n_labels: int, classes: NDArray[Any] | None
+) -> Scores:
+    """Scores (n, q) of a fitted classifier's ``method``.
 
-    return pd.DataFrame(Y, columns=list(names))
+    For a 1-D y, ``classes`` are all classes; one that this classifier has not seen gets the lowest
+    of its scores, or a probability of 0.
+    """
+    output, seen = getattr(estimator, method)(X), getattr(estimator, "classes_", None)
+    if classes is None:
+        scores = score_matrix(output, classes=seen, n_labels=n_labels)
+    else:
+        scores = _scores_of_classes(np.asarray(output), np.asarray(seen), classes, method)
+    name = f"{method} of {type(estimator).__name__}"
+    if sparse.issparse(scores):
+        raise TypeError(f"estimator must return dense scores, but {name} returned a sparse matrix")
+    if scores.shape[1] != n_labels:
+        raise ValueError(
+            f"estimator must score each of the {n_labels} labels, but {name} returned "
+            f"{scores.shape[1]} column(s)"
+        )
+    return scores
+
+
+def _scores_of_classes(
+    scores: NDArray[Any], seen: NDArray[Any], classes: NDArray[Any], method: str
+) -> Scores:
+    if scores.ndim == 1:  # two classes, positive for the second
+        scores = np.column_stack([-scores, scores])
+    if len(seen) == len(classes):
+        return scores
+    lowest = 0.0 if method == "predict_proba" else scores.min()
+    spread = np.full((len(scores), len(classes)), lowest)
+    spread[:, np.searchsorted(classes, seen)] = scores
+    return spread

@@ -49,8 +49,8 @@ def test_means_and_deviations(content):
 def test_scores_align_the_splits_of_a_dataset():
     cells = [
         a_cell("yeast", "MLkNN", 0, 1, 0.25),
-        a_cell("yeast", "RAkEL(k=3)", 0, 0, 0.5),
-        a_cell("yeast", "RAkEL(k=3)", 0, 1, 0.75),
+        a_cell("yeast", "RAkEL(labelset_size=3)", 0, 0, 0.5),
+        a_cell("yeast", "RAkEL(labelset_size=3)", 0, 1, 0.75),
         a_cell("scene", "MLkNN", 0, 0, 0.125),
     ]
     scores = Results(a_plan(), cells).scores("f1")
@@ -64,12 +64,12 @@ def test_scores_align_the_splits_of_a_dataset():
 def test_best():
     cells = [
         a_cell("scene", "MLkNN", 0, 0, 0.5),
-        a_cell("scene", "RAkEL(k=3)", 0, 0, 0.25),
+        a_cell("scene", "RAkEL(labelset_size=3)", 0, 0, 0.25),
         a_cell("scene", "slow/one", 0, 0, 0.5),
         # the best of all has not all splits
         a_cell("yeast", "MLkNN", 0, 0, 0.9),
-        a_cell("yeast", "RAkEL(k=3)", 0, 0, 0.5),
-        a_cell("yeast", "RAkEL(k=3)", 0, 1, 0.5),
+        a_cell("yeast", "RAkEL(labelset_size=3)", 0, 0, 0.5),
+        a_cell("yeast", "RAkEL(labelset_size=3)", 0, 1, 0.5),
         a_cell("yeast", "slow/one", 0, 0, 0.25),
         a_cell("yeast", "slow/one", 0, 1, 0.5),
     ]
@@ -93,21 +93,21 @@ def test_costs_are_taken_like_measures_and_unknown_ones_are_named():
 
 def test_order_repr_and_failures():
     cells = [
-        a_cell("yeast", "RAkEL(k=3)", 0, 0, None, "timeout"),
+        a_cell("yeast", "RAkEL(labelset_size=3)", 0, 0, None, "timeout"),
         a_cell("yeast", "MLkNN", 0, 0, 0.5),
         a_cell("scene", "MLkNN", 0, 1, 0.5),
-        a_cell("scene", "RAkEL(k=3)", 0, 0, 0.5),
+        a_cell("scene", "RAkEL(labelset_size=3)", 0, 0, 0.5),
         a_cell("elsewhere", "MLkNN", 0, 0, 0.5),
     ]
     results = Results(a_plan(), cells)
     assert [(c["dataset"], c["fold"], c["learner"]) for c in results.cells] == [
-        ("scene", 0, "RAkEL(k=3)"),
+        ("scene", 0, "RAkEL(labelset_size=3)"),
         ("scene", 1, "MLkNN"),
         ("yeast", 0, "MLkNN"),
-        ("yeast", 0, "RAkEL(k=3)"),
+        ("yeast", 0, "RAkEL(labelset_size=3)"),
     ]
     assert repr(results) == "Results: 2 datasets, 3 learners, 4 cells, 1 of them failed"
-    assert [c["learner"] for c in results.failures()] == ["RAkEL(k=3)"]
+    assert [c["learner"] for c in results.failures()] == ["RAkEL(labelset_size=3)"]
 
 
 def test_frame():

@@ -21,7 +21,7 @@ def without_times(results):
     return [{k: v for k, v in cell.items() if k not in TIMES} for cell in results.cells]
 
 
-DATASETS, LEARNERS = ("scene", "yeast"), ("MLkNN", "RAkEL(k=3)", "slow/one")
+DATASETS, LEARNERS = ("scene", "yeast"), ("MLkNN", "RAkEL(labelset_size=3)", "slow/one")
 
 
 def a_plan(measures=("f1", "hamming_loss")):

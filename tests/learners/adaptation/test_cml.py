@@ -19,8 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from plurilabel import CML, datasets
 from plurilabel._core.blocks import dense
-from plurilabel.learners.adaptation._cml._likelihood import PenalisedLikelihood
-from plurilabel.learners.adaptation._cml._sets import LabelSets
+from plurilabel.learners.adaptation._cml_likelihood import LabelSets, PenalisedLikelihood
 
 # sums over label sets ------------------------------------------------------------------------
 
@@ -86,7 +85,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     interaction = np.ones((4, 4)) - np.eye(4)
     sets = LabelSets.all(Y)
     whole, best = sets.expectations(U, interaction), sets.best(U, interaction)
-    monkeypatch.setattr("plurilabel.learners.adaptation._cml._sets.BLOCK", 37)
+    monkeypatch.setattr("plurilabel.learners.adaptation._cml_likelihood.BLOCK", 37)
     for a, b in zip(whole, sets.expectations(U, interaction)):
         assert_allclose(a, b, rtol=1e-12)
     assert_array_equal(best, sets.best(U, interaction))

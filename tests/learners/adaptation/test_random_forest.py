@@ -14,7 +14,7 @@ from tests.learners.adaptation.trees import columns, data
 @pytest.mark.parametrize("extra_trees", [False, True])
 @pytest.mark.parametrize("q", [1, 4])
 def test_forest_equals_scikit_learn(extra_trees, q, monkeypatch):
-    monkeypatch.setattr("plurilabel.learners.adaptation._trees._base.BLOCK", 1)
+    monkeypatch.setattr("plurilabel.learners.adaptation._tree_classifier.BLOCK", 1)
     X, Y, rng = data(100, 4, q)
     new = rng.normal(size=(700, 4))  # three blocks of rows
     kind = ExtraTreesClassifier if extra_trees else RandomForestClassifier

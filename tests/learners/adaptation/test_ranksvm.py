@@ -13,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
-from plurilabel import LinearCut, RankSVM
+from plurilabel import LinearThreshold, RankSVM
 from plurilabel.datasets import load
 from plurilabel.evaluation import MULTILABEL_CHECKS, compare, load_paper
-from plurilabel.learners.adaptation._ranksvm import _solver
-from plurilabel.learners.adaptation._ranksvm._hinge import LabelSets, pairwise_hinge, project
-from plurilabel.learners.adaptation._ranksvm._kernel import BlockGram, LinearGram, kernel_matrix
-from plurilabel.learners.adaptation._ranksvm._solver import balance
+from plurilabel.learners.adaptation import _ranksvm_solver
+from plurilabel.learners.adaptation._ranksvm_hinge import LabelSets, pairwise_hinge, project
+from plurilabel.learners.adaptation._ranksvm_kernel import BlockGram, LinearGram, kernel_matrix
+from plurilabel.learners.adaptation._ranksvm_solver import balance
 from plurilabel.metrics import ranking_loss
 
 
@@ -269,7 +269,7 @@ def test_optimum_at_any_scale(kernel, scale, C):
 def test_proximal_steps_reach_the_same_optimum(C, monkeypatch):
     X, Y = problem(30, 3, 4, seed=2)
     wanted = RankSVM(C=C).fit(X, Y.astype(int))
-    monkeypatch.setattr(_solver, "FEW_WEIGHTS", 0)
+    monkeypatch.setattr(_ranksvm_solver, "FEW_WEIGHTS", 0)
     found = RankSVM(C=C).fit(X, Y.astype(int))
     assert_allclose(found.objective_, wanted.objective_, rtol=2e-6)
     assert max(found.dual_gap_, wanted.dual_gap_) <= 1e-6
@@ -285,11 +285,11 @@ def test_splitting_reaches_the_same_optimum(form, hidden, monkeypatch):
     given, kernel = (X @ X.T, form) if form == "precomputed" else (sparse.csr_array(X), "linear")
     learner = RankSVM(kernel=kernel, C=2.0)
     wanted = learner.fit(given, Y).objective_
-    monkeypatch.setattr(_solver, "FEW_WEIGHTS", 0)
+    monkeypatch.setattr(_ranksvm_solver, "FEW_WEIGHTS", 0)
     proposed = []
-    points = _solver.split_points
+    points = _ranksvm_solver.split_points
     monkeypatch.setattr(
-        _solver, "split_points", lambda *given: proposed.append(given) or points(*given)
+        _ranksvm_solver, "split_points", lambda *given: proposed.append(given) or points(*given)
     )
     learner.fit(given, Y)
     assert proposed
@@ -441,7 +441,7 @@ def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = problem(60, 3, 4, seed=6)
     learner = RankSVM(C=5.0).fit(X, Y.astype(int))
     f = learner.ranking_function(X)
-    cut = LinearCut().fit(np.round(f, 6), Y.astype(int))
+    cut = LinearThreshold().fit(np.round(f, 6), Y.astype(int))
     assert_allclose(learner.threshold_.coef_, cut.coef_)
     assert_array_equal(learner.predict(X), cut.predict(f))
     assert_allclose(np.ptp(f - learner.decision_function(X), axis=1), 0, atol=1e-12)
@@ -585,7 +585,7 @@ def with_one_more(Y):
 @pytest.mark.parametrize("few", [2**12, 0])
 @pytest.mark.parametrize("hidden", ["anywhere", "two tables"])
 def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
-    monkeypatch.setattr(_solver, "FEW_WEIGHTS", few)
+    monkeypatch.setattr(_ranksvm_solver, "FEW_WEIGHTS", few)
     X, Y = problem(40, 3, 5, seed=11)
     Y = Y.astype(float)
     if hidden == "anywhere":
@@ -604,7 +604,7 @@ def test_known_pairs_against_a_general_solver(hidden, few, monkeypatch):
     assert_allclose(learner.objective_, objective, rtol=1e-5)
     assert_allclose(learner.coef_, W[:5], atol=2e-3)
     assert_allclose(learner.intercept_.sum(), 0, atol=1e-9)
-    cut = LinearCut().fit(np.round(learner.ranking_function(X), 6), Y)
+    cut = LinearThreshold().fit(np.round(learner.ranking_function(X), 6), Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_)
 
 

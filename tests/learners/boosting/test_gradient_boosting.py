@@ -11,10 +11,9 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from plurilabel import MLGradientBoosting, datasets, metrics
-from plurilabel.learners.boosting._gradient import _binned, _grow
-from plurilabel.learners.boosting._gradient._gradient_boosting import _Run
-from plurilabel.learners.boosting._gradient._losses import LOSSES
-from plurilabel.learners.boosting._gradient._sums import SHORT, Summer
+from plurilabel.learners.boosting import _gradient_features, _gradient_trees
+from plurilabel.learners.boosting._gradient_losses import LOSSES, Run
+from plurilabel.learners.boosting._gradient_trees import SHORT, Summer
 from plurilabel.models import load_model, save_model
 from tests.learners.boosting.problems import data, problems
 
@@ -173,9 +172,9 @@ def test_columns_of_counts_are_cut_as_others(monkeypatch):
     stored = np.concatenate([X[rows, columns], [-1.0, 0.0]])
     places = np.append(rows, [rows[50], 0]), np.append(columns, [columns[50], 0])
     X = sparse.coo_array((stored, places), shape=X.shape).tocsr()
-    fast = _binned.Binned(X, 16, np.ones(60))
-    monkeypatch.setattr(_binned, "_counts", lambda *_: {})
-    slow = _binned.Binned(X, 16, np.ones(60))
+    fast = _gradient_features.Binned(X, 16, np.ones(60))
+    monkeypatch.setattr(_gradient_features, "_counts", lambda *_: {})
+    slow = _gradient_features.Binned(X, 16, np.ones(60))
     for name in ("features", "common", "n_slots", "missing", "cut", "start", "threshold"):
         assert_array_equal(getattr(fast, name), getattr(slow, name))
     assert fast.entries == slow.entries
@@ -185,9 +184,9 @@ def test_columns_of_counts_are_cut_as_others(monkeypatch):
 def test_bins_are_looked_up_alike_with_and_without_a_table(monkeypatch):
     X, _ = data(n=80)
     features = np.random.default_rng(0).integers(0, X.shape[1], 80)
-    table = _binned.Binned(X, 8, np.ones(80))
-    monkeypatch.setattr(_binned, "TABLE", 0)
-    without = _binned.Binned(sparse.csr_array(np.where(X > 1.5, X, 0)), 8, np.ones(80))
+    table = _gradient_features.Binned(X, 8, np.ones(80))
+    monkeypatch.setattr(_gradient_features, "TABLE", 0)
+    without = _gradient_features.Binned(sparse.csr_array(np.where(X > 1.5, X, 0)), 8, np.ones(80))
     assert without._table is None
     for binned, values in ((table, X), (without, np.where(X > 1.5, X, 0))):
         bins = binned.bins_of(features)
@@ -211,7 +210,7 @@ def test_large_and_small_parts_alike(monkeypatch):
     X, Y = data(n=120)
     learner = MLGradientBoosting(5, random_state=0)
     expected = learner.fit(X, Y).predict_proba(X)
-    monkeypatch.setattr(_grow, "CELLS", 40)
+    monkeypatch.setattr(_gradient_trees, "CELLS", 40)
     assert_allclose(learner.fit(X, Y).predict_proba(X), expected)
 
 
@@ -265,7 +264,7 @@ def test_labels_that_are_not_known_do_not_count():
     for loss in LOSSES:
         both = []
         for labels in (Y, np.where(cells > 0, Y, 1 - Y)):
-            run, W = _Run(loss, f, labels.astype(bool), cells), np.empty((len(Y), 9))
+            run, W = Run(loss, f, labels.astype(bool), cells), np.empty((len(Y), 9))
             run.derivatives(W)
             both.append((W, run.loss()))
         assert_array_equal(both[0][0], both[1][0])

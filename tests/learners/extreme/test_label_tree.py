@@ -26,13 +26,15 @@ def many():
 
 @pytest.fixture(scope="module")
 def fitted(many):
-    return LabelTree(2, arity=4, max_leaf=20, beam=3, random_state=0).fit(many.X, many.Y)
+    return LabelTree(2, branching_factor=4, leaf_size=20, beam_width=3, random_state=0).fit(
+        many.X, many.Y
+    )
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_all_paths_are_followed_where_the_beam_holds_all_nodes(small, loss):
     X, Y = small
-    tree = LabelTree(2, loss=loss, C=2.0, arity=2, max_leaf=2, **EXACT).fit(X, Y)
+    tree = LabelTree(2, loss=loss, C=2.0, branching_factor=2, leaf_size=2, **EXACT).fit(X, Y)
     orders = [halves(order.tolist(), 2, 2) for order in tree.order_]
     for x in X[:2]:
         wanted = np.mean([path_scores(X, Y, x, nested, loss, 2.0) for nested in orders], axis=0)
@@ -45,8 +47,8 @@ def test_all_paths_are_followed_where_the_beam_holds_all_nodes(small, loss):
 
 def test_a_narrow_beam_follows_the_best_node(small):
     X, Y = small
-    wide = LabelTree(1, arity=2, max_leaf=2, beam=9, **EXACT).fit(X, Y)
-    narrow = LabelTree(1, arity=2, max_leaf=2, beam=1, **EXACT).fit(X, Y)
+    wide = LabelTree(1, branching_factor=2, leaf_size=2, beam_width=9, **EXACT).fit(X, Y)
+    narrow = LabelTree(1, branching_factor=2, leaf_size=2, beam_width=1, **EXACT).fit(X, Y)
     assert_array_equal(wide.order_, narrow.order_)
     proba, found = wide.predict_proba(X), narrow.predict_proba(X)
     stored = found > 0
@@ -61,7 +63,7 @@ def test_each_label_is_once_in_each_tree(fitted):
 def test_labels_with_the_same_words_are_together():
     X = np.repeat(np.eye(4), 5, axis=0)
     Y = np.repeat(np.kron(np.eye(4, dtype=int), [1, 1]), 5, axis=0)
-    order = LabelTree(1, arity=2, max_leaf=2, random_state=0).fit(X, Y).order_[0]
+    order = LabelTree(1, branching_factor=2, leaf_size=2, random_state=0).fit(X, Y).order_[0]
     assert {frozenset(pair) for pair in order.reshape(4, 2).tolist()} == {
         frozenset(pair) for pair in ((0, 1), (2, 3), (4, 5), (6, 7))
     }
@@ -80,7 +82,7 @@ def test_top_labels_are_the_best_of_all_scores(many, fitted):
 
 
 def test_threads_and_blocks_change_nothing(many, fitted, monkeypatch):
-    again = LabelTree(2, arity=4, max_leaf=20, beam=3, n_jobs=2, random_state=0)
+    again = LabelTree(2, branching_factor=4, leaf_size=20, beam_width=3, n_jobs=2, random_state=0)
     again.fit(many.X, many.Y)
     for name in ("order_", "keys_", "biases_"):
         assert_array_equal(getattr(again, name), getattr(fitted, name))
@@ -92,7 +94,7 @@ def test_threads_and_blocks_change_nothing(many, fitted, monkeypatch):
 
 def test_pruned_weights_are_gone(many, fitted):
     assert abs(fitted.weights_.data).min() > 0.1
-    none = LabelTree(1, prune=1e9, max_leaf=20, random_state=0).fit(many.X, many.Y)
+    none = LabelTree(1, prune=1e9, leaf_size=20, random_state=0).fit(many.X, many.Y)
     assert none.weights_.nnz == 0
     top = none.predict_top(many.X[:2], 2)  # by frequency alone
     assert_array_equal(top[[0]].toarray(), top[[1]].toarray())
@@ -103,7 +105,7 @@ def test_more_rare_labels_with_propensities(many):
     psp = [
         metrics.psp_at_k(
             many.Y[900:],
-            LabelTree(1, propensity=weighed, random_state=0)
+            LabelTree(1, propensities=weighed, random_state=0)
             .fit(many.X[:900], many.Y[:900])
             .predict_top(many.X[900:]),
             5,
@@ -156,13 +158,15 @@ def test_further_instances_by_hand(small, loss):
 @pytest.fixture(scope="module")
 def in_halves(many):
     """A tree after each half of the training rows."""
-    tree = LabelTree(2, arity=4, max_leaf=20, random_state=0)
+    tree = LabelTree(2, branching_factor=4, leaf_size=20, random_state=0)
     first = deepcopy(tree.partial_fit(many.X[:500], many.Y[:500]))
     return first, tree.partial_fit(many.X[500:1000], many.Y[500:1000])
 
 
 def test_two_halves_are_near_one_fit(many, in_halves):
-    whole = LabelTree(2, arity=4, max_leaf=20, random_state=0).fit(many.X[:1000], many.Y[:1000])
+    whole = LabelTree(2, branching_factor=4, leaf_size=20, random_state=0).fit(
+        many.X[:1000], many.Y[:1000]
+    )
     half, both, all_ = (
         metrics.precision_at_k(many.Y[1000:], tree.predict_top(many.X[1000:]), 3)
         for tree in (*in_halves, whole)
@@ -186,7 +190,7 @@ def test_further_instances_leave_the_trees_as_they_are(many, in_halves):
 def test_a_label_may_come_later():
     X, Y = np.eye(6), np.zeros((6, 3), dtype=int)
     Y[[0, 1], 0] = Y[[2, 3], 1] = 1
-    tree = LabelTree(1, max_leaf=1, arity=2, random_state=0).partial_fit(X, Y)
+    tree = LabelTree(1, leaf_size=1, branching_factor=2, random_state=0).partial_fit(X, Y)
     assert tree.predict_proba(X[[4]])[0, 2] < 1e-9
     Y[[4, 5], 2] = 1
     for _ in range(3):
@@ -198,8 +202,8 @@ def test_a_label_may_come_later():
 def test_weights_of_further_instances_are_repetitions(small):
     X, Y = small
     times = np.random.default_rng(0).integers(0, 3, size=len(X))
-    start = LabelTree(1, arity=2, max_leaf=2, **EXACT).fit(X, Y, sample_weight=times)
-    again = LabelTree(1, arity=2, max_leaf=2, **EXACT).fit(
+    start = LabelTree(1, branching_factor=2, leaf_size=2, **EXACT).fit(X, Y, sample_weight=times)
+    again = LabelTree(1, branching_factor=2, leaf_size=2, **EXACT).fit(
         X.repeat(times, axis=0), Y.repeat(times, axis=0)
     )
     assert_array_equal(start.order_, again.order_)
@@ -237,7 +241,9 @@ def test_labels_without_instances_are_put_together_by_their_own_features():
     X, Y = np.eye(2), np.zeros((2, 6), dtype=int)
     kinds = np.tile(np.eye(2), (3, 1))
     for Z in (kinds, sparse.coo_array(kinds)):
-        tree = LabelTree(5, arity=2, max_leaf=3, random_state=0).fit(X, Y, label_features=Z)
+        tree = LabelTree(5, branching_factor=2, leaf_size=3, random_state=0).fit(
+            X, Y, label_features=Z
+        )
         parts = {frozenset(part) for part in tree.order_.reshape(10, 3).tolist()}
         assert frozenset((0, 2, 4)) in parts and frozenset((1, 3, 5)) in parts
 

@@ -39,7 +39,7 @@ def test_rows_of_length_one_are_close_in_single_precision():
 
 
 def test_propensities_weigh_the_instances_of_a_label():
-    learner = OneVsAllLinear(propensity=True, **EXACT).fit(X, Y)
+    learner = OneVsAllLinear(propensities=True, **EXACT).fit(X, Y)
     worth = 2 / metrics.propensities(Y) - 1
     y = Y[:, [2]].toarray().ravel() > 0
     w, b = fit_linear(X.toarray(), y, "squared_hinge", 1.0, np.where(y, worth[2], 1.0))

@@ -49,11 +49,14 @@ def learn_more(X, y, w, b, before, loss, C):
     )
 
 
-def halves(labels, arity, max_leaf):
+def halves(labels, branching_factor, leaf_size):
     """The tree over labels in a given order, as nested lists of labels."""
-    if len(labels) <= max_leaf:
+    if len(labels) <= leaf_size:
         return list(labels)
-    return [halves(part, arity, max_leaf) for part in np.array_split(labels, arity)]
+    return [
+        halves(part, branching_factor, leaf_size)
+        for part in np.array_split(labels, branching_factor)
+    ]
 
 
 def below(node):

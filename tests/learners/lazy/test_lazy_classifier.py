@@ -21,7 +21,7 @@ FORMS = [text for entry in ROSTER.values() for text in entry.checked]
 
 @pytest.mark.parametrize("text", FORMS)
 @pytest.mark.parametrize("common", [False, True])
-def test_sparse_answers_equal_dense_ones(text, common):
+def test_sparse_scores_classifier_equal_dense_ones(text, common):
     X, Y, rng = made(90, 3, 12)
     Y[:, 3] = 0
     if common:  # labels that are predicted although no neighbour has them, and always

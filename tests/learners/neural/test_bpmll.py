@@ -9,9 +9,9 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.model_selection import KFold
 
-from plurilabel import BPMLL, LinearCut
+from plurilabel import BPMLL, LinearThreshold
 from plurilabel.evaluation import compare, load_paper
-from plurilabel.learners.neural._bpmll._network import initial_weights
+from plurilabel.learners.neural._training import initial_weights
 from plurilabel.metrics import ranking_loss
 from tests.learners.neural.twin import train
 
@@ -263,7 +263,7 @@ def test_sparse_features_are_never_dense_as_a_whole(monkeypatch):
     X, Y = data()
     X[np.abs(X) < 1] = 0
     wanted = quick().fit(X, Y)
-    monkeypatch.setattr("plurilabel.learners.neural._bpmll._training.CHUNK", 2 * 16 * 5)
+    monkeypatch.setattr("plurilabel.learners.neural._training.CHUNK", 2 * 16 * 5)
     heights = []
     plain = sparse.csr_array.toarray
     monkeypatch.setattr(
@@ -332,7 +332,7 @@ def test_threshold_shifts_the_scores_of_an_instance():
     X, Y = data()
     learner = quick().fit(X, Y)
     f = learner.ranking_function(X)
-    cut = LinearCut().fit(f, Y)
+    cut = LinearThreshold().fit(f, Y)
     assert_allclose(learner.threshold_.coef_, cut.coef_, rtol=1e-6)
     assert_array_equal(learner.predict(X), cut.predict(f))
     assert_allclose(np.ptp(f - learner.decision_function(X), axis=1), 0, atol=1e-12)
@@ -343,7 +343,7 @@ def test_threshold_shifts_the_scores_of_an_instance():
 def test_threshold_from_a_part_of_very_many_scores(monkeypatch):
     X, Y = data(n=300)
     wanted = quick(max_iter=30).fit(X, Y)
-    monkeypatch.setattr("plurilabel.learners.neural._bpmll._bpmll.MOST_SCORES", 4 * 200)
+    monkeypatch.setattr("plurilabel.learners.neural._bpmll.MOST_SCORES", 4 * 200)
     some = quick(max_iter=30).fit(X, Y)
     assert_array_equal(some.ranking_function(X), wanted.ranking_function(X))
     assert (some.threshold_.coef_ != wanted.threshold_.coef_).any()

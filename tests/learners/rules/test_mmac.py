@@ -23,9 +23,9 @@ from tests.learners.rules import twins
     st.sampled_from(["first", "all"]),
     st.sampled_from([2, 4]),
 )
-def test_rules_and_answers_by_loops(problem, min_count, confidence, voting, n_bins):
+def test_rules_and_answers_by_loops(problem, min_count, confidence, voting, max_bins):
     X, Y, X_new = problem
-    options = {"min_confidence": confidence, "max_length": 2, "n_bins": n_bins}
+    options = {"min_confidence": confidence, "max_length": 2, "max_bins": max_bins}
     items, rules, default = twins.learn(X, Y, min_count=min_count, **options)
     learner = MMAC(min_support=min_count, voting=voting, **options).fit(X, Y)
     assert [rule.items for rule in learner.rules_] == [c for c, _ in rules]
@@ -69,12 +69,12 @@ def test_scores_rank_the_rules():
 def test_sentences():
     frame = pd.DataFrame({"cough": [1, 1, 0, 0, 0, 1], "age": [3, 4, 50, 61, 72, 83]})
     labels = pd.DataFrame({"child": [1, 1, 0, 0, 0, 0], "chest": [1, 1, 0, 0, 0, 1]})
-    learner = MMAC(min_support=2, n_bins=3, max_length=1).fit(frame, labels)
+    learner = MMAC(min_support=2, max_bins=3, max_length=1).fit(frame, labels)
     assert learner.to_text().splitlines() == [
         "If cough is present, then chest (3 of 3) and child (2 of 3).",
         "Otherwise no label.",
     ]
-    texts = MMAC(min_support=1, n_bins=3, max_length=2).fit(frame[["age"]], labels).to_text()
+    texts = MMAC(min_support=1, max_bins=3, max_length=2).fit(frame[["age"]], labels).to_text()
     assert "If age is at most 4, then child (2 of 2) and chest (2 of 2)." in texts
     assert "age is above 61" in texts
     assert "above 4 and at most 61" not in texts  # no label follows from it

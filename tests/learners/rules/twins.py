@@ -17,7 +17,7 @@ def problems(draw):
     return X, Y, X + rng.integers(-1, 2, X.shape)
 
 
-def items_of(X, n_bins):
+def items_of(X, max_bins):
     """(feature, low, high, without 0), as the docstring has them."""
     n, d = X.shape
     found = []
@@ -29,11 +29,13 @@ def items_of(X, n_bins):
         if not values:
             continue
         distinct = sorted(set(values))
-        if len(distinct) <= n_bins:
+        if len(distinct) <= max_bins:
             cuts = [(a + b) / 2 for a, b in itertools.pairwise(distinct)]
         else:
             ordered = sorted(values)
-            at = [int(np.floor(b / n_bins * (len(values) - 1) + 1e-12)) for b in range(1, n_bins)]
+            at = [
+                int(np.floor(b / max_bins * (len(values) - 1) + 1e-12)) for b in range(1, max_bins)
+            ]
             cuts = sorted({ordered[i] for i in at} - {ordered[-1]})
         if not sparse and not cuts:
             continue
@@ -47,10 +49,10 @@ def holds(item, x):
     return low < x[j] <= high and not (sparse and x[j] == 0)
 
 
-def learn(X, Y, *, min_count, min_confidence, max_length, n_bins):
+def learn(X, Y, *, min_count, min_confidence, max_length, max_bins):
     """Items; rules as (condition, {label: (support, confidence)}) in order; default set."""
     n, q = Y.shape
-    items = items_of(X, n_bins)
+    items = items_of(X, max_bins)
     varying = [l for l in range(q) if len(set(Y[:, l])) == 2]
     conditions = []
     for k in range(1, max_length + 1):

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from plurilabel import ClassifierChain, ThresholdClassifier, datasets
-from plurilabel.learners.transformation._chain import _chain
+from plurilabel.learners.transformation import _chain
 from plurilabel.thresholds import strategy_names
 from tests.learners.transformation import twins
 from tests.learners.transformation.data import BASE, made, positive, problems
@@ -57,7 +57,7 @@ def test_searches_agree_where_they_should():
     p = exact.predict_proba(X)
     for n_samples, tolerance in ((20, 0.15), (500, 0.04)):
         drawn = ClassifierChain(
-            BASE, inference="monte-carlo", n_samples=n_samples, decide="marginal", random_state=0
+            BASE, inference="monte-carlo", n_samples=n_samples, decision="marginal", random_state=0
         ).fit(X, Y)
         assert np.abs(drawn.predict_proba(X) - p).mean() < tolerance
         assert_array_equal(drawn.predict(X), drawn.predict_proba(X) > 0.5)

@@ -21,17 +21,17 @@ MARGIN = Line()  # gives decision values
 
 # forms beside those of the roster, whose scikit-learn checks would only repeat those
 MORE = [
-    ClassifierChain(SURE, inference="beam", beam_width=3, decide="marginal"),
-    ClassifierChain(SURE, inference="monte-carlo", n_samples=20, decide="marginal"),
+    ClassifierChain(SURE, inference="beam", beam_width=3, decision="marginal"),
+    ClassifierChain(SURE, inference="monte-carlo", n_samples=20, decision="marginal"),
     EnsembleOfChains(SURE, n_estimators=3, bootstrap=True, voting="hard"),
-    LabelPowerset(SURE, decide="marginal"),
+    LabelPowerset(SURE, decision="marginal"),
     PrunedSets(MARGIN),
-    RAkEL(MARGIN, k=2),
-    RAkEL(SURE, k=2, overlapping=False, labelsets="co-occurrence"),
+    RAkEL(MARGIN, labelset_size=2),
+    RAkEL(SURE, labelset_size=2, overlapping=False, label_sets="co-occurrence"),
     CalibratedLabelRanking(SURE, voting="soft"),
     StackedRelevance(SURE, passthrough=False, stack_method="predict", cv=None),
-    OutputCodes(SURE, code="repetition", sets="all"),
-    HOMER(SURE, n_children=2),
+    OutputCodes(SURE, code="repetition", label_sets="all"),
+    HOMER(SURE, branching_factor=2),
 ]
 
 

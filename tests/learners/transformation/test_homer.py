@@ -14,7 +14,7 @@ from tests.learners.transformation.data import BASE, made
 def test_homer_goes_down_the_predicted_children(clustering):
     X, Y = made(150, 4, 9)
     Y[:, 8] = 0
-    learner = HOMER(BASE, n_children=2, clustering=clustering, random_state=0).fit(X, Y)
+    learner = HOMER(BASE, branching_factor=2, clustering=clustering, random_state=0).fit(X, Y)
 
     def walk(node, x, among):
         labels, children = learner.node_labels_[node], learner.node_children_[node]
@@ -42,7 +42,7 @@ def test_homer_goes_down_the_predicted_children(clustering):
 def test_a_node_of_labels_never_seen_has_the_score_of_an_absent_label():
     X, Y = made(60, 3, 8)
     Y[:, :5] = 0
-    learner = HOMER(RidgeClassifier(), n_children=2, clustering="random", random_state=1)
+    learner = HOMER(RidgeClassifier(), branching_factor=2, clustering="random", random_state=1)
     learner.fit(X, Y)
     (node, *_) = (
         n
@@ -57,7 +57,7 @@ def test_a_node_of_labels_never_seen_has_the_score_of_an_absent_label():
 def test_nodes_may_be_learners_of_this_library():
     X, Y = made(90, 4, 6)
     for node in (MLkNN(5), LabelPowerset(BASE)):
-        learner = HOMER(node, n_children=2, random_state=0).fit(X, Y)
+        learner = HOMER(node, branching_factor=2, random_state=0).fit(X, Y)
         fitted = [model for model in learner.estimators_ if model is not None]
         assert {type(model) for model in fitted} == {type(node)}
         assert_array_equal(learner.predict(X), learner.predict_proba(X) > 0.5)

@@ -28,7 +28,7 @@ def test_label_powerset(problem):
         sets = twins.powerset(BASE, X, Y, labels, x)
         assert tuple(found.tolist()) == max(sets, key=sets.get)
         assert_allclose(p, [sum(v for s, v in sets.items() if s[l]) for l in labels], atol=1e-9)
-    marginal = LabelPowerset(BASE, decide="marginal").fit(X, Y)
+    marginal = LabelPowerset(BASE, decision="marginal").fit(X, Y)
     assert_array_equal(marginal.predict(queries), learner.predict_proba(queries) > 0.5)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from plurilabel import BinaryRelevance, CalibratedLabelRanking
-from plurilabel.learners.transformation._label_ranking._quick_voting import quick_sets
+from plurilabel.learners.transformation._label_ranking import quick_sets
 from tests.learners.transformation import twins
 from tests.learners.transformation.data import BASE, made, problems
 

@@ -16,7 +16,7 @@ from tests.learners.transformation.data import BASE, made
 @pytest.mark.parametrize("sets", ["seen", "all"])
 def test_output_codes_take_the_nearest_code_word(decoding, sets):
     X, Y = made(70, 3, 4)
-    learner = OutputCodes(BASE, sets=sets, decoding=decoding, random_state=1).fit(X, Y)
+    learner = OutputCodes(BASE, label_sets=sets, decoding=decoding, random_state=1).fit(X, Y)
     G = learner.code_
     assert_array_equal(G[:, :4], np.eye(4))
     assert_array_equal(G[:, 4:].sum(axis=0), [3] * 8)
@@ -50,7 +50,7 @@ def test_each_bit_is_the_parity_of_its_labels():
 def test_repetition_is_a_vote_of_estimators_from_different_samples():
     X, Y = made(70, 3, 4)
     learner = OutputCodes(
-        BASE, code="repetition", n_bits=10, sets="all", decoding="hard", random_state=0
+        BASE, code="repetition", n_bits=10, label_sets="all", decoding="hard", random_state=0
     ).fit(X, Y)
     assert learner.code_.shape == (4, 12) and learner.sets_ is None
     p = np.column_stack([m.predict_proba(X)[:, 1] for m in learner.estimators_])
@@ -62,5 +62,5 @@ def test_repetition_is_a_vote_of_estimators_from_different_samples():
 
 def test_too_many_labels_for_all_sets():
     X, Y = made(40, 3, 16)
-    with pytest.raises(ValueError, match="sets='all' looks at all .* at most 15 labels"):
-        OutputCodes(BASE, sets="all").fit(X, Y)
+    with pytest.raises(ValueError, match="label_sets='all' looks at all .* at most 15 labels"):
+        OutputCodes(BASE, label_sets="all").fit(X, Y)

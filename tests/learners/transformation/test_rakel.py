@@ -17,7 +17,7 @@ from tests.learners.transformation.data import BASE, made, problems
 @given(problems(), st.integers(1, 3))
 def test_rakel(problem, k):
     X, Y, queries, _ = problem
-    learner = RAkEL(BASE, k=k, random_state=0).fit(X, Y)
+    learner = RAkEL(BASE, labelset_size=k, random_state=0).fit(X, Y)
     wanted = [twins.rakel(BASE, X, Y, learner.labelsets_, x) for x in queries]
     assert_allclose(learner.predict_proba(queries), wanted)
     assert_array_equal(learner.predict(queries), np.array(wanted) > 0.5)
@@ -26,7 +26,7 @@ def test_rakel(problem, k):
 def test_rakel_predicts_only_combinations_that_its_estimators_have_seen():
     X, Y = made(100, 3, 6)
     Y[:, 5] = Y[:, 0] & Y[:, 1]
-    learner = RAkEL(BASE, k=3, overlapping=False, random_state=0).fit(X, Y)
+    learner = RAkEL(BASE, labelset_size=3, overlapping=False, random_state=0).fit(X, Y)
     found = learner.predict(X * 3)
     assert sorted(np.concatenate(learner.labelsets_)) == list(range(6))
     for labels in learner.labelsets_:

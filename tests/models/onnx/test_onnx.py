@@ -34,7 +34,7 @@ import onnxruntime
 from plurilabel import (
     BinaryRelevance,
     BRkNN,
-    CardinalityCut,
+    CardinalityThreshold,
     ClassifierChain,
     DWMLkNN,
     EnsembleOfChains,
@@ -329,7 +329,10 @@ def test_real_data(name, data_folder):
         (MLkNN(metric="manhattan"), "Euclidean distance only, got metric='manhattan'"),
         (BRkNN(variant="a"), "variant=None"),
         (ThresholdClassifier(MLkNN(), "pcut"), "PCut cannot be exported.* MCut, RCut, SCut"),
-        (ThresholdClassifier(MLkNN(), CardinalityCut(batch=True)), "depends on the other rows"),
+        (
+            ThresholdClassifier(MLkNN(), CardinalityThreshold(batch=True)),
+            "depends on the other rows",
+        ),
         (make_pipeline(PolynomialFeatures(), MLkNN()), "PolynomialFeatures .* StandardScaler"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",

@@ -23,9 +23,9 @@ from plurilabel import (
     ScoreCalibrator,
     metrics,
 )
-from plurilabel.datasets import PartialLabels, make_multilabel
+from plurilabel.datasets import UnknownLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
-from plurilabel.wrappers.automatic import _auto, _search
+from plurilabel.wrappers.automatic import _auto, _trials
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
     HeldOut,
@@ -35,7 +35,7 @@ from plurilabel.wrappers.automatic._ensemble import (
     mean_scores,
 )
 from plurilabel.wrappers.automatic._portfolio import Candidate, candidates
-from plurilabel.wrappers.automatic._search import LARGEST, LONGEST
+from plurilabel.wrappers.automatic._trials import LARGEST, LONGEST
 
 DATA = make_multilabel(120, 6, 4, noise=0.1, random_state=0)
 X, Y = DATA.X, np.asarray(DATA.Y)
@@ -227,7 +227,7 @@ def test_labels_that_are_not_known():
     more = np.vstack([X, 9 * X[:5]]), np.vstack([KNOWN, np.full((5, 4), np.nan)])
     for X_more, Y_more in (
         more,
-        (X, PartialLabels(sparse.csr_array(Y), sparse.csr_array(HIDDEN))),
+        (X, UnknownLabels(sparse.csr_array(Y), sparse.csr_array(HIDDEN))),
     ):
         again = clone(model).fit(X_more, Y_more)
         assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -247,15 +247,15 @@ def test_a_choice_does_not_see_what_is_not_known(name):
     members, Y = held_out(np.random.default_rng(6))
     measure, folds = get_measure(name), np.arange(80) % 4
     hidden = np.random.default_rng(7).random(Y.shape) < 0.4
-    nothing = PartialLabels(Y, np.zeros(Y.shape))
+    nothing = UnknownLabels(Y, np.zeros(Y.shape))
     for find in (choose, estimate):
         one, other = (find(members, labels, measure, folds) for labels in (Y, nothing))
         if find is estimate:
             assert one == other
         else:
             assert_array_equal(one.weights, other.weights)
-    chosen = choose(members, PartialLabels(Y, hidden), measure, folds)
-    flipped = PartialLabels(np.where(hidden, 1 - Y, Y), hidden)
+    chosen = choose(members, UnknownLabels(Y, hidden), measure, folds)
+    flipped = UnknownLabels(np.where(hidden, 1 - Y, Y), hidden)
     assert_array_equal(choose(members, flipped, measure, folds).weights, chosen.weights)
     scores = chosen.scores(members)
     answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
@@ -280,7 +280,7 @@ def test_few_rows_and_no_time():
 
 def test_a_time_limit_leaves_out_what_takes_too_long(monkeypatch):
     clock = iter(range(1000))  # a second at each look
-    monkeypatch.setattr(_search, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(_trials, "monotonic", lambda: next(clock))
     told = []
     model = AutoClassifier(
         portfolio=MEMBERS, cv=2, time_limit=6, progress=lambda *a: told.append(a[:3])

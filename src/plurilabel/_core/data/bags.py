@@ -319,44 +319,55 @@ def _column(column: Any, name: Any) -> NDArray[np.float64]:
 def _joined(bags: Any) -> tuple[Any, NDArray[np.intp]]:
     """All instances below each other, and the offsets of the bags."""
     if isinstance(bags, np.ndarray) and bags.dtype != object:
-        if bags.ndim != 3:
-            raise ValueError(
-                "an array of bags must have the shape (bags, instances, features), "
-                f"got {bags.shape}; for a matrix of instances give offsets"
-            )
-        n, m, d = bags.shape
-        if 0 in (n, m, d):
-            raise ValueError(f"an array of bags must not be empty, got the shape {bags.shape}")
-        return bags.reshape(n * m, d), np.arange(0, n * m + 1, m)
+        return _joined_array(bags)
     if sparse.issparse(bags):
         raise ValueError("a sparse matrix of instances needs offsets")
     if not isinstance(bags, np.ndarray | Iterable) or isinstance(bags, str):
         raise TypeError(f"bags must be a sequence of matrices or an array, got {bags!r}")
     parts: list[Any] = []
-    names: Any = None
+    names: list[Any] | None = None
     for i, bag in enumerate(bags):
-        refuse_masked(bag, f"bag {i}")
-        if hasattr(bag, "columns"):
-            if names is not None and list(bag.columns) != names:
-                raise ValueError(
-                    f"bag {i} has the columns {list(bag.columns)}, but bag 0 has {names}"
-                )
-            names = list(bag.columns)
-        part = bag if sparse.issparse(bag) else np.asarray(bag)
-        if part.ndim != 2:
-            raise ValueError(
-                f"bag {i} must be a matrix (instances, features), got {part.ndim} dimension(s)"
-            )
-        if part.shape[0] == 0:
-            raise ValueError(f"bag {i} has no instances")
-        if parts and part.shape[1] != parts[0].shape[1]:
-            raise ValueError(
-                f"bag {i} has {part.shape[1]} features, but bag 0 has {parts[0].shape[1]}"
-            )
-        parts.append(part)
+        names = _same_columns(bag, i, names)
+        parts.append(_checked_bag(bag, i, parts[0].shape[1] if parts else None))
     if not parts:
         raise ValueError("there must be at least one bag, got none")
     return stack_rows(parts), np.concatenate(([0], np.cumsum([part.shape[0] for part in parts])))
+
+
+def _joined_array(bags: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
+    if bags.ndim != 3:
+        raise ValueError(
+            "an array of bags must have the shape (bags, instances, features), "
+            f"got {bags.shape}; for a matrix of instances give offsets"
+        )
+    n, m, d = bags.shape
+    if 0 in (n, m, d):
+        raise ValueError(f"an array of bags must not be empty, got the shape {bags.shape}")
+    return bags.reshape(n * m, d), np.arange(0, n * m + 1, m)
+
+
+def _same_columns(bag: Any, i: int, names: list[Any] | None) -> list[Any] | None:
+    """The columns of the data frames so far, of which bag i may be another."""
+    if not hasattr(bag, "columns"):
+        return names
+    if names is not None and list(bag.columns) != names:
+        raise ValueError(f"bag {i} has the columns {list(bag.columns)}, but bag 0 has {names}")
+    return list(bag.columns)
+
+
+def _checked_bag(bag: Any, i: int, width: int | None) -> Any:
+    """Bag i as a matrix with as many features as the first."""
+    refuse_masked(bag, f"bag {i}")
+    part = bag if sparse.issparse(bag) else np.asarray(bag)
+    if part.ndim != 2:
+        raise ValueError(
+            f"bag {i} must be a matrix (instances, features), got {part.ndim} dimension(s)"
+        )
+    if part.shape[0] == 0:
+        raise ValueError(f"bag {i} has no instances")
+    if width is not None and part.shape[1] != width:
+        raise ValueError(f"bag {i} has {part.shape[1]} features, but bag 0 has {width}")
+    return part
 
 
 def _checked_offsets(offsets: ArrayLike) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""What every reader, loader and generator returns."""
+"""Dataset: what every reader, loader and generator returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.html import html_table
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import shortened
 
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
@@ -32,8 +32,8 @@ class Dataset:
         a :class:`~plurilabel.bags.Bags`, or an array (n, instances, d). For a table that is not
         encoded yet: a data frame.
     Y : ndarray or csr_array of shape (n, q)
-        0/1 labels, int64; sparse where the source is. Where some are not known, float64 with NaN,
-        or :class:`~plurilabel.datasets.PartialLabels` of a sparse source. For
+        0/1 labels, int64; sparse where the source is. If some are unknown, float64 with NaN,
+        or :class:`~plurilabel.datasets.UnknownLabels` of a sparse source. For
         :mod:`plurilabel.graded`: grades, or degrees that sum to one. A data frame after
         :meth:`as_frame`.
     feature_names, label_names : sequence of str
@@ -180,7 +180,7 @@ class Dataset:
             return pd.DataFrame(M, columns=list(names))
 
         Y: Any = self.Y
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             Y = Y.toarray()
         elif not hasattr(Y, "columns"):
             Y = dense(Y)

@@ -1,4 +1,4 @@
-"""Labels with parents: which label implies which, and answers that agree with it."""
+"""Labels with parents: which label implies which, and predictions that respect it."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Hierarchy:
             found |= dict.fromkeys(waiting)
         return [self.label_names[l] for l in found]
 
-    # answers that agree -------------------------------------------------------------------
+    # consistent predictions ----------------------------------------------------------------
 
     def close(self, Y: ArrayLike) -> Any:
         """Label sets with everything above their labels.
@@ -259,31 +259,16 @@ def _by_names(names: Sequence[str], sep: str) -> dict[str, list[str]]:
 
 
 def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
+    """The parents of each name."""
     known = set(names)
 
     def name_of(label: Any) -> str:
-        """A name; a number that is none names a column."""
+        """A name; a number that is not a name is that of a column."""
         numbered = isinstance(label, Integral) and str(label) not in known
         return names[int(label)] if numbered and 0 <= label < len(names) else str(label)
 
-    if isinstance(parents, Mapping):
-        pairs: Any = [
-            (child, parent)
-            for child, given in parents.items()
-            for parent in (
-                [given] if isinstance(given, str | Integral) or given is None else given
-            )
-        ]
-    elif hasattr(parents, "columns"):
-        if len(parents.columns) != 2:
-            raise ValueError(
-                f"a table of parents must have two columns, got {len(parents.columns)}"
-            )
-        pairs = list(zip(*(parents[name].tolist() for name in parents.columns)))
-    else:
-        pairs = list(parents)
     above: dict[str, list[str]] = {}
-    for pair in pairs:
+    for pair in _child_parent_pairs(parents):
         if isinstance(pair, str) or len(pair) != 2:
             raise ValueError(f"parents must be pairs (child, parent), got {pair!r}")
         child, parent = pair
@@ -291,6 +276,20 @@ def _as_lists(parents: Any, names: Sequence[str]) -> dict[str, list[str]]:
             continue
         above.setdefault(name_of(child), []).append(name_of(parent))
     return above
+
+
+def _child_parent_pairs(parents: Any) -> list[Any]:
+    if isinstance(parents, Mapping):
+        several = {
+            child: [given] if given is None or isinstance(given, str | Integral) else given
+            for child, given in parents.items()
+        }
+        return [(child, parent) for child, given in several.items() for parent in given]
+    if not hasattr(parents, "columns"):
+        return list(parents)
+    if len(parents.columns) != 2:
+        raise ValueError(f"a table of parents must have two columns, got {len(parents.columns)}")
+    return list(zip(*(parents[name].tolist() for name in parents.columns)))
 
 
 def _nearest_labels(

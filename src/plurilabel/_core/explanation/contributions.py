@@ -1,8 +1,8 @@
 """Explanations of scores: the shape that all of them share, and the arithmetic of parts.
 
-An explanation of one instance divides what a learner says about each label into a base and parts
-that add up: of features, of words, of neighbours, of rules, of labels predicted before. Learners
-write one hook, ``_parts(x, given)``, for one row; what is not written is found by occlusion.
+An explanation of one instance divides the score of each label into a base and parts that add up,
+one for each feature, word, neighbour, rule or previously predicted label. Learners implement one
+hook for one row, ``_parts(x, given)``; without it, parts are found by occlusion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OCCLUSION = "change of the score where the part alone is set to its reference"
 
 
 class Given(NamedTuple):
-    """What a user says about the features."""
+    """Names and reference values of the features."""
 
     names: Sequence[str]
     reference: Floats | None = None
@@ -67,7 +67,7 @@ class Explained:
     ----------
     label_names : sequence of str
     scores : ndarray of shape (q,)
-        What the learner answers.
+        Probabilities or decision values.
     base : ndarray of shape (q,)
         What each label begins with, before anything is known of the instance.
     part_names : sequence of str
@@ -76,7 +76,7 @@ class Explained:
         What each adds for a label: it speaks for the label where it is positive.
     scales : tuple of str
         For each label, what base and parts add up to: ``"score"``, ``"log-odds"`` (of a score
-        that is a probability), or in words something else that decides the score.
+        that is a probability), or a description of another quantity that decides the score.
     """
 
     label_names: Sequence[str]
@@ -124,21 +124,9 @@ class Explained:
 class Contributions(Explained):
     """What speaks for and against each label of one instance.
 
-    Attributes
-    ----------
-    label_names : tuple of str
-    scores : ndarray of shape (q,)
-        What the learner answers: probabilities or decision values.
-    base : ndarray of shape (q,)
-        What each label begins with.
-    part_names : tuple of str
-        Features and, in chains and stacks, ``"label: ..."``; other things where the learner has
-        no use for single features, such as training rows.
-    parts : ndarray of shape (s, q)
-        What each adds. Features that add nothing to any label are left out.
-    scales : tuple of str
-        For each label, what base and parts add up to: ``"score"``, ``"log-odds"``, or in words
-        something else that decides the score.
+    The attributes are those of :class:`Explained`. Parts belong to features and, in chains and
+    stacks, to ``"label: ..."``, or to training rows where a learner does not use single features;
+    those that add nothing to any label are left out.
 
     Examples
     --------
@@ -235,7 +223,7 @@ class Parts:
         return replace(self, base=self.base + constant)
 
     def rescaled(self, scale: str) -> Parts:
-        """The same numbers, said to be something else."""
+        """The same numbers on another scale."""
         return replace(self, scales=(scale,) * len(self.base))
 
     def fixed(self, labels: Any, scores: Floats) -> Parts:
@@ -248,7 +236,7 @@ class Parts:
         )
 
     def minus_cut(self, cut: Any) -> Parts:
-        """Less a cut that is linear in the labels' values, as that of ``LinearCut``."""
+        """Less a cut that is linear in the labels' values, as that of ``LinearThreshold``."""
         if cut is None:
             return self
         values = self.values - (self.values @ cut.coef_)[:, np.newaxis]

@@ -15,7 +15,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import column_names, default_feature_names, default_label_names
-from plurilabel._core.explanation.contributions import checked_given, side_by_side
+from plurilabel._core.blocks import dense
+from plurilabel._core.explanation.contributions import Given, Parts, checked_given, side_by_side
 from plurilabel._core.explanation.models import class_parts, names_after, output_parts
 from plurilabel._core.scores import label_scores, score_method
 
@@ -68,15 +69,7 @@ def explain(
     [('goal', 1.09...), ('for', -0.69...)]
     """
     if isinstance(estimator, Pipeline):
-        seen_names = column_names(X)
-        steps = estimator[:-1]
-        seen = steps.transform(X) if len(steps) else X
-        if reference is not None and len(steps):
-            origin = steps.transform(_as_row(reference, X))
-            reference = np.asarray(origin.toarray() if sparse.issparse(origin) else origin)[0]
-        if feature_names is None and len(steps) and hasattr(seen, "shape"):
-            feature_names = column_names(seen) or names_after(steps, seen.shape[1], seen_names)
-        return explain(estimator[-1], seen, feature_names=feature_names, reference=reference)
+        return _explain_pipeline(estimator, X, feature_names, reference)
     if hasattr(estimator, "explain"):
         return estimator.explain(X, feature_names=feature_names, reference=reference)
     check_is_fitted(estimator)
@@ -84,22 +77,35 @@ def explain(
     checked = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
     checked = sparse.csr_array(checked) if sparse.issparse(checked) else checked
     n, d = checked.shape
-    names = default_feature_names(d) if names is None else names
-    given = checked_given(names, reference, d)
+    given = checked_given(default_feature_names(d) if names is None else names, reference, d)
     scores = np.asarray(label_scores(estimator, checked), dtype=np.float64)
-    method = score_method(estimator)
     labels = default_label_names(scores.shape[1])
-    found = []
-    for i in range(n):
-        x = checked[i : i + 1]
-        if isinstance(estimator, MultiOutputClassifier | OneVsRestClassifier):
-            parts = side_by_side(
-                [class_parts(one, x, method, given) for one in estimator.estimators_]
-            )
-        else:
-            parts = output_parts(estimator, x, method, given)
-        found.append(parts.said_of(scores[i], labels))
-    return found
+    return [
+        _parts_of(estimator, checked[i : i + 1], given).said_of(scores[i], labels)
+        for i in range(n)
+    ]
+
+
+def _parts_of(estimator: Any, x: Any, given: Given) -> Parts:
+    method = score_method(estimator)
+    if isinstance(estimator, MultiOutputClassifier | OneVsRestClassifier):
+        return side_by_side([class_parts(one, x, method, given) for one in estimator.estimators_])
+    return output_parts(estimator, x, method, given)
+
+
+def _explain_pipeline(
+    estimator: Pipeline, X: Any, feature_names: Sequence[str] | None, reference: Any
+) -> list[Any]:
+    """The explanations of the last step, of the features that it sees."""
+    steps, seen = estimator[:-1], X
+    if len(steps):
+        seen = steps.transform(X)
+        if reference is not None:
+            reference = dense(steps.transform(_as_row(reference, X)))[0]
+        if feature_names is None and hasattr(seen, "shape"):
+            made = names_after(steps, seen.shape[1], column_names(X))
+            feature_names = column_names(seen) or made
+    return explain(estimator[-1], seen, feature_names=feature_names, reference=reference)
 
 
 def _as_row(reference: Any, X: Any) -> Any:

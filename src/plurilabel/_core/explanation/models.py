@@ -1,7 +1,7 @@
 """Base estimators taken apart: linear models, trees, boosted trees, naive Bayes, neighbours.
 
-Each way of taking a model apart is kept only if its parts add up to what the model itself
-answers for the row; a model that none of them fits is explained by occlusion.
+A decomposition is used only if its parts add up to the model's own score of the row; otherwise
+the model is explained by occlusion.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
 def learner_parts(
     model: MultiLabelClassifier, x: Any, given: Given, scores: Floats, answer: Answer, labels: Any
 ) -> Parts:
-    """What a learner inside another says about some of its labels, whose scores are asked for.
+    """Parts of the scores of some labels of a learner inside another one.
 
-    A learner explains its own scores. Where it is asked for others, such as probabilities made of
-    decision values, its parts are said to be those of the latter.
+    A learner explains its own scores. For other scores, such as probabilities made from decision
+    values, the scale of the parts says that they are those of the latter.
     """
     found = model._parts(model._validate_predict(x), given).columns(labels)
     total = found.base + found.values.sum(axis=0)
@@ -256,7 +256,7 @@ def _naive_bayes(model: Any, x: Any, given: Given) -> Parts | None:
 
 
 def _support(model: Any, x: Any, given: Given) -> Parts | None:
-    """Of a kernel machine for two classes: each support vector, by its similarity."""
+    """A kernel machine for two classes: each support vector, by its similarity."""
     del given
     if type(model) is not SVC or len(model.classes_) != 2 or callable(model.kernel):
         return None
@@ -275,7 +275,7 @@ def _support(model: Any, x: Any, given: Given) -> Parts | None:
 
 
 def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:
-    """Of nearest neighbours: the vote of each."""
+    """Nearest neighbours: the vote of each."""
     del given
     if type(model) is not KNeighborsClassifier or callable(model.weights):
         return None

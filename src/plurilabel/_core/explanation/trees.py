@@ -16,8 +16,8 @@ def path_parts(
     """The mean over trees of the steps along the path of one row.
 
     An instance begins at the root with the root's value; each step from a node to a child adds the
-    difference of their values to the feature that the node asks for. The sum is the value of the
-    leaf, exactly.
+    difference of their values to the feature that the node splits on. The sum is exactly the value
+    of the leaf.
 
     Parameters
     ----------

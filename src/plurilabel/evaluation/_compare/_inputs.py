@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from plurilabel import datasets as library
 from plurilabel._core.base import check_labels, column_names, names_or_default
 from plurilabel._core.data.dataset import Dataset
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import distinct_names, unique_name
 from plurilabel.io import read
 from plurilabel.learners import learner_text, make_learner, make_learners
@@ -147,7 +147,7 @@ def _dataset(given: Any, name: str) -> Dataset:
     filled, unknown = known_part(Y)
     labels: Any = check_labels(filled).astype(np.int64)
     if unknown is not None:
-        labels = PartialLabels(labels, unknown)
+        labels = UnknownLabels(labels, unknown)
         labels = labels if sparse.issparse(filled) else labels.toarray()
     if not hasattr(X, "iloc"):
         X = check_array(X, accept_sparse="csr", ensure_all_finite=False)

@@ -4,7 +4,7 @@ from plurilabel._core.roster import EQUIVALENCE, Learner, publish
 from plurilabel.learners.boosting._adaboost_mh import AdaBoostMH
 from plurilabel.learners.boosting._adaboost_mr import AdaBoostMR
 from plurilabel.learners.boosting._adtboost_mh import ADTBoostMH
-from plurilabel.learners.boosting._gradient._gradient_boosting import MLGradientBoosting
+from plurilabel.learners.boosting._gradient_boosting import MLGradientBoosting
 from plurilabel.learners.boosting._rules import Condition, DecisionNode, WeakRule
 
 __all__ = [

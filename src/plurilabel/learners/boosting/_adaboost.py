@@ -1,4 +1,4 @@
-"""What AdaBoost.MH and AdaBoost.MR share: parameters, and the weak learner."""
+"""The base class of AdaBoost.MH and AdaBoost.MR, and the weak learner."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel.learners.boosting._base import BoostedClassifier
+from plurilabel.learners.boosting._best_condition import TIE, best_condition, by_sign, log_ratio
 from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
 from plurilabel.learners.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
-from plurilabel.learners.boosting._search import TIE, best_condition, by_sign, log_ratio
 
 
 class AdaBoost(BoostedClassifier):
@@ -75,7 +75,7 @@ class AdaBoost(BoostedClassifier):
         return WeakLearner(bins, columns, has, self.algorithm, depth, smoothing)
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """The rules in words, one after the other.
+        """Describe the rules, one after the other.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class AdaBoost(BoostedClassifier):
         str
         """
         check_is_fitted(self)
-        names, labels = self._names(feature_names), list(self.label_names_)
+        names, labels = names_of_features(self, feature_names), list(self.label_names_)
         texts = []
         for t, rule in enumerate(self.rules_, start=1):
             indent = "\n" + " " * len(f"{t}. ")

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.explanation.contributions import Parts
 from plurilabel.learners.boosting._adaboost import AdaBoost
+from plurilabel.learners.boosting._best_condition import bools_of
 from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
-from plurilabel.learners.boosting._search import bools_of
-from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import LinearThreshold
 
 
 class AdaBoostMR(AdaBoost):
@@ -27,64 +27,33 @@ class AdaBoostMR(AdaBoost):
     labels, not quadratic.
 
     The sum f of the rules ranks labels, but does not say how many of them are right.
-    ``decision_function`` is f(x, l) - t(x), where the cut t is linear in the scores of the
-    instance and fitted to the training set (:class:`~plurilabel.LinearCut`); that
-    leaves every ranking as it is. ``ranking_function`` is f itself.
+    ``decision_function`` is f(x, l) - t(x), where the threshold t is linear in the scores of the
+    instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`), which leaves
+    every ranking as it is. ``ranking_function`` is f itself.
 
     Parameters
     ----------
-    n_estimators : int, default=50
-        Number of rounds; each adds one rule.
-    weak : {"stump", "tree"}, default="stump"
-        The rule of a round: one condition, or a tree of conditions.
-    algorithm : {"real", "discrete", "abstain"}, default="real"
-        How a rule predicts. "real": a score for each label on both sides of the condition.
-        "discrete": +1 or -1 for each label, times one weight for the rule. "abstain": as "real",
-        but on one side only; a word rule predicts where the word is present.
-    max_depth : int, default=3
-        Depth of the tree, for ``weak="tree"``.
-    rules : {"auto", "threshold", "presence"}, default="auto"
-        What a condition tests. "threshold": is the feature above a value? "presence": is it not
-        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
-    max_bins : int or None, default=None
-        Number of bins for a feature with more distinct values. None finds the best of all cuts;
-        about 256 bins are twice as fast with many labels, and seldom worse.
     smoothing : float, default=None
         Added to W+ and W- in the logarithms (eps), and for ``algorithm="discrete"`` to the
         weights of right and wrong answers, which the paper does not do; None is 1 / (n q).
-    validation_fraction : float, default=None
-        Fraction of the training set to hold out for early stopping; None: nothing is held out
-        and all rounds are run.
-    n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a better held-out
-        measure.
     scoring : str, default=None
         With ``validation_fraction``: the held-out measure, one of rankings, by its name in
         :func:`~plurilabel.metrics.get_measure`. None is "ranking_loss".
     calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the link and the cut to scores of instances that
-        the rules were not learned from. It costs as many additional fits.
-    random_state : int, RandomState instance or None, default=None
-        For the held-out part and the folds; the rounds are not random.
+        Number of folds of a cross-fit that fits the link and the threshold to scores of instances
+        that the rules were not learned from. It costs as many additional fits.
+    n_estimators, weak, algorithm, max_depth, rules, max_bins, validation_fraction, \
+n_iter_no_change, random_state :
+        As in :class:`AdaBoostMH`, with its defaults.
 
     Attributes
     ----------
-    rules_ : list of WeakRule
-        The rules; ``to_text`` puts them into words.
-    threshold_ : LinearCut
-        The cut t(x).
+    threshold_ : LinearThreshold
+        The threshold t(x).
     bound_ : ndarray of shape (rounds,)
         Product of the Z_t after each round: an upper bound of the training ranking loss.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of the logarithm of the bound.
-    n_estimators_ : int
-        Number of rules kept: fewer than ``n_estimators`` after early stopping, or where no
-        further rule helps.
-    slope_ : float
-        ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
-    validation_scores_ : ndarray
-        The held-out measure after each round; empty if nothing was held out.
-    label_names_ : ndarray of shape (q,)
+    rules_, feature_importances_, n_estimators_, slope_, validation_scores_, label_names_
+        As in :class:`AdaBoostMH`.
 
     See Also
     --------
@@ -101,11 +70,10 @@ class AdaBoostMR(AdaBoost):
     With real scores the smallest Z has no closed form, but
     exp((a + b) / 2) <= (exp(a) + exp(b)) / 2 gives
     Z <= sum of d(i, l) exp(-Y_i[l] h(x_i, l)), which is minimised as in AdaBoost.MH: this is
-    "real", the default, because it is better on text. Average precision of 200 rounds, "real" and
-    "discrete": medical 0.870 and 0.798, bibtex 0.529 and 0.373, tmc2007-500 0.748 and 0.657;
-    Yeast, 50 rounds, 0.749 and 0.742 (``docs/boosting_results.md``).
+    "real", the default, because it is better on text: average precision of 200 rounds on bibtex is
+    0.529 instead of 0.373.
 
-    Instances with all labels or none have nothing to rank and are used for the cut only. Where
+    Instances with all labels or none have nothing to rank and only fit the threshold. Where
     the loss is minimal, the difference of two scores is the log-odds of one label without the
     other; hence the slope 1 of the link, unless it is fitted. ``staged_scores`` gives f.
 
@@ -116,8 +84,7 @@ class AdaBoostMR(AdaBoost):
 
     Examples
     --------
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import AdaBoostMR
+    >>> from plurilabel import AdaBoostMR, datasets, model_selection
     >>> from plurilabel.metrics import ranking_loss
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
@@ -179,7 +146,7 @@ class AdaBoostMR(AdaBoost):
         return self._final(self._validate_X(X, reset=False))
 
     def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
-        self.threshold_ = LinearCut().fit(f, Y, sample_weight=weights)
+        self.threshold_ = LinearThreshold().fit(f, Y, sample_weight=weights)
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f - self.threshold_.cuts(f)[:, np.newaxis]

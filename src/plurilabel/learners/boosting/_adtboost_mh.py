@@ -9,18 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel.learners.boosting._base import BoostedClassifier
-from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._rules import (
-    Columns,
-    Condition,
-    DecisionNode,
-    Floats,
-    Rows,
-    scores_text,
-    sum_of_rows,
-)
-from plurilabel.learners.boosting._search import (
+from plurilabel.learners.boosting._best_condition import (
     TIE,
     Found,
     best_condition,
@@ -30,6 +19,17 @@ from plurilabel.learners.boosting._search import (
     first_weights,
     log_ratio,
     normalise,
+)
+from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
+from plurilabel.learners.boosting._rules import (
+    Columns,
+    Condition,
+    DecisionNode,
+    Floats,
+    Rows,
+    scores_text,
+    sum_of_rows,
 )
 
 
@@ -41,8 +41,8 @@ class ADTBoostMH(BoostedClassifier):
     decision nodes below each prediction node that it reaches; the scores of all prediction nodes
     that it reaches are added, and labels with a positive sum are predicted.
 
-    A round of AdaBoost.MH adds a decision node: of all prediction nodes p (the preconditions) and
-    all conditions c, the pair with the smallest ::
+    A round of AdaBoost.MH adds a decision node: the pair of a prediction node p (the precondition)
+    and a condition c with the smallest ::
 
         Z = 2 sum over l of (sqrt(W+(p, c) W-(p, c)) + sqrt(W+(p, not c) W-(p, not c))) + W(not p),
 
@@ -52,45 +52,22 @@ class ADTBoostMH(BoostedClassifier):
     ----------
     n_estimators : int, default=30
         Number of decision nodes.
-    rules : {"auto", "threshold", "presence"}, default="auto"
-        What a condition tests. "threshold": is the feature above a value? "presence": is it not
-        zero? "auto" tests for presence if X is sparse, and for thresholds if it is dense.
     max_bins : int or None, default=16
         Number of bins for a feature with more distinct values; None tries all cuts. See the
         notes.
-    smoothing : float, default=None
-        Added to W+ and W- in the logarithms (eps); None is 1 / (n q), as in the paper.
-    validation_fraction : float, default=None
-        Fraction of the training set to hold out for early stopping; None: nothing is held out
-        and all rounds are run.
-    n_iter_no_change : int, default=10
-        With ``validation_fraction``: stop after this many rounds without a better held-out
-        measure.
-    scoring : str, default=None
-        With ``validation_fraction``: the held-out measure, by its name in
-        :func:`~plurilabel.metrics.get_measure`. None is "hamming_loss".
-    calibration_folds : int, default=None
-        Number of folds of a cross-fit that fits the link to scores of instances that the rules
-        were not learned from. It costs as many additional fits.
-    random_state : int, RandomState instance or None, default=None
-        For the held-out part and the folds; the rounds are not random.
+    rules, smoothing, validation_fraction, n_iter_no_change, scoring, calibration_folds, \
+random_state :
+        As in :class:`AdaBoostMH`, with its defaults.
 
     Attributes
     ----------
     rules_ : list of DecisionNode
         The root, then the decision nodes; ``to_text`` and ``to_dot`` show the tree.
-    bound_ : ndarray of shape (rounds,)
-        Product of the Z_t after each round: an upper bound of the training Hamming loss.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the decrease of the logarithm of the bound.
     n_estimators_ : int
         Number of decision nodes kept: fewer than ``n_estimators`` after early stopping, or where
         no further node helps.
-    slope_ : float
-        ``predict_proba`` is the logistic function of ``slope_`` times ``decision_function``.
-    validation_scores_ : ndarray
-        The held-out measure after each round; empty if nothing was held out.
-    label_names_ : ndarray of shape (q,)
+    bound_, feature_importances_, slope_, validation_scores_, label_names_
+        As in :class:`AdaBoostMH`.
 
     See Also
     --------
@@ -101,21 +78,12 @@ class ADTBoostMH(BoostedClassifier):
     The best condition of a node is kept until the weights of its instances change, and a node is
     not searched if even its whole weight could not make it the best. Still a fit costs up to
     ``n_estimators`` squared times a round of :class:`AdaBoostMH`, whose notes on features,
-    probabilities and ties apply; of equal preconditions the oldest is taken. A missing value is on
+    probabilities and ties apply; the oldest of equal preconditions is taken. A missing value is on
     neither side: the instance stays where it is.
 
     The default of 16 bins is a departure for speed; 8-fold cross-validation on training sets
     showed no difference. Average precision with 16, 64 and 256 bins: Yeast 0.740, 0.739, 0.741;
     Emotions 0.738, 0.738, 0.740; Scene 0.808, 0.810, 0.807.
-
-    Yeast, published split, 30 rounds: Hamming loss, one-error, coverage and average precision
-
-    - published (ML-kNN paper, table II) 0.213, 0.245, 6.502, 0.738;
-    - 16 bins 0.210, 0.242, 6.512, 0.746;
-    - all cuts 0.214, 0.265, 6.520, 0.738.
-
-    The one-errors differ by chance: with 917 test instances their standard error is 0.014, and
-    settings that do not differ in cross-validation ranged from 0.240 to 0.269 here.
 
     References
     ----------
@@ -203,22 +171,18 @@ class ADTBoostMH(BoostedClassifier):
             yield f
 
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
-        """The tree in words; the scores of all lines that apply to an instance are added.
+        """Describe the tree; the scores of all lines that apply to an instance are added.
 
         Parameters
         ----------
-        feature_names : sequence of str, optional
-            One name per feature; by default the columns of the data frame given to ``fit``, or
-            else x0, x1, ...
-        max_labels : int, default=5
-            Labels named in each line: those with the largest scores, positive or negative.
+        feature_names, max_labels : as in :meth:`AdaBoostMH.to_text`
 
         Returns
         -------
         str
         """
         check_is_fitted(self)
-        names, labels = self._names(feature_names), list(self.label_names_)
+        names, labels = names_of_features(self, feature_names), list(self.label_names_)
 
         def below(node: int, indent: str) -> Iterator[str]:
             for t, rule in enumerate(self.rules_):
@@ -245,7 +209,7 @@ class ADTBoostMH(BoostedClassifier):
         str
         """
         check_is_fitted(self)
-        names, labels = self._names(feature_names), list(self.label_names_)
+        names, labels = names_of_features(self, feature_names), list(self.label_names_)
 
         def prediction(node: int, scores: Floats) -> str:
             text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")

@@ -6,7 +6,8 @@ sum over the bins of a feature. For sparse X the bin of the zeros is not stored:
 total minus the other bins, so the cost of a round is proportional to the number of non-zeros.
 
 If every cut is wanted and a feature has many values, its bins hold several of them. The search
-looks into a bin only if a cut inside it could be better than the best so far; see ``_search``.
+looks into a bin only if a cut inside it could be better than the best so far: see
+``_best_condition``.
 """
 
 from __future__ import annotations

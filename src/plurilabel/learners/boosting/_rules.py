@@ -89,7 +89,7 @@ class Condition:
         return sides
 
     def text(self, feature_names: Sequence[str], holds: bool = True) -> str:
-        """The condition in words, or its negation with ``holds=False``."""
+        """Describe the condition, or its negation with ``holds=False``."""
         name = feature_names[self.feature]
         if self.threshold is None:
             return f"word {name!r} {'present' if holds else 'absent'}"
@@ -170,7 +170,7 @@ class WeakRule:
     def text(
         self, feature_names: Sequence[str], label_names: Sequence[str], max_labels: int = 5
     ) -> str:
-        """The rule in words: one line for each leaf that does not abstain."""
+        """Describe the rule, with one line for each leaf that does not abstain."""
         condition_at = dict(zip(self.nodes, enumerate(self.conditions)))
 
         def leaves(node: int, path: list[str]) -> Iterator[str]:

@@ -24,7 +24,7 @@ ROSTER = {
     "LabelTree": Learner(
         {
             "LabelTree(normalize=False, tol=1e-9, max_iter=100, random_state=0)": {},
-            "LabelTree(2, loss='squared_hinge', max_leaf=2, random_state=0)": _SINGLE,
+            "LabelTree(2, loss='squared_hinge', leaf_size=2, random_state=0)": _SINGLE,
         }
     ),
     "OneVsAllLinear": Learner(

@@ -16,15 +16,15 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter
-from plurilabel.learners.extreme._base import SparseAnswers
 from plurilabel.learners.extreme._linear import prepared, ridge
+from plurilabel.learners.extreme._sparse_scores_classifier import SparseScoresClassifier
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
 ROWS = 2**16
 """Instances times neighbours that are worked on together."""
 
 
-class LabelEmbedding(SparseAnswers):
+class LabelEmbedding(SparseScoresClassifier):
     """Neighbours in a low-dimensional space that is learned from the labels: a baseline.
 
     The label sets of the training instances are embedded by a truncated singular value
@@ -36,7 +36,7 @@ class LabelEmbedding(SparseAnswers):
     n_components : int, default=100
         Dimensions of the space, at most the smaller of instances and labels.
     n_neighbors : int, default=20
-        Neighbours that are asked; all training instances if there are fewer.
+        Number of neighbours; all training instances if there are fewer.
     C : float, default=1.0
         Weight of the squared errors of the regression against the penalty ½|w|².
     normalize : bool, default=True
@@ -72,8 +72,7 @@ class LabelEmbedding(SparseAnswers):
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import LabelEmbedding
+    >>> from plurilabel import LabelEmbedding, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(1000, 500, 200, random_state=0)
     >>> learner = LabelEmbedding(random_state=0).fit(data.X[:800], data.Y[:800])
     >>> top = learner.predict_top(data.X[800:], k=5)

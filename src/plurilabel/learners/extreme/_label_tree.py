@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
@@ -17,31 +17,41 @@ from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
-from plurilabel.learners.extreme._base import SparseAnswers, score_method, worth_of_labels
-from plurilabel.learners.extreme._clusters import (
+from plurilabel.learners.extreme._linear import LOSSES, prepared
+from plurilabel.learners.extreme._sparse_scores_classifier import (
+    SparseScoresClassifier,
+    score_method,
+    worth_of_labels,
+)
+from plurilabel.learners.extreme._tree_nodes import (
+    NodeModel,
+    Settings,
+    below_each_other,
+    best_nodes,
     child_bounds,
     joined,
     label_features,
     label_order,
     level_bounds,
+    node_products,
+    nodes_of,
+    train_node,
 )
-from plurilabel.learners.extreme._linear import LOSSES, prepared
-from plurilabel.learners.extreme._nodes import NodeModel, Settings, nodes_of, train_node
 
 PAIRS = 2**22
-"""Entries of instances, once for each node that they are asked at, looked up together."""
+"""Entries of instances, once for each node that scores them, looked up together."""
 
 
-class LabelTree(WeightedFit, SparseAnswers):
+class LabelTree(WeightedFit, SparseScoresClassifier):
     """Trees over the labels, with linear models in their nodes, for very many labels.
 
-    Each tree halves the labels again and again, similar ones together, until ``max_leaf`` are
+    Each tree halves the labels again and again, similar ones together, until ``leaf_size`` are
     left. In a node, one linear model for each child says whether an instance with a label below
     the node has one below the child; in a leaf, the children are labels. A prediction follows
-    the ``beam`` best nodes of each level, so that it asks few of the models: its cost grows with
-    the logarithm of the number of labels. The scores of several trees are averaged.
+    the ``beam_width`` best nodes of each level, so that it asks few of the models: its cost grows
+    with the logarithm of the number of labels. The scores of several trees are averaged.
 
-    ``predict_top`` is the method to ask with. ``predict`` is sparse where y was; no matrix (n, q)
+    Use ``predict_top`` for predictions. ``predict`` is sparse where y was; no matrix (n, q)
     or (d, q) is made, except for ``predict_proba`` and ``decision_function``, which are dense by
     their contract and refuse what is too large.
 
@@ -55,15 +65,15 @@ class LabelTree(WeightedFit, SparseAnswers):
         exp(1 - s) - 1, where s is the sum of the losses on the path: a decision value.
     C : float, default=10.0
         Weight of the losses against the penalty ½|w|², as in scikit-learn.
-    arity : int, default=16
+    branching_factor : int, default=16
         Children of an inner node.
-    max_leaf : int, default=100
+    leaf_size : int, default=100
         The most labels of a leaf.
-    beam : int, default=10
+    beam_width : int, default=10
         Nodes of a level that a prediction looks into.
     prune : float, default=0.1
         Weights up to this size are dropped.
-    propensity : bool, default=False
+    propensities : bool, default=False
         Whether instances count 2 / p - 1 times for a label that they have, where p is the
         propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
         higher.
@@ -96,7 +106,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     reached_ : ndarray of shape (n_estimators, nodes)
         How many instances reached each node, by their weights.
     worth_ : ndarray of shape (q,), or None
-        How often an instance counts for a label that it has, with ``propensity``.
+        How often an instance counts for a label that it has, with ``propensities``.
     n_iter_ : int
         The most Newton steps that a model took.
     label_names_ : ndarray of shape (q,)
@@ -104,9 +114,9 @@ class LabelTree(WeightedFit, SparseAnswers):
     Notes
     -----
     *Tree.* As in Parabel: balanced 2-means on the sphere, on the sums of the instances of each
-    label, scaled to length 1. ``arity`` parts are made by repeated halving, so that wide nodes are
-    binary trees with levels left out (as in Bonsai, but balanced). Siblings differ by at most one
-    label, and all leaves are on one level.
+    label, scaled to length 1. ``branching_factor`` parts are made by repeated halving, so that
+    wide nodes are binary trees with levels left out (as in Bonsai, but balanced). Siblings differ
+    by at most one label, and all leaves are on one level.
 
     *Models.* Those of siblings are trained together, by a truncated Newton method whose steps are
     products of a sparse matrix with a dense one. It is about as fast as the dual coordinate
@@ -140,12 +150,11 @@ class LabelTree(WeightedFit, SparseAnswers):
     classification. Machine Learning 109, 2020.
 
     M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
-    missing labels. WWW 2021. (``propensity``)
+    missing labels. WWW 2021. (``propensities``)
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import LabelTree
+    >>> from plurilabel import LabelTree, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(3000, 2000, 1000, random_state=0)
     >>> tree = LabelTree(random_state=0).fit(data.X[:2500], data.Y[:2500])
     >>> top = tree.predict_top(data.X[2500:], k=5)
@@ -159,11 +168,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "arity": [Interval(Integral, 2, None, closed="left")],
-        "max_leaf": [Interval(Integral, 1, None, closed="left")],
-        "beam": [Interval(Integral, 1, None, closed="left")],
+        "branching_factor": [Interval(Integral, 2, None, closed="left")],
+        "leaf_size": [Interval(Integral, 1, None, closed="left")],
+        "beam_width": [Interval(Integral, 1, None, closed="left")],
         "prune": [Interval(Real, 0, None, closed="left")],
-        "propensity": ["boolean"],
+        "propensities": ["boolean"],
         "normalize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -172,9 +181,9 @@ class LabelTree(WeightedFit, SparseAnswers):
     }
     _fitted: ClassVar[Declared] = {
         "loss_": parameter(),
-        "beam_": parameter(),
-        "arity_": parameter(),
-        "max_leaf_": parameter(),
+        "beam_width_": parameter(),
+        "branching_factor_": parameter(),
+        "leaf_size_": parameter(),
         "normalize_": parameter(),
         "n_iter_": count(),
         "order_": places("t", "n_labels_", below="n_labels_"),
@@ -193,11 +202,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         *,
         loss: str = "logistic",
         C: float = 10.0,
-        arity: int = 16,
-        max_leaf: int = 100,
-        beam: int = 10,
+        branching_factor: int = 16,
+        leaf_size: int = 100,
+        beam_width: int = 10,
         prune: float = 0.1,
-        propensity: bool = False,
+        propensities: bool = False,
         normalize: bool = True,
         tol: float = 0.01,
         max_iter: int = 20,
@@ -207,11 +216,11 @@ class LabelTree(WeightedFit, SparseAnswers):
         self.n_estimators = n_estimators
         self.loss = loss
         self.C = C
-        self.arity = arity
-        self.max_leaf = max_leaf
-        self.beam = beam
+        self.branching_factor = branching_factor
+        self.leaf_size = leaf_size
+        self.beam_width = beam_width
         self.prune = prune
-        self.propensity = propensity
+        self.propensities = propensities
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
@@ -300,16 +309,16 @@ class LabelTree(WeightedFit, SparseAnswers):
     def _fit(
         self, X: Any, Y: LabelMatrix, weights: Any = None, others: sparse.csr_array | None = None
     ) -> None:
-        for name in ("loss", "beam", "arity", "max_leaf", "normalize"):
+        for name in ("loss", "beam_width", "branching_factor", "leaf_size", "normalize"):
             setattr(self, f"{name}_", getattr(self, name))
         q = Y.shape[1]
         Y = sparse.csr_array(Y)
         X = prepared(X, unit=self.normalize)
-        levels = level_bounds(q, self.arity, self.max_leaf)
+        levels = level_bounds(q, self.branching_factor, self.leaf_size)
         features = label_features(X, Y, weights)
         if others is not None:
             features = joined(features, others)
-        self.worth_ = worth_of_labels(Y, self.propensity)
+        self.worth_ = worth_of_labels(Y, self.propensities)
         draw = check_random_state(self.random_state)
         orders, models = [], []
         for _ in range(self.n_estimators):
@@ -323,7 +332,7 @@ class LabelTree(WeightedFit, SparseAnswers):
     def _learn_more(self, X: Any, Y: LabelMatrix, weights: Any) -> None:
         Y = sparse.csr_array(Y)
         X = prepared(X, unit=self.normalize_)
-        levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
+        levels = level_bounds(self.n_labels_, self.branching_factor_, self.leaf_size_)
         before = iter(self._models(levels, X.shape[1]))
         models = []
         for order in self.order_:
@@ -334,14 +343,17 @@ class LabelTree(WeightedFit, SparseAnswers):
         self, X: Any, Y: Any, weights: Any, order: Any, levels: Any, before: Any = None
     ) -> list[NodeModel]:
         """The models of one tree, or those from before after further instances."""
-        settings = Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune)
+        worth, settings = (
+            self.worth_,
+            Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune),
+        )
         found: list[NodeModel] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(train_node)(
                 X,
                 rows,
                 reached,
                 weights,
-                _some(self.worth_, order, labels),
+                None if worth is None or labels is None else worth[order[labels]],
                 None if before is None else next(before),
                 settings,
             )
@@ -373,19 +385,19 @@ class LabelTree(WeightedFit, SparseAnswers):
         node = np.repeat(np.arange(len(models)), sizes)
         self.keys_ = node * d + np.concatenate([model.features for model in models])
         self.squares_ = np.concatenate([model.squares for model in models])
-        self.weights_ = _below_each_other([model.weights for model in models])
+        self.weights_ = below_each_other([model.weights for model in models])
         by_tree = (len(self.order_), -1)
         self.biases_ = np.concatenate([model.biases for model in models]).reshape(by_tree)
         self.curvatures_ = np.concatenate([model.curvatures for model in models]).reshape(by_tree)
         self.reached_ = np.array([model.reached for model in models], dtype=float).reshape(by_tree)
 
-    # asking ------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)
-        levels = level_bounds(self.n_labels_, self.arity_, self.max_leaf_)
+        levels = level_bounds(self.n_labels_, self.branching_factor_, self.leaf_size_)
         # what one row needs: its entries once for each node of the beam, and their children
-        width = self.beam_ * (X.nnz / X.shape[0] + self.weights_.shape[1])
+        width = self.beam_width_ * (X.nnz / X.shape[0] + self.weights_.shape[1])
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(lambda rows: then(self._search_trees(X[rows], levels)))(rows)
             for rows in row_blocks(X.shape[0], width, PAIRS)
@@ -411,11 +423,13 @@ class LabelTree(WeightedFit, SparseAnswers):
         biases = self.biases_[t].astype(X.dtype)
         for depth, (above, below) in enumerate(pairwise(levels)):
             if depth:
-                row, node, score = _best(row, node, score, self.beam_)
+                row, node, score = best_nodes(row, node, score, self.beam_width_)
             children = child_bounds(above, below)
             n_children = np.diff(children)[node]
             place = np.arange(n_children.max())
-            Z = self._products(X, row, first_node + node)[:, : len(place)]  # (pairs, children)
+            Z = node_products(X, row, first_node + node, self.keys_, self.weights_)[
+                :, : len(place)
+            ]  # (pairs, children)
             if depth == len(levels) - 2:  # then row by row, as the answer is
                 order = np.argsort(row, kind="stable")
                 row, node, score, Z = row[order], node[order], score[order], Z[order]
@@ -435,28 +449,6 @@ class LabelTree(WeightedFit, SparseAnswers):
         found.sort_indices()
         return found
 
-    def _products(self, X: Any, row: Any, node: Any) -> NDArray[np.floating[Any]]:
-        """Products of instances with the weights of the children of nodes (pairs, children).
-
-        The weights of a node and a feature are one row of ``weights_``: those of a node follow
-        each other. Pairs are in the order of the nodes.
-        """
-        d, last = X.shape[1], len(self.keys_)  # the last row of weights_ is empty
-        length = np.diff(X.indptr)[row]
-        ends = np.concatenate([[0], np.cumsum(length)])
-        at = np.arange(ends[-1]) + np.repeat(X.indptr[row] - ends[:-1], length)
-        features = X.indices[at]
-        place = np.empty(len(at), dtype=self.weights_.indptr.dtype)
-        row_of = np.full(d, last, dtype=place.dtype)  # of each feature in the node at hand
-        first = np.flatnonzero(np.diff(node, prepend=-1))
-        low, high = np.searchsorted(self.keys_, (node[first] * d, (node[first] + 1) * d))
-        for i, (a, b) in enumerate(pairwise([*first, len(node)])):
-            there = self.keys_[low[i] : high[i]] - node[a] * d
-            row_of[there] = np.arange(low[i], high[i])
-            place[ends[a] : ends[b]] = row_of[features[ends[a] : ends[b]]]
-            row_of[there] = last
-        return (csr_of_rows(X.data[at], place, length, last + 1) @ self.weights_).toarray()
-
     def _log(self, z: Any) -> Any:
         """The logarithm of the score of one step down the tree."""
         if self.loss_ == "logistic":  # log(1 / (1 + exp(-z))) without overflow
@@ -465,29 +457,3 @@ class LabelTree(WeightedFit, SparseAnswers):
 
     def _score_method(self) -> str:
         return score_method(self)
-
-
-def _below_each_other(parts: list[sparse.csr_array]) -> sparse.csr_array:
-    """Matrices of different widths in one, and an empty row."""
-    sizes = [*(np.diff(part.indptr) for part in parts), [0]]
-    return csr_of_rows(
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate(sizes),
-        max(part.shape[1] for part in parts),
-    )
-
-
-def _best(row: Any, node: Any, score: Any, k: int) -> tuple[Any, Any, Any]:
-    """The k best nodes of each instance, in the order of the nodes; of equal ones the first."""
-    order = np.lexsort((node, -score, row))
-    in_order = row[order]
-    rank = np.arange(len(row)) - np.searchsorted(in_order, in_order)
-    kept = order[rank < k]
-    # by node: neighbouring pairs then look at neighbouring weights
-    kept = kept[np.lexsort((row[kept], node[kept]))]
-    return row[kept], node[kept], score[kept]
-
-
-def _some(worth: Any, order: Any, labels: slice | None) -> Any:
-    return None if worth is None or labels is None else worth[order[labels]]

@@ -138,14 +138,7 @@ def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]
 
 
 def _newton(
-    X: Any,
-    T: Any,
-    sign: Any,
-    cost: Any,
-    loss: str,
-    tol: float,
-    max_iter: int,
-    prior: Prior | None,
+    X: Any, T: Any, sign: Any, cost: Any, loss: str, tol: float, max_iter: int, prior: Prior | None
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
     """Truncated Newton method on all columns at once: two sparse products a step of the inner
     loop. A column that is done leaves. Weights, curvatures, and the steps taken.

@@ -17,11 +17,15 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.extreme._base import SparseAnswers, score_method, worth_of_labels
 from plurilabel.learners.extreme._linear import CELLS, LOSSES, prepared, train
+from plurilabel.learners.extreme._sparse_scores_classifier import (
+    SparseScoresClassifier,
+    score_method,
+    worth_of_labels,
+)
 
 
-class OneVsAllLinear(WeightedFit, SparseAnswers):
+class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
     """One linear model for each label, with small weights dropped: the accuracy reference.
 
     Blocks of labels are trained together, in parallel, and weights up to ``prune`` are dropped
@@ -37,17 +41,8 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         Weight of the losses against the penalty ½|w|², as in scikit-learn.
     prune : float, default=0.01
         Weights up to this size are dropped.
-    propensity : bool, default=False
-        Whether instances count 2 / p - 1 times for a label that they have, where p is the
-        propensity of the label (:func:`plurilabel.metrics.propensities`): rare labels are ranked
-        higher.
-    normalize : bool, default=True
-        Whether instances are scaled to length 1, in single precision.
-    tol : float, default=0.01
-        A model is trained until its gradient has become this small, relative to the first one and
-        to the share of the rarer class.
-    max_iter : int, default=20
-        The most Newton steps for a model.
+    propensities, normalize, tol, max_iter :
+        As in :class:`LabelTree`, with its defaults.
     n_jobs : int, default=None
         Threads, over labels in ``fit`` and rows in predictions. The results do not depend on it.
 
@@ -72,12 +67,11 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
     classification. WSDM 2017.
 
     M. Qaraei et al. Convex surrogates for unbiased loss functions in extreme classification with
-    missing labels. WWW 2021. (``propensity``)
+    missing labels. WWW 2021. (``propensities``)
 
     Examples
     --------
-    >>> from plurilabel import datasets, metrics
-    >>> from plurilabel import OneVsAllLinear
+    >>> from plurilabel import OneVsAllLinear, datasets, metrics
     >>> data = datasets.make_sparse_multilabel(1000, 500, 200, random_state=0)
     >>> learner = OneVsAllLinear().fit(data.X[:800], data.Y[:800])
     >>> top = learner.predict_top(data.X[800:], k=5)
@@ -89,7 +83,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         "loss": [StrOptions(set(LOSSES))],
         "C": [Interval(Real, 0, None, closed="neither")],
         "prune": [Interval(Real, 0, None, closed="left")],
-        "propensity": ["boolean"],
+        "propensities": ["boolean"],
         "normalize": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -109,7 +103,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         loss: str = "squared_hinge",
         C: float = 1.0,
         prune: float = 0.01,
-        propensity: bool = False,
+        propensities: bool = False,
         normalize: bool = True,
         tol: float = 0.01,
         max_iter: int = 20,
@@ -118,7 +112,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         self.loss = loss
         self.C = C
         self.prune = prune
-        self.propensity = propensity
+        self.propensities = propensities
         self.normalize = normalize
         self.tol = tol
         self.max_iter = max_iter
@@ -130,7 +124,7 @@ class OneVsAllLinear(WeightedFit, SparseAnswers):
         check_size(self, f"{q:,} labels", models=q, instead="LabelTree")
         Y = sparse.csc_array(Y)
         X = prepared(X, unit=self.normalize)
-        worth = worth_of_labels(Y, self.propensity)
+        worth = worth_of_labels(Y, self.propensities)
         found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(self._train_block)(
                 X, Y[:, some], weights, worth if worth is None else worth[some]

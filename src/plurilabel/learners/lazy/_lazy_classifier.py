@@ -19,7 +19,7 @@ from plurilabel._core.compat import HasMethods, Interval
 from plurilabel._core.explanation.contributions import Given
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameters, places
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels, known_part, stack_labels
+from plurilabel._core.unknown import UnknownLabels, known_part, stack_labels
 from plurilabel.learners.lazy._explanation import Explanation
 from plurilabel.learners.lazy._neighbor_labels import (
     Floats,
@@ -142,7 +142,7 @@ class LazyClassifier(ProbabilisticClassifier):
         params = self.get_params(deep=False).items()
         self.fitted_params_ = {name: value for name, value in params if name not in search}
         self.unknown_ = None
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             Y, self.unknown_ = Y.Y, Y.unknown
         self._check_size(X.shape[0])
         self._check_memory(X.shape[0])
@@ -221,8 +221,8 @@ class LazyClassifier(ProbabilisticClassifier):
         X, Y = self._validate_more(X, y)
         self._check_features("partial_fit")
         self._check_memory(self.Y_.shape[0] + X.shape[0])
-        if self.unknown_ is not None or isinstance(Y, PartialLabels):
-            before = self.Y_ if self.unknown_ is None else PartialLabels(self.Y_, self.unknown_)
+        if self.unknown_ is not None or isinstance(Y, UnknownLabels):
+            before = self.Y_ if self.unknown_ is None else UnknownLabels(self.Y_, self.unknown_)
             self._change_points("partial_fit", X, stack_rows([self.X_, X]))
             self._learn_again(stack_labels([before, Y]))
         else:
@@ -274,7 +274,7 @@ class LazyClassifier(ProbabilisticClassifier):
         number[stay] = np.arange(len(stay))
         self._change_points("remove", np.flatnonzero(number < 0), self.X_[stay])
         if self.unknown_ is not None:
-            self._learn_again(PartialLabels(self.Y_[stay], self.unknown_[stay]))
+            self._learn_again(UnknownLabels(self.Y_[stay], self.unknown_[stay]))
         else:
             self._shrink(stay, number)
         self._learn_points()
@@ -293,7 +293,7 @@ class LazyClassifier(ProbabilisticClassifier):
         self.graph_ = distances, neighbors
         self._learn(*self.graph_)
 
-    def _learn_again(self, Y: PartialLabels) -> None:
+    def _learn_again(self, Y: UnknownLabels) -> None:
         """Learn from other labels; the number of unknown ones decides how far to search."""
         self.Y_, self.unknown_ = known_part(Y)
         self.n_neighbors_ = self._n_searched()

@@ -13,7 +13,7 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.fitted import Declared, number, numbers
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.lazy._leave_one_out import known_leave_one_out, leave_one_out
 from plurilabel.learners.lazy._mlknn import MLkNN
 from plurilabel.learners.lazy._neighbor_labels import Floats, Graph, Rows, enough_known
@@ -152,7 +152,7 @@ class MLkNNCV(MLkNN):
         self.cv_values_ = np.empty((len(ks), len(smoothings)))
         left = self._leave_one_out(neighbors, Y, set(ks.tolist()))
         if self.unknown_ is not None:  # measures leave unknown labels out
-            Y = PartialLabels(Y, dense(self.unknown_)).toarray()
+            Y = UnknownLabels(Y, dense(self.unknown_)).toarray()
         for k, left_out in left:
             for column, s in enumerate(smoothings):
                 if measure.name == "hamming_loss" and hasattr(left_out, "hamming_loss"):

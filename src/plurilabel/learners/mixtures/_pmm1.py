@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from plurilabel.learners.mixtures._base import WordMixture
-from plurilabel.learners.mixtures._pooled import Floats, Memberships
-from plurilabel.learners.mixtures._sets import Members
+from plurilabel.learners.mixtures._label_set_search import Members
+from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
+from plurilabel.learners.mixtures._word_mixture import WordMixture
 
 
 class PMM1(WordMixture):
@@ -52,8 +52,8 @@ class PMM1(WordMixture):
     feature_count_ : csr_array of shape (q + 1, d)
         Expected occurrences of each word that come from each label; the last row is "no label".
     feature_log_prob_ : ndarray of shape (q + 1, d)
-        log theta, made when it is asked for. It is dense: hundreds of thousands of words times
-        thousands of labels are better read from ``feature_count_``.
+        log theta, computed on access. It is dense: for hundreds of thousands of words and
+        thousands of labels, read ``feature_count_`` instead.
     label_sets_ : csr_array of shape (s, q)
         The distinct label sets of the training documents.
     set_counts_ : ndarray of shape (s,)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.fitted import Declared, numbers
+from plurilabel.learners.mixtures._label_set_search import Members
 from plurilabel.learners.mixtures._pmm1 import PMM1
-from plurilabel.learners.mixtures._pooled import Floats, Memberships
-from plurilabel.learners.mixtures._sets import Members
+from plurilabel.learners.mixtures._pooled_counts import Floats, Memberships
 
 
 class PMM2(PMM1):
-    """Parametric mixture model 2: of two labels that meet, one may give more words.
+    """Parametric mixture model 2: where two labels meet, one may give more words.
 
     Like :class:`PMM1`, with a share gamma for each ordered pair of labels. The words of a
     document with label set Y are drawn from::
@@ -30,43 +30,16 @@ class PMM2(PMM1):
     alpha : float, default=1.0
         Occurrences of each word that are added for each label, and words that are added on each
         side of each pair: the paper's zeta - 1. At least 1e-10.
-    set_prior : {"uniform", "labels", "sets"}, default="uniform"
-        P(Y). ``"uniform"`` is the paper's; ``"labels"`` the product of the labels' frequencies;
-        ``"sets"`` the frequency of the set among the training documents, where the product counts
-        as one further document. The latter is better on most collections.
-    search : {"greedy", "exact", "seen"}, default="greedy"
-        ``"greedy"`` begins with the best single label and adds the label that raises the
-        probability most, until none does; a label is dropped again where that raises it.
-        ``"exact"`` tries all sets of up to ``max_labels`` labels, ``"seen"`` those of the
-        training documents.
-    max_labels : int, default=None
-        The most labels of a set that ``search="exact"`` tries; None is the most that a training
-        document has.
-    init_params : {"counts", "random"}, default="counts"
-        Where EM begins: words shared out equally among a document's labels, or random numbers.
-    tol : float, default=1e-5
-        EM stops when a step gains no more log likelihood than this for each word.
-    max_iter : int, default=500
-    random_state : int, RandomState instance or None, default=None
-        For ``init_params="random"``.
+    set_prior, search, max_labels, init_params, tol, max_iter, random_state :
+        As in :class:`PMM1`, with its defaults.
 
     Attributes
     ----------
     pair_shares_ : ndarray of shape (q, q)
         gamma: row l, column m is the share of l where l and m meet. 1/2 on the diagonal and for
         labels that never meet.
-    feature_count_ : csr_array of shape (q + 1, d)
-        Expected occurrences of each word that come from each label; the last row is "no label".
-    feature_log_prob_ : ndarray of shape (q + 1, d)
-        log theta, made when it is asked for; dense.
-    label_sets_ : csr_array of shape (s, q)
-        The distinct label sets of the training documents.
-    set_counts_ : ndarray of shape (s,)
-        How many documents have each.
-    objectives_ : ndarray
-        Log likelihood plus log prior, at the start and after each step; it never falls.
-    n_iter_ : int
-    label_names_ : ndarray of shape (q,)
+    feature_count_, feature_log_prob_, label_sets_, set_counts_, objectives_, n_iter_, label_names_
+        As in :class:`PMM1`.
 
     Notes
     -----

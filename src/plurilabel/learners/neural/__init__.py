@@ -7,7 +7,7 @@ used.
 from typing import TYPE_CHECKING, Any
 
 from plurilabel._core.roster import Learner, publish
-from plurilabel.learners.neural._bpmll._bpmll import BPMLL
+from plurilabel.learners.neural._bpmll import BPMLL
 from plurilabel.learners.neural._keras import bp_mll_loss
 
 if TYPE_CHECKING:
@@ -17,13 +17,7 @@ if TYPE_CHECKING:
         pairwise_exponential_loss,
     )
 
-__all__ = [
-    "BPMLL",
-    "BPMLLLoss",
-    "asymmetric_loss",
-    "bp_mll_loss",
-    "pairwise_exponential_loss",
-]
+__all__ = ["BPMLL", "BPMLLLoss", "asymmetric_loss", "bp_mll_loss", "pairwise_exponential_loss"]
 
 
 ROSTER = {
@@ -46,7 +40,7 @@ publish(globals())
 
 def __getattr__(name: str) -> Any:
     if name in ("BPMLLLoss", "asymmetric_loss", "pairwise_exponential_loss"):
-        from plurilabel.learners.neural._bpmll._training import import_torch
+        from plurilabel.learners.neural._training import import_torch
 
         import_torch(f"plurilabel.learners.neural.{name}")
         from plurilabel.learners.neural import _losses

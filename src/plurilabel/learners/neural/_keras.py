@@ -40,7 +40,7 @@ def bp_mll_loss(y_true: Any, y_pred: Any) -> Any:
     has = ops.cast(ops.convert_to_tensor(y_true) > 0, scores.dtype)
 
     def log_mean_exp(signed: Any, chosen: Any) -> Any:
-        """Of the chosen entries of each row; far below all others where there are none."""
+        """Log mean exp of the chosen entries of each row; very small where there are none."""
         count = ops.sum(chosen, axis=1)
         sums = ops.logsumexp(ops.where(chosen > 0, signed, -1e37), axis=1)
         return sums - ops.log(ops.maximum(count, 1.0))

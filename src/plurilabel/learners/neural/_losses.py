@@ -122,11 +122,7 @@ class BPMLLLoss(torch.nn.Module):
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """The error of scores (n, q) for these targets."""
         return pairwise_exponential_loss(
-            scores,
-            targets,
-            weight=self.weight,
-            indices=self.indices,
-            reduction=self.reduction,
+            scores, targets, weight=self.weight, indices=self.indices, reduction=self.reduction
         )
 
     def extra_repr(self) -> str:
@@ -227,7 +223,7 @@ def asymmetric_loss(
     clip : float, default=0.05
         The margin m: negatives with a smaller probability do not count.
     weight : float tensor of shape (q,) or (n, q), optional
-        Weight of each label in the sum; 0 leaves out labels that are not known.
+        Weight of each label in the sum; 0 leaves out unknown labels.
     reduction : {"mean", "sum", "none"}, default="mean"
         Over the instances; the error of an instance is a sum over its labels.
 
@@ -295,7 +291,7 @@ def _check(
 # what BPMLL trains with ----------------------------------------------------------------------
 
 
-# all take the weight of each pair of an instance and a label, (n, q), 0 where it is not known
+# all take the weight of each pair of an instance and a label, (n, q), 0 where it is unknown
 
 
 def bounded_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:

@@ -2,15 +2,14 @@
 
 from plurilabel._core.roster import Learner, publish
 from plurilabel.learners.rules._measures import any_label, label_weight, top_label
-from plurilabel.learners.rules._mmac import MMAC
-from plurilabel.learners.rules._rule import LabelRule
+from plurilabel.learners.rules._mmac import MMAC, LabelRule
 
 __all__ = ["MMAC", "LabelRule", "any_label", "label_weight", "top_label"]
 
 
 ROSTER = {
     "MMAC": Learner(
-        {"MMAC()": {}, "MMAC(n_bins=12, min_support=2, max_length=1, voting='all')": {}},
+        {"MMAC()": {}, "MMAC(max_bins=12, min_support=2, max_length=1, voting='all')": {}},
         unweighted="supports are counts of instances",
         exact=True,
     ),

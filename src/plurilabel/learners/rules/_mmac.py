@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -23,9 +24,30 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, labels, numbers, parameter
 from plurilabel._core.words import listed
-from plurilabel.learners.rules._items import Bits, Items, pack, unpack
-from plurilabel.learners.rules._miner import mine
-from plurilabel.learners.rules._rule import LabelRule
+from plurilabel.learners.rules._conditions import Bits, Items, mine, pack, unpack
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """A condition and the labels that follow from it.
+
+    Attributes
+    ----------
+    items : tuple of int
+        The items of the condition, by their numbers.
+    labels : tuple of int
+        The labels, the one with the highest support first.
+    supports : tuple of int
+        The training instances that have the condition and each label.
+    confidences : tuple of float
+        The part of the instances with the condition that have each label.
+    """
+
+    items: tuple[int, ...]
+    labels: tuple[int, ...]
+    supports: tuple[int, ...]
+    confidences: tuple[float, ...]
+
 
 BLOCK = 2**24
 """Instances times rules that are looked at together."""
@@ -50,7 +72,7 @@ class MMAC(ScoringClassifier):
         The part of the instances with the condition that must have the label.
     max_length : int, default=2
         The most items of a condition.
-    n_bins : int, default=4
+    max_bins : int, default=4
         A feature with more values than this is cut at quantiles into so many intervals; each
         value of others is an item. Where half of a feature or more is 0, 0 is not an item and
         only the other values are cut: words are present or not.
@@ -116,7 +138,7 @@ class MMAC(ScoringClassifier):
         ],
         "min_confidence": [Interval(Real, 0, 1, closed="both")],
         "max_length": [Interval(Integral, 1, None, closed="left")],
-        "n_bins": [Interval(Integral, 2, None, closed="left")],
+        "max_bins": [Interval(Integral, 2, None, closed="left")],
         "voting": [StrOptions({"first", "all"})],
     }
     _fitted: ClassVar[Declared] = {
@@ -135,13 +157,13 @@ class MMAC(ScoringClassifier):
         min_support: float = 0.02,
         min_confidence: float = 0.5,
         max_length: int = 2,
-        n_bins: int = 4,
+        max_bins: int = 4,
         voting: str = "first",
     ):
         self.min_support = min_support
         self.min_confidence = min_confidence
         self.max_length = max_length
-        self.n_bins = n_bins
+        self.max_bins = max_bins
         self.voting = voting
 
     # learning ----------------------------------------------------------------------------
@@ -157,7 +179,7 @@ class MMAC(ScoringClassifier):
         # labels without a choice take no part: their columns are empty
         varies = (self.frequencies_ > 0) & (self.frequencies_ < 1)
         labels = pack(Y * varies)
-        items = Items.of(X, self.n_bins)
+        items = Items.of(X, self.max_bins)
         self._items = items.table()
         bits = items.bits(X)
         least = self.min_support if self.min_support >= 1 else np.ceil(self.min_support * n)
@@ -257,11 +279,11 @@ class MMAC(ScoringClassifier):
         return "\n".join([*lines, f"Otherwise {listed(default) if default else 'no label'}."])
 
     def _texts(self, names: Sequence[str]) -> list[str]:
-        """The conditions of the rules in words."""
+        """Describe the conditions of the rules."""
         items = Items.from_table(self._items)
         return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
 
-    # asking ------------------------------------------------------------------------------
+    # predictions ---------------------------------------------------------------------------------
 
     def _matches(self, bits: Bits, n: int) -> NDArray[np.bool_]:
         """Which instances have the condition of which rule (n, R)."""

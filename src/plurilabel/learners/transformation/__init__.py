@@ -1,7 +1,6 @@
 """Problem transformations: learners around a base estimator that knows one label at a time."""
 
 from plurilabel._core.roster import Learner, publish
-from plurilabel.learners.transformation._base import TransformationClassifier
 from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._chain import ClassifierChain
 from plurilabel.learners.transformation._ensemble_of_chains import EnsembleOfChains
@@ -14,6 +13,7 @@ from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._pruned_sets import PrunedSets
 from plurilabel.learners.transformation._rakel import RAkEL
 from plurilabel.learners.transformation._stacked_relevance import StackedRelevance
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 __all__ = [
     "HOMER",
@@ -55,7 +55,7 @@ ROSTER = {
     "EnsembleOfPrunedSets": Learner(
         {"EnsembleOfPrunedSets(RidgeClassifier(), n_estimators=3, voting='soft')": {}}, exact=True
     ),
-    "RAkEL": Learner({"RAkEL(RidgeClassifier(), k=2, voting='soft')": {}}, exact=True),
+    "RAkEL": Learner({"RAkEL(RidgeClassifier(), labelset_size=2, voting='soft')": {}}, exact=True),
     "CalibratedLabelRanking": Learner({"CalibratedLabelRanking(RidgeClassifier())": {}}),
     "StackedRelevance": Learner(
         {
@@ -65,7 +65,9 @@ ROSTER = {
         exact=True,
     ),
     "OutputCodes": Learner({"OutputCodes(RidgeClassifier())": {}}, exact=True),
-    "HOMER": Learner({"HOMER(LabelPowerset(RidgeClassifier()), n_children=2)": {}}, exact=True),
+    "HOMER": Learner(
+        {"HOMER(LabelPowerset(RidgeClassifier()), branching_factor=2)": {}}, exact=True
+    ),
 }
 
 publish(globals())

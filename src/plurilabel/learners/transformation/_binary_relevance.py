@@ -11,13 +11,14 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, parameter, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     explain_each,
     fit_each,
     score_each,
     weight_parameter,
 )
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.thresholds import never_empty
 
 
@@ -39,9 +40,9 @@ class BinaryRelevance(TransformationClassifier):
         by the base estimator's ``sample_weight``. More rare labels are then predicted, and
         probabilities are of labels that half of the instances had.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class BinaryRelevance(TransformationClassifier):
 
     Notes
     -----
-    Labels may be missing: each is learned from the instances that have a known value of it. A
+    Labels may be unknown: each is learned from the instances that have a known value of it. A
     label that is known of no instance has the probability 0.
 
     Besides X, memory holds the models and, during training, one dense label per worker.
@@ -95,10 +96,7 @@ class BinaryRelevance(TransformationClassifier):
         "nonempty": ["boolean"],
         "label_weight": [StrOptions({"balanced"}), None],
     }
-    _fitted: ClassVar[Declared] = {
-        "estimators_": values("n_labels_"),
-        "nonempty_": parameter(),
-    }
+    _fitted: ClassVar[Declared] = {"estimators_": values("n_labels_"), "nonempty_": parameter()}
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What ensembles of transformations share: samples, members, votes."""
+"""Base classes of ensembles of transformations: samples, members, votes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, added, common_scale, scattered
 from plurilabel._core.fitted import Declared, parameter, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._models import draw_seeds, in_parallel
+from plurilabel.learners.transformation._base_models import MANY_MODELS, draw_seeds, in_parallel
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
 """What is explained where the score is not the mean of what the parts of each model add up to."""
@@ -75,9 +75,7 @@ class EnsembleClassifier(VotingClassifier):
     Hook: ``_member(seed)`` gives a learner that has not been fitted.
     """
 
-    _fitted: ClassVar[Declared] = {
-        "estimators_": values("n_models"),
-    }
+    _fitted: ClassVar[Declared] = {"estimators_": values("n_models")}
 
     n_estimators: int
     max_samples: float

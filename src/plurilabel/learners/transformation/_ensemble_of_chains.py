@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from plurilabel.learners.transformation._base_models import seeded
 from plurilabel.learners.transformation._chain import CHAIN, ClassifierChain
 from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.learners.transformation._models import seeded
 
 
 class EnsembleOfChains(EnsembleClassifier):
@@ -31,9 +31,9 @@ class EnsembleOfChains(EnsembleClassifier):
     random_state : int, RandomState instance or None, default=None
         For orders, samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Chains that are learned at the same time, in threads. The result does not depend on it.
+        Number of chains to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -62,8 +62,7 @@ class EnsembleOfChains(EnsembleClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import EnsembleOfChains
+    >>> from plurilabel import EnsembleOfChains, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -73,10 +72,7 @@ class EnsembleOfChains(EnsembleClassifier):
     """
 
     _learns_from_known = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ENSEMBLE,
-        **CHAIN,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **CHAIN}
 
     def __init__(
         self,

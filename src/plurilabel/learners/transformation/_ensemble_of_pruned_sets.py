@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from plurilabel.learners.transformation._base_models import seeded
 from plurilabel.learners.transformation._ensemble import ENSEMBLE, EnsembleClassifier
-from plurilabel.learners.transformation._models import seeded
 from plurilabel.learners.transformation._pruned_sets import PRUNING, PrunedSets
 
 
@@ -32,9 +32,9 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     random_state : int, RandomState instance or None, default=None
         For samples and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Models that are learned at the same time, in threads. The result does not depend on it.
+        Number of models to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -49,8 +49,7 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import EnsembleOfPrunedSets
+    >>> from plurilabel import EnsembleOfPrunedSets, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -59,10 +58,7 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
     0.97
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ENSEMBLE,
-        **PRUNING,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**ENSEMBLE, **PRUNING}
 
     def __init__(
         self,

@@ -16,43 +16,44 @@ from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import learner_parts
 from plurilabel._core.fitted import Declared, count, lists_of_places, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     Params,
     constant_score,
     counted_instances,
     in_parallel,
 )
+from plurilabel.learners.transformation._binary_relevance import BinaryRelevance
 from plurilabel.learners.transformation._partition import partition_labels
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.metrics import label_scores
 
 
 class HOMER(TransformationClassifier):
     """A tree of labels: each node learns which of its few children have labels to predict.
 
-    The root holds all labels. A node's labels are divided into ``n_children`` parts of even
+    The root holds all labels. A node's labels are divided into ``branching_factor`` parts of even
     size, of labels that occur together; the children are these parts, down to single labels.
     A node learns which of its children have a label of the instance: the root from all instances,
     those without labels included, and the others from the instances that have one of their
     labels. An instance goes down to the predicted children, and the labels that it reaches are
-    its labels. Each model is small and balanced, and few are asked.
+    its labels. Each model is small and balanced, and few are evaluated.
 
     Parameters
     ----------
     estimator : classifier
         A learner of this library, trained at each node; or any other classifier, which is then
         wrapped in :class:`BinaryRelevance`.
-    n_children : int, default=3
+    branching_factor : int, default=3
         At least 2.
     clustering : {"co-occurrence", "random"}, default="co-occurrence"
         How labels are divided: by :func:`partition_labels`, or at random.
     random_state : int, RandomState instance or None, default=None
         For the clustering.
     n_jobs : int, default=None
-        Nodes that are learned at the same time, in threads. The result does not depend on it.
+        Number of nodes to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -73,8 +74,8 @@ class HOMER(TransformationClassifier):
     score on its path, which is above the cut exactly where every node on it scores the next one
     above the cut: the paper's prediction. It is only a bound on the label's probability.
 
-    ``predict`` asks a node only about the instances that reach it: with ``c`` labels per
-    instance about ``c * n_children * log(q)`` models instead of q. Scores need all nodes.
+    ``predict`` evaluates a node only for the instances that reach it: with ``c`` labels per
+    instance about ``c * branching_factor * log(q)`` models instead of q. Scores need all nodes.
 
     References
     ----------
@@ -84,8 +85,7 @@ class HOMER(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import HOMER
+    >>> from plurilabel import HOMER, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -98,7 +98,7 @@ class HOMER(TransformationClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
-        "n_children": [Interval(Integral, 2, None, closed="left")],
+        "branching_factor": [Interval(Integral, 2, None, closed="left")],
         "clustering": [StrOptions({"co-occurrence", "random"})],
         "random_state": ["random_state"],
     }
@@ -113,14 +113,14 @@ class HOMER(TransformationClassifier):
         self,
         estimator: Any,
         *,
-        n_children: int = 3,
+        branching_factor: int = 3,
         clustering: str = "co-occurrence",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
-        self.n_children = n_children
+        self.branching_factor = branching_factor
         self.clustering = clustering
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -157,12 +157,12 @@ class HOMER(TransformationClassifier):
         self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
     ) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
-        if q <= self.n_children:
+        if q <= self.branching_factor:
             return [np.array([l]) for l in range(q)]
         if self.clustering == "random":
-            shuffled = np.array_split(rng.permutation(q), self.n_children)
+            shuffled = np.array_split(rng.permutation(q), self.branching_factor)
             return [np.sort(part) for part in shuffled]
-        return partition_labels(Y, self.n_children, random_state=rng, sample_weight=weights)
+        return partition_labels(Y, self.branching_factor, random_state=rng, sample_weight=weights)
 
     def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
         children = self.node_children_[node]
@@ -204,7 +204,7 @@ class HOMER(TransformationClassifier):
         return scores
 
     def _parts(self, x: Any, given: Given) -> Parts:
-        """Of the node that decides about each label: the one with the lowest score on its path."""
+        """Explain each label by the node with the lowest score on its path, which decides it."""
         found: list[Any] = [None] * self.n_labels_
         waiting: list[tuple[int, float, Any]] = [(0, np.inf, None)]
         while waiting:

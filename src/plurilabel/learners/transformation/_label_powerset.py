@@ -26,8 +26,13 @@ from plurilabel._core.explanation.contributions import (
 from plurilabel._core.explanation.models import class_parts
 from plurilabel._core.fitted import Declared, count, labels, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base import ONE_MODEL, TransformationClassifier
-from plurilabel.learners.transformation._models import Params, constant_score, counted_instances
+from plurilabel.learners.transformation._base_models import (
+    ONE_MODEL,
+    Params,
+    constant_score,
+    counted_instances,
+)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 AGAINST = "the score of the best label set with the label, less that of the best without it"
 """What is explained where probabilities of label sets cannot be added up part by part."""
@@ -43,7 +48,7 @@ class LabelPowerset(TransformationClassifier):
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
-    decide : {"joint", "marginal"}, default="joint"
+    decision : {"joint", "marginal"}, default="joint"
         What is predicted if the base estimator gives probabilities. "joint": the most probable
         label set, which is one of those seen in training; best for subset accuracy. "marginal":
         the labels with a probability above 0.5; best for Hamming loss.
@@ -63,13 +68,13 @@ class LabelPowerset(TransformationClassifier):
     A model of c classes, with weights (c, d) and targets or scores (n, c), needs about 8 c (n + d)
     bytes; a fit that needs more than 4 GB is refused (see :doc:`/guides/large-label-spaces`).
 
-    The probability of a label is the sum of those of the sets with it. With ``decide="joint"``
+    The probability of a label is the sum of those of the sets with it. With ``decision="joint"``
     the predicted set need not be the labels with probabilities above 0.5. The decision value of a
     label is the best decision value of a set with it, less the best of a set without it; it is
     positive for the labels of the predicted set, and only for those.
 
     The predicted set is the one with the highest score, of equal ones the first in ``sets_``. The
-    base estimator's own ``predict`` is not asked, and may differ: that of ``SVC`` counts the votes
+    base estimator's own ``predict`` is not used, and may differ: that of ``SVC`` counts the votes
     of pairs of classes and takes the first class in a tie, which its scores would break (with
     ``break_ties=True`` it is the same as here). With a linear SVC that concerns 30 of the 202 test
     instances of emotions and 43 of the 1196 of scene, standardised; subset accuracy is 0.297 and
@@ -98,17 +103,17 @@ class LabelPowerset(TransformationClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ONE_MODEL,
-        "decide": [StrOptions({"joint", "marginal"})],
+        "decision": [StrOptions({"joint", "marginal"})],
     }
     _fitted: ClassVar[Declared] = {
         "sets_": labels("n_sets", "n_labels_"),
         "n_samples_fit_": count(),
-        "decide_": parameter(),
+        "decision_": parameter(),
     }
 
-    def __init__(self, estimator: Any, *, decide: str = "joint"):
+    def __init__(self, estimator: Any, *, decision: str = "joint"):
         self.estimator = estimator
-        self.decide = decide
+        self.decision = decision
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.n_samples_fit_ = counted_instances(X, params)
@@ -121,7 +126,7 @@ class LabelPowerset(TransformationClassifier):
         instead = "PrunedSets with a higher pruning_threshold, HOMER, or BinaryRelevance"
         # the weights of a linear model, and its targets or scores; trees have as much in leaves
         check_size(self, f"{c:,} label sets", memory=8.0 * c * (n + d), instead=instead)
-        self.sets_, self.decide_ = sets, self.decide
+        self.sets_, self.decision_ = sets, self.decision
         several = sets.shape[0] > 1
         with _many_classes(sets.shape[0], len(classes)):
             self.estimator_ = clone(self.estimator).fit(X, classes, **params) if several else None
@@ -165,7 +170,7 @@ class LabelPowerset(TransformationClassifier):
         if scale == OCCLUSION:
             return super()._parts(x, given)
         probable = method == "predict_proba"
-        if len(found.base) == 1:  # of two sets, the second
+        if len(found.base) == 1:  # the score of the second of two sets
             if probable and scale == SCORE:
                 found = found.mapped([[-1.0, 1.0]]).shifted([1.0, 0.0])
             else:  # the log-odds of two sets are those of either
@@ -177,7 +182,7 @@ class LabelPowerset(TransformationClassifier):
         return best_set_parts(found, self._set_scores(x)[0], sets, scores, exact)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
-        if self.decide_ == "marginal":
+        if self.decision_ == "marginal":
             return super()._predict(X)
         return self.sets_[self._set_scores(X).argmax(axis=1)].toarray() == 1
 
@@ -230,8 +235,8 @@ def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
         _, first, classes = np.unique(codes, return_index=True, return_inverse=True)
         return sparse.csr_array(Y[first]), classes.ravel()
     csr = sparse.csr_array(Y)
-    # Of two 0/1 rows the later one has a 1 at the first place where they differ; negated column
-    # numbers compare in the same way.
+    # the later of two 0/1 rows has a 1 at the first place where they differ; negated column
+    # numbers compare in the same way
     keys = [tuple(-row) for row in np.split(csr.indices, csr.indptr[1:-1])]
     number = {key: c for c, key in enumerate(sorted(set(keys)))}
     classes = np.fromiter((number[key] for key in keys), dtype=np.intp, count=len(keys))

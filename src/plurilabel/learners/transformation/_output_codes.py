@@ -15,13 +15,8 @@ from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._label_powerset import (
-    best_set_parts,
-    distinct_sets,
-    set_margins,
-)
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
+    MANY_MODELS,
     counted_instances,
     draw_seeds,
     explain_each,
@@ -30,6 +25,12 @@ from plurilabel.learners.transformation._models import (
     score_each,
     seeded,
 )
+from plurilabel.learners.transformation._label_powerset import (
+    best_set_parts,
+    distinct_sets,
+    set_margins,
+)
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
 ENTRIES = 2**24
 """Scores of bits, and of label sets, in memory at once: 128 megabytes."""
@@ -47,7 +48,7 @@ class OutputCodes(TransformationClassifier):
 
     A label set y, as a row of q bits, is encoded as y G mod 2 with a 0/1 matrix G (q, m). A
     binary model learns each bit. The predicted label set is the one whose code word fits the
-    models' answers best.
+    models' predictions best.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class OutputCodes(TransformationClassifier):
         Bits m, None for 3 q; at least q. For "repetition" rounded up to a multiple of q.
     weight : int, default=3
         Labels in a parity bit of the random code; all labels if there are fewer.
-    sets : {"seen", "all"}, default="seen"
+    label_sets : {"seen", "all"}, default="seen"
         Which label sets are candidates: those of the training set; or all, for up to 15 labels,
         or for any number if no bit combines labels.
     decoding : {"soft", "hard"}, default="soft"
@@ -69,9 +70,9 @@ class OutputCodes(TransformationClassifier):
     random_state : int, RandomState instance or None, default=None
         For the code, the samples, and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Bits that are learned at the same time, in threads. The result does not depend on it.
+        Number of bits to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class OutputCodes(TransformationClassifier):
     code words of all candidates nor the fits of all instances are kept.
 
     A bit that occurs a second time in the code is learned from a bootstrap sample: from the same
-    data a base estimator would give the same answer again. Log-odds are bounded by
+    data a base estimator would learn the same model again. Log-odds are bounded by
     log(2 n + 1), so that no single bit decides alone.
 
     References
@@ -106,8 +107,7 @@ class OutputCodes(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import OutputCodes
+    >>> from plurilabel import OutputCodes, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -123,7 +123,7 @@ class OutputCodes(TransformationClassifier):
         "code": [StrOptions({"random", "repetition"}), "array-like"],
         "n_bits": [None, Interval(Integral, 1, None, closed="left")],
         "weight": [Interval(Integral, 2, None, closed="left")],
-        "sets": [StrOptions({"seen", "all"})],
+        "label_sets": [StrOptions({"seen", "all"})],
         "decoding": [StrOptions({"soft", "hard"})],
         "random_state": ["random_state"],
     }
@@ -142,7 +142,7 @@ class OutputCodes(TransformationClassifier):
         code: Any = "random",
         n_bits: int | None = None,
         weight: int = 3,
-        sets: str = "seen",
+        label_sets: str = "seen",
         decoding: str = "soft",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -152,7 +152,7 @@ class OutputCodes(TransformationClassifier):
         self.code = code
         self.n_bits = n_bits
         self.weight = weight
-        self.sets = sets
+        self.label_sets = label_sets
         self.decoding = decoding
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -194,14 +194,14 @@ class OutputCodes(TransformationClassifier):
 
     def _candidates(self, Y: LabelMatrix) -> sparse.csr_array | None:
         q = Y.shape[1]
-        if self.sets == "seen":
+        if self.label_sets == "seen":
             return distinct_sets(Y)[0]
         if (self.code_.sum(axis=0) == 1).all():
             return None
         if q > MOST_LABELS:
             raise ValueError(
-                f"sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} labels "
-                f"if bits combine labels, got {q}"
+                f"label_sets='all' looks at all 2**q label sets and takes at most {MOST_LABELS} "
+                f"labels if bits combine labels, got {q}"
             )
         return sparse.csr_array((np.arange(2**q)[:, None] >> np.arange(q) & 1).astype(np.int8))
 

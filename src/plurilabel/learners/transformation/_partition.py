@@ -32,7 +32,7 @@ def partition_labels(
     ----------
     Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
     n_clusters : int
-        At most as many as there are labels. Some may stay empty and are left out of the answer.
+        At most as many as there are labels. Empty ones are left out of the result.
     max_iter : int, default=10
         Rounds of assigning labels and moving centres, at most.
     random_state : int, RandomState instance or None, default=None
@@ -90,7 +90,7 @@ def partition_labels(
 
 
 def _assign(distances: NDArray[np.float64], room: int) -> NDArray[np.intp]:
-    """Each label to its nearest centre that keeps it; a full part drops its farthest label."""
+    """Assign each label to the nearest centre that keeps it; a full part drops its farthest."""
     q, k = distances.shape
     wishes = np.argsort(distances, axis=1, kind="stable")
     part, asked = np.full(q, -1), np.zeros(q, dtype=int)

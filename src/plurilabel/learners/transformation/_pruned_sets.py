@@ -11,8 +11,8 @@ from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
+from plurilabel.learners.transformation._base_models import counted_instances
 from plurilabel.learners.transformation._label_powerset import LabelPowerset, distinct_sets
-from plurilabel.learners.transformation._models import counted_instances
 
 PRUNING: dict[str, list[Any]] = {
     "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
@@ -40,18 +40,13 @@ class PrunedSets(LabelPowerset):
         none, the instances are lost.
     limit : int, default=2
         The b of the paper's strategies A_b and B_b.
-    decide : {"joint", "marginal"}, default="joint"
+    decision : {"joint", "marginal"}, default="joint"
         As in :class:`LabelPowerset`.
 
     Attributes
     ----------
-    sets_ : csr_array of shape (c, q)
-        The label sets that are classes.
-    estimator_ : fitted clone of ``estimator``
-        Of the classes 0 to c - 1; None if there is only one.
-    n_samples_fit_ : int
-        Number of training instances, or what they weigh together.
-    label_names_ : ndarray of shape (q,)
+    sets_, estimator_, n_samples_fit_, label_names_
+        As in :class:`LabelPowerset`.
 
     Notes
     -----
@@ -94,9 +89,9 @@ class PrunedSets(LabelPowerset):
         pruning_threshold: int = 1,
         reintroduce: str | None = "a",
         limit: int = 2,
-        decide: str = "joint",
+        decision: str = "joint",
     ):
-        super().__init__(estimator, decide=decide)
+        super().__init__(estimator, decision=decision)
         self.pruning_threshold = pruning_threshold
         self.reintroduce = reintroduce
         self.limit = limit

@@ -17,10 +17,15 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, lists_of_places, values
 from plurilabel._core.limits import check_size
-from plurilabel.learners.transformation._base import MANY_MODELS
+from plurilabel.learners.transformation._base_models import (
+    LINEAR,
+    MANY_MODELS,
+    draw_seeds,
+    in_parallel,
+    seeded,
+)
 from plurilabel.learners.transformation._ensemble import VotingClassifier
 from plurilabel.learners.transformation._label_powerset import distinct_sets
-from plurilabel.learners.transformation._models import LINEAR, draw_seeds, in_parallel, seeded
 from plurilabel.learners.transformation._partition import partition_labels
 from plurilabel.learners.transformation._pruned_sets import PrunedSets
 
@@ -36,7 +41,7 @@ class RAkEL(VotingClassifier):
     ----------
     estimator : classifier
         Multi-class, with ``predict_proba`` or ``decision_function``.
-    k : int, default=3
+    labelset_size : int, default=3
         Labels in a labelset; all labels if there are fewer.
     n_estimators : int, default=None
         Number of labelsets, None for 2 q; at most as many as there are sets of k labels. For
@@ -44,7 +49,7 @@ class RAkEL(VotingClassifier):
         used if the labelsets are disjoint: then there are q / k of them, rounded up.
     overlapping : bool, default=True
         Whether labelsets may share labels. If not, each label has one model.
-    labelsets : {"random", "co-occurrence"}, default="random"
+    label_sets : {"random", "co-occurrence"}, default="random"
         How disjoint labelsets are made: at random, or by :func:`partition_labels`, which puts
         labels that occur together into one. Overlapping ones are random.
     voting : {"hard", "soft"}, default="hard"
@@ -55,9 +60,9 @@ class RAkEL(VotingClassifier):
     random_state : int, RandomState instance or None, default=None
         For the labelsets and every ``random_state`` of the base estimator.
     n_jobs : int, default=None
-        Models that are learned at the same time, in threads. The result does not depend on it.
+        Number of models to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -86,8 +91,7 @@ class RAkEL(VotingClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import RAkEL
+    >>> from plurilabel import RAkEL, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -100,10 +104,10 @@ class RAkEL(VotingClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **MANY_MODELS,
-        "k": [Interval(Integral, 1, None, closed="left")],
+        "labelset_size": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [None, Interval(Integral, 1, None, closed="left")],
         "overlapping": ["boolean"],
-        "labelsets": [StrOptions({"random", "co-occurrence"})],
+        "label_sets": [StrOptions({"random", "co-occurrence"})],
         "voting": [StrOptions({"hard", "soft"})],
         "pruning_threshold": [Interval(Integral, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -117,10 +121,10 @@ class RAkEL(VotingClassifier):
         self,
         estimator: Any,
         *,
-        k: int = 3,
+        labelset_size: int = 3,
         n_estimators: int | None = None,
         overlapping: bool = True,
-        labelsets: str = "random",
+        label_sets: str = "random",
         voting: str = "hard",
         pruning_threshold: int = 0,
         random_state: Any = None,
@@ -128,10 +132,10 @@ class RAkEL(VotingClassifier):
         verbose: int = 0,
     ):
         self.estimator = estimator
-        self.k = k
+        self.labelset_size = labelset_size
         self.n_estimators = n_estimators
         self.overlapping = overlapping
-        self.labelsets = labelsets
+        self.label_sets = label_sets
         self.voting = voting
         self.pruning_threshold = pruning_threshold
         self.random_state = random_state
@@ -170,11 +174,11 @@ class RAkEL(VotingClassifier):
         self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any
     ) -> list[NDArray[np.intp]]:
         q = Y.shape[1]
-        k = min(self.k, q)
+        k = min(self.labelset_size, q)
         if self.overlapping:
             m = 2 * q if self.n_estimators is None else self.n_estimators
             return draw_labelsets(q, k, m, rng)
-        if self.labelsets == "random":
+        if self.label_sets == "random":
             return [np.sort(part) for part in np.array_split(rng.permutation(q), -(-q // k))]
         return partition_labels(Y, -(-q // k), random_state=rng, sample_weight=weights)
 

@@ -17,9 +17,9 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.fitted import Declared, one_of, parameter, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.scores import score_method
-from plurilabel.learners.transformation._base import MANY_MODELS, TransformationClassifier
-from plurilabel.learners.transformation._models import (
+from plurilabel.learners.transformation._base_models import (
     LINEAR,
+    MANY_MODELS,
     columns,
     explain_each,
     fit_binary,
@@ -29,6 +29,7 @@ from plurilabel.learners.transformation._models import (
     score_each,
     with_columns,
 )
+from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 from plurilabel.model_selection import IterativeStratifiedKFold
 
 
@@ -58,9 +59,9 @@ class StackedRelevance(TransformationClassifier):
         int is a number of folds with even label proportions. None: by the first layer itself, on
         its own training data, as in the paper.
     n_jobs : int, default=None
-        Labels that are learned at the same time, in threads. The result does not depend on it.
+        Number of labels to train in parallel, in threads. The result does not depend on it.
     verbose : int, default=0
-        Progress, as joblib reports it.
+        Verbosity of joblib.
 
     Attributes
     ----------
@@ -99,8 +100,7 @@ class StackedRelevance(TransformationClassifier):
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import datasets, model_selection
-    >>> from plurilabel import StackedRelevance
+    >>> from plurilabel import StackedRelevance, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X / 16, data.Y, sizes=(0.7, 0.3), random_state=0)
@@ -188,13 +188,13 @@ class StackedRelevance(TransformationClassifier):
     def _without_some_negatives(
         self, final: Any, inputs: Any, Y: LabelMatrix, first: NDArray[np.floating], params: Any
     ) -> Iterator[tuple[Any, ...]]:
-        """What each label of the second layer learns from."""
+        """Training data of each label in the second layer."""
         away = first - CUTS[self._base_method()]
         for l, y in enumerate(columns(Y)):
             if self.drop_negatives == "band":
                 close = np.abs(away[:, l]) <= self.drop_threshold
             else:
-                # of the instances with label j and not l: the share where l is predicted
+                # the share of the instances with label j and not l for which l is predicted
                 wrong, negative = (away[:, l] > 0) & (y == 0), y == 0
                 with_j = np.asarray(Y.T @ np.column_stack([wrong, negative]).astype(np.int64))
                 confused = with_j[:, 0] > self.drop_threshold * with_j[:, 1]

@@ -26,7 +26,8 @@ def cut(graph: Graph, strategy: Any, scores: Value) -> Value:
 def _one_cut(graph: Graph, strategy: Any, scores: Value) -> Value:
     if strategy.cut_ is None:
         raise ValueError(
-            "CardinalityCut(batch=True) cannot be exported: its cut depends on the other rows"
+            "CardinalityThreshold(batch=True) cannot be exported: its cut depends on the other "
+            "rows"
         )
     return graph("Greater", scores, np.float64(strategy.cut_))
 
@@ -36,7 +37,7 @@ def _cuts_of_labels(graph: Graph, strategy: Any, scores: Value) -> Value:
 
 
 def linear_cuts(graph: Graph, strategy: Any, scores: Value) -> Value:
-    """The cut t(x) of each row by a :class:`LinearCut`, (n, 1)."""
+    """The cut t(x) of each row by a :class:`LinearThreshold`, (n, 1)."""
     weighted = graph("MatMul", scores, strategy.coef_[:, np.newaxis].astype(np.float64))
     return graph("Add", weighted, np.float64(strategy.intercept_))
 
@@ -71,10 +72,10 @@ def _largest_gap(graph: Graph, strategy: Any, scores: Value) -> Value:
 
 
 STRATEGIES: dict[type, Callable[[Graph, Any, Value], Value]] = {
-    thresholds.CardinalityCut: _one_cut,
-    thresholds.ConstantCut: _one_cut,
-    thresholds.GlobalCut: _one_cut,
-    thresholds.LinearCut: _linear,
+    thresholds.CardinalityThreshold: _one_cut,
+    thresholds.ConstantThreshold: _one_cut,
+    thresholds.GlobalThreshold: _one_cut,
+    thresholds.LinearThreshold: _linear,
     thresholds.MCut: _largest_gap,
     thresholds.RCut: _highest,
     thresholds.SCut: _cuts_of_labels,

@@ -1,5 +1,5 @@
 "use strict";
-// One page, no library: views are sections, the address says which of them is shown.
+// One page without libraries: views are sections, and the address selects the one shown.
 
 const byId = (id) => document.getElementById(id);
 const state = { card: null, cut: null, cuts: null, start: 0, answers: [], queue: [] };
@@ -24,9 +24,9 @@ const put = (element, ...children) => element.replaceChildren(...children.flat(I
 const number = (value, digits = 2) => value == null ? "–" : value.toFixed(digits);
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 
-// asking ---------------------------------------------------------------------------------------
+// requests -------------------------------------------------------------------------------------
 
-// behind the # a token is not sent to any server; it is kept for this tab alone
+// the fragment of an address is not sent to servers; the token is kept for this tab only
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
   sessionStorage.setItem("token", given);
@@ -43,11 +43,11 @@ async function call(path, { method = "GET", said, content, type } = {}) {
   try {
     answer = await fetch(path, { method, headers, body: said === undefined ? content : JSON.stringify(said) });
   } catch {
-    throw new Error("The service does not answer. Is it still running?");
+    throw new Error("The service does not respond. Is it still running?");
   }
   if (!answer.ok) {
     const problem = await answer.json().catch(() => ({ error: answer.statusText }));
-    if (answer.status === 401) throw new Error("The token is missing or wrong: open the address that the service has printed.");
+    if (answer.status === 401) throw new Error("The token is missing or wrong: open the address that the service printed.");
     throw new Error(problem.error);
   }
   const version = answer.headers.get("content-type")?.startsWith("application/json") ? await answer.json() : answer;
@@ -72,14 +72,14 @@ const failed = (error) => say(error.message);
 
 // scores ---------------------------------------------------------------------------------------
 
-// bars need a number from 0 to 1; scores that are not probabilities are bent into it
+// length of a bar: scores that are not probabilities are mapped to [0, 1]
 const length = (score) => score == null ? 0 : state.card.scores === "predict_proba"
   ? Math.min(1, Math.max(0, score)) : 1 / (1 + Math.exp(-score));
 const cutNow = () => state.cut ?? state.card.cut;
 
-// what a row is --------------------------------------------------------------------------------
+// rows -----------------------------------------------------------------------------------------
 
-// names such as pixel_3_7: the row is a picture
+// columns named like pixel_3_7 are drawn as a picture
 function pictureOf(features, size = "") {
   const names = Object.keys(features);
   if (names.length < 16) return null;
@@ -97,7 +97,7 @@ function pictureOf(features, size = "") {
 }
 
 function shown(features, size = "") {
-  if (features == null) return [h("p", { class: "nothing" }, "Only the learner has this row; start the service with --data to see it.")];
+  if (features == null) return [h("p", { class: "nothing" }, "Only the learner has this row. Start the service with --data to see it.")];
   if (typeof features === "string") return [h("p", { class: "words" }, features)];
   const picture = pictureOf(features, size);
   if (picture) return [h("div", { class: "what" }, picture)];
@@ -118,10 +118,16 @@ function valueText(value) {
   return typeof value === "number" ? String(+value.toPrecision(4)) : String(value);
 }
 
+// what the bars of an explanation mean
+function barsMean(scale) {
+  if (scale.startsWith("change")) return "Each bar shows how much the score changes when that feature is replaced by its reference value.";
+  return `The bars add up to ${{ score: "the score", "log-odds": "the log-odds of the score" }[scale] ?? scale}.`;
+}
+
 // a row as a card ------------------------------------------------------------------------------
 
-/* item: features; scores by label; labels, those that are set; row, its number once it is in the training set;
-   issues; draft, for the queue: nothing is sent before it is accepted */
+/* item: features; scores by label; labels that are set; row, its number in the training set;
+   issues; draft, in the queue: nothing is sent until it is accepted */
 class Card {
   constructor(item, title) {
     this.item = { issues: [], ...item };
@@ -157,7 +163,7 @@ class Card {
     const fill = h("span", { class: "fill", "--v": length(score) });
     return h("li", {}, h("button", {
       type: "button", class: "bar", role: "switch", "aria-checked": String(on), "aria-label": words,
-      title: on ? `Take ${label} away` : `Add ${label}`, "data-label": label, onclick: () => this.toggle(label),
+      title: on ? `Remove ${label}` : `Add ${label}`, "data-label": label, onclick: () => this.toggle(label),
     },
       h("span", { class: "box" }),
       h("span", { class: "name" }, label, this.item.draft !== undefined && place < 9 ? h("span", { class: "key" }, ` ${place + 1}`) : null),
@@ -217,8 +223,8 @@ class Card {
     const { id, row } = done.corrections[0];
     item.row = row;
     item.corrected = true;
-    const what = done.applied ? `Learned: this is version ${done.version}.` : state.card.learns === "refit"
-      ? "Kept on disk. The model is being fitted again." : "Kept on disk.";
+    const what = done.applied ? `Learned in version ${done.version}.` : state.card.learns === "refit"
+      ? "Saved. The model is being refitted." : "Saved.";
     say(what, "Undo", async () => {
       try {
         await call(`feedback/${id}`, { method: "DELETE" });
@@ -229,7 +235,7 @@ class Card {
     await this.update(near, since);
   }
 
-  // the scores of now, of this row and of its neighbours
+  // update the scores of this row and of its neighbors
   async update(near, since) {
     const item = this.item;
     this.before = { ...item.scores };
@@ -256,7 +262,7 @@ class Card {
 
   moved(rows) {
     return [
-      h("h3", {}, "What the correction has moved"),
+      h("h3", {}, "Scores that the correction changed"),
       h("ul", { class: "near" }, rows.map((row) => {
         const changes = state.card.labels.map((label, j) => ({ label, change: row.change[j], to: row.scores[j] }))
           .filter((one) => Math.abs(one.change) >= 0.0005).sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
@@ -312,15 +318,15 @@ class Card {
         h("p", { class: "head" }, h("span", {}, `row ${one.row}${one.corrected ? ", corrected" : ""}`), h("span", {}, `distance ${valueText(one.distance)}`)),
         h("div", { class: pictureOf(one.features ?? {}) ? "beside" : "" },
           h("div", {}, shown(one.features, "small")),
-          h("ul", { class: "chips", "aria-label": "Its labels" }, one.labels.length ? one.labels.map((label) =>
+          h("ul", { class: "chips", "aria-label": "Labels of the neighbor" }, one.labels.length ? one.labels.map((label) =>
             h("li", { class: mine.has(label) ? "shared" : "" }, label)) : h("li", {}, "no label"))),
         one.shares.length && !pictureOf(one.features ?? {}) ? h("p", { class: "moved" }, `shares ${one.shares.slice(0, 6).map(plainName).join(", ")}`) : null,
-        moved.length ? h("p", { class: "moved" }, "score now: ", moved.slice(0, 3).map((m, i) => [i ? ", " : "",
+        moved.length ? h("p", { class: "moved" }, "new score: ", moved.slice(0, 3).map((m, i) => [i ? ", " : "",
           h("span", {}, `${m.label} ${number(m.to)} `, deltaOf(m.change))])) : null);
     });
     return [
-      h("h3", {}, "Its nearest neighbours"),
-      h("p", { class: "quiet" }, before ? "As they are now." : "Their labels decide the scores; those that this row has too are marked. Correct a label above, and the neighbours show how their own scores move."),
+      h("h3", {}, "Nearest neighbors"),
+      h("p", { class: "quiet" }, before ? "With their current scores." : "Their labels determine the scores; labels that this row shares are marked. Correct a label above to see how the scores of the neighbors change."),
       h("ul", { class: "near" }, cards),
     ];
   }
@@ -336,18 +342,18 @@ class Card {
           h("span", { class: "part", title: part.part }, plainName(part.part)),
           h("span", { class: "axis" }, h("i", { "--v": Math.abs(part.adds) / most })),
           h("span", { class: "number" }, `${part.adds > 0 ? "+" : "−"}${Math.abs(part.adds).toPrecision(2)}`)))),
-        one.parts.length ? null : h("p", { class: "quiet" }, "Nothing in this row moves the score."),
-        h("p", { class: "quiet" }, `Begins with ${number(one.base)}; the parts add up to ${one.adds_up_to === "log-odds" ? "the log-odds of the score" : one.adds_up_to === "score" ? "the score" : one.adds_up_to}.`));
+        one.parts.length ? null : h("p", { class: "quiet" }, "No feature of this row changes the score."),
+        h("p", { class: "quiet" }, `Baseline ${number(one.base)}. ${barsMean(one.adds_up_to)}`));
     };
     choose.addEventListener("change", draw);
     draw();
-    return [h("h3", {}, "What speaks for and against ", choose), body];
+    return [h("h3", {}, "Evidence for and against ", choose), body];
   }
 
   async accept() {
     try {
       const done = await call("feedback", { method: "POST", said: { corrections: [{ features: this.item.features, labels: this.chosen() }] } });
-      say(done.applied ? `Learned: this is version ${done.version}.` : "Kept on disk.", "Undo", async () => {
+      say(done.applied ? `Learned in version ${done.version}.` : "Saved.", "Undo", async () => {
         try {
           await call(`feedback/${done.corrections[0].id}`, { method: "DELETE" });
           await showQueue();
@@ -471,7 +477,7 @@ function drawCut(panel, cuts, label) {
   const update = () => {
     const cut = cutNow();
     shownCut.textContent = number(cut);
-    back.classList.toggle("away", cut === state.card.cut); // keeps its place, so that nothing jumps
+    back.classList.toggle("away", cut === state.card.cut); // keeps its place in the layout
     mark.setAttribute("x1", x(cut));
     mark.setAttribute("x2", x(cut));
     if (!cuts) return;
@@ -517,8 +523,8 @@ async function browse(more = false) {
     if (turn !== browse.turn) return;
     const cards = found.rows.map((row) => new Card({ ...row, given: true, scores: named(row.scores) }, `Row ${row.row}`).element);
     if (more) byId("rows-found").append(...cards);
-    else put(byId("rows-found"), cards.length ? cards : h("p", { class: "empty" }, "No row is like that."));
-    byId("found").textContent = `${counted(found.total, "row")}; scores are by models that have not seen the row`;
+    else put(byId("rows-found"), cards.length ? cards : h("p", { class: "empty" }, "No matching rows."));
+    byId("found").textContent = `${counted(found.total, "row")}; scores are from models that were not fitted on the row`;
     byId("more").hidden = state.start + 20 >= found.total;
   } catch (error) {
     byId("found").textContent = error.message;
@@ -534,7 +540,7 @@ async function showQueue(focus = false) {
     byId("waiting").textContent = found.total ? `${counted(found.total, "row")} without labels` : "";
     state.queue = found.rows.map((row) => new Card({ ...row, draft: true }, "Next row"));
     put(byId("queue"), state.queue.length ? state.queue.map((card) => card.element)
-      : h("p", { class: "empty" }, "Nothing is waiting. Start the service with --pool new.csv, or ask about some rows: they wait here, too."));
+      : h("p", { class: "empty" }, "No rows are waiting. Start the service with --pool new.csv, or predict some rows: they are queued here, too."));
     if (focus) { state.queue[0]?.element.setAttribute("tabindex", "-1"); state.queue[0]?.element.focus(); }
   } catch (error) { put(byId("queue"), h("p", { class: "error" }, error.message)); }
 }
@@ -566,8 +572,8 @@ async function showPairs() {
         many ? h("span", { class: "quiet" }, "") : i === j ? n.toLocaleString("en") : `${Math.round(100 * share)}%`);
     };
     put(byId("map"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Map of labels" }, h("table", { class: "heat" },
-      h("caption", {}, h("span", {}, `${counted(found.rows, "row")}; on the diagonal how many have the label`)),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "of those with"), found.labels.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name))))),
+      h("caption", {}, h("span", {}, `${counted(found.rows, "row")}; the diagonal shows the number of rows with the label`)),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rows with"), found.labels.map((name) => h("th", { scope: "col", title: name }, h("span", {}, name))))),
       h("tbody", {}, found.labels.map((name, i) => h("tr", {}, h("th", { scope: "row", class: "name" },
         h("a", { href: "#browse", onclick: () => { byId("filters").label.value = name; byId("filters").having.value = "with"; } }, name)),
       found.labels.map((_, j) => cell(i, j))))))));
@@ -577,9 +583,9 @@ async function showPairs() {
 // model ----------------------------------------------------------------------------------------
 
 const LEARNS = {
-  exact: "at once: the learner grows and forgets exactly",
-  refit: "by a fit on all rows, in the background",
-  kept: "they are kept; start with --data to learn them",
+  exact: "immediately, by exact updates",
+  refit: "by a refit on all rows, in the background",
+  kept: "not learned, only saved; start with --data to learn them",
 };
 
 const MEASURES = ["f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_loss", "average_precision", "ranking_loss", "one_error"];
@@ -591,19 +597,19 @@ async function showModel() {
   const facts = {
     Learner: h("code", {}, card.notes.learner ?? card.learner),
     Labels: `${card.labels.length}: ${card.labels.slice(0, 12).join(", ")}${card.labels.length > 12 ? ", …" : ""}`,
-    Takes: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
+    Input: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
     Rows: card.rows.toLocaleString("en") + (card.rows === card.rows_given ? "" : `, ${card.rows_given.toLocaleString("en")} before corrections`),
     Cut: number(card.cut),
     Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
-    Corrections: card.corrections.stored ? `${card.corrections.in_force} in force; ${card.corrections.stored} in the log, undone ones and undos included` : "none yet",
-    "Learns them": LEARNS[card.learns],
+    Corrections: card.corrections.stored ? `${card.corrections.in_force} in effect; ${card.corrections.stored} entries in the log, including undos` : "none yet",
+    "Learning": LEARNS[card.learns],
     "Saved with": Object.entries(card.saved_with).map((pair) => pair.join(" ")).join(", ") || "–",
     "Runs with": Object.entries(card.runs_with).map((pair) => pair.join(" ")).join(", "),
   };
   const measures = MEASURES.filter((name) => typeof card.measures[name] === "number").map((name) => [name, card.measures[name]]);
   put(byId("card"), h("div", { class: "grid2" },
     h("dl", {}, Object.entries(facts).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-    measures.length ? h("div", { class: "scroll" }, h("table", {}, h("caption", {}, h("span", {}, "On rows held out when it was learned")),
+    measures.length ? h("div", { class: "scroll" }, h("table", {}, h("caption", {}, h("span", {}, "On held-out rows")),
       h("tbody", {}, measures.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name.replaceAll("_", " ")), h("td", {}, value.toFixed(4))))))) : null),
   card.remarks.map((remark) => h("p", { class: "quiet" }, `Note: ${remark}`)));
   const { corrections } = await call("feedback?most=100");
@@ -615,7 +621,7 @@ async function showModel() {
       h("td", {}, one.undoes ? "" : one.undone ? h("span", { class: "quiet" }, "undone") : h("button", {
         type: "button", class: "plain", "aria-label": `Undo correction ${one.id}`,
         onclick: async () => { try { await call(`feedback/${one.id}`, { method: "DELETE" }); await showModel(); } catch (error) { failed(error); } },
-      }, "undo"))))))) : h("p", { class: "empty" }, "None yet. A click on a label is one."));
+      }, "undo"))))))) : h("p", { class: "empty" }, "None yet. Click a label to correct it."));
 }
 
 async function save(all) {
@@ -647,7 +653,7 @@ async function show() {
   }
   document.title = `${byId("views").querySelector("[aria-current]").textContent} – ${state.card.name}`;
   await Promise.resolve(VIEWS[view]()).catch(failed);
-  document.body.dataset.view = view;  // it is there: for tests
+  document.body.dataset.view = view;  // the view is complete: for tests
 }
 
 async function loadCard() {

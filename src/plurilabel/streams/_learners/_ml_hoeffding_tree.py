@@ -51,12 +51,12 @@ class HoeffdingTree:
         grace_period: int,
         delta: float,
         tie: float,
-        max_leaves: int,
+        max_leaf_nodes: int,
         leaf_size: int,
     ) -> None:
         self.make, self.detector = make, detector
         self.grace_period, self.delta, self.tie = grace_period, delta, tie
-        self.max_leaves, self.leaf_size = max_leaves, leaf_size
+        self.max_leaf_nodes, self.leaf_size = max_leaf_nodes, leaf_size
         self.root: Node = self._leaf(np.zeros(0))
         self.n_leaves, self.n_drifts, self.seen = 1, 0, 0
         self.d = self.q = 0
@@ -171,7 +171,7 @@ class HoeffdingTree:
 
     def _split(self, leaf: Leaf) -> Split | None:
         """The split of a leaf, if its best one is clear, or all are about as good."""
-        if self.n_leaves >= self.max_leaves or leaf.counts is None:
+        if self.n_leaves >= self.max_leaf_nodes or leaf.counts is None:
             return None
         best, bound = leaf.counts.best(), hoeffding_bound(self.delta, leaf.n)
         if best is None or (best.lead <= bound and bound >= self.tie):
@@ -207,7 +207,7 @@ class MLHoeffdingTree(StreamClassifier):
         The probability that another split would be better.
     tie : float, default=0.05
         A leaf is also split when the bound is below this: the best splits are about as good then.
-    max_leaves : int, default=64
+    max_leaf_nodes : int, default=64
         With this many leaves, none is split any more.
     leaf_size : int, default=500
         Rows that each leaf remembers, for ML-kNN and for its children.
@@ -263,7 +263,7 @@ class MLHoeffdingTree(StreamClassifier):
         "grace_period": [Interval(Integral, 1, None, closed="left")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "tie": [Interval(Real, 0, None, closed="left")],
-        "max_leaves": [Interval(Integral, 1, None, closed="left")],
+        "max_leaf_nodes": [Interval(Integral, 1, None, closed="left")],
         "leaf_size": [Interval(Integral, 2, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions(METRICS)],
@@ -279,7 +279,7 @@ class MLHoeffdingTree(StreamClassifier):
         grace_period: int = 200,
         delta: float = 1e-7,
         tie: float = 0.05,
-        max_leaves: int = 64,
+        max_leaf_nodes: int = 64,
         leaf_size: int = 500,
         n_neighbors: int = 10,
         metric: str = "euclidean",
@@ -291,7 +291,7 @@ class MLHoeffdingTree(StreamClassifier):
         self.grace_period = grace_period
         self.delta = delta
         self.tie = tie
-        self.max_leaves = max_leaves
+        self.max_leaf_nodes = max_leaf_nodes
         self.leaf_size = leaf_size
         self.n_neighbors = n_neighbors
         self.metric = metric
@@ -310,4 +310,4 @@ class MLHoeffdingTree(StreamClassifier):
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)
         detector = drift_detector(self.drift_detector, type(self).__name__)
         when = self.grace_period, self.delta, self.tie
-        return HoeffdingTree(make, detector, *when, self.max_leaves, self.leaf_size)
+        return HoeffdingTree(make, detector, *when, self.max_leaf_nodes, self.leaf_size)

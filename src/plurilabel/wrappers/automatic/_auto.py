@@ -24,7 +24,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import checked_given, occlusion
 from plurilabel._core.fitted import Declared, flag, number, numbers, values
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel._core.words import counted
 from plurilabel.io import table_encoder
 from plurilabel.io.shared import imputer
@@ -32,18 +32,19 @@ from plurilabel.learners import learner_text, set_seeds
 from plurilabel.metrics import get_measure, get_scorer
 from plurilabel.model_selection import IterativeStratifiedKFold
 from plurilabel.thresholds import (
-    ConstantCut,
+    ConstantThreshold,
     ScoreCalibrator,
     ThresholdStrategy,
     get_strategy,
     strategy_names,
 )
-from plurilabel.wrappers.automatic._cuts import Cut, cut_sets
 from plurilabel.wrappers.automatic._ensemble import (
     FORMS,
     Choice,
+    Cut,
     affordable_entries,
     choose,
+    cut_sets,
     estimate,
     mean_scores,
 )
@@ -54,7 +55,15 @@ from plurilabel.wrappers.automatic._portfolio import (
     for_known_labels,
     simplest,
 )
-from plurilabel.wrappers.automatic._search import NO_TIME, REFIT, Clock, report, told, try_all
+from plurilabel.wrappers.automatic._trials import (
+    NO_TIME,
+    REFIT,
+    Clock,
+    Tried,
+    report,
+    told,
+    try_all,
+)
 
 FEWEST = 30  # instances: with fewer, a comparison says nothing
 
@@ -72,9 +81,9 @@ class AutoClassifier(ProbabilisticClassifier):
     Parameters
     ----------
     measure : str, default="micro_f1"
-        What is optimised: a name from :func:`plurilabel.metrics.measure_names`, with a number in
-        place of k. Of a ranking measure only the scores matter; label sets are then cut to the
-        best micro F1.
+        The measure to optimise: a name from :func:`plurilabel.metrics.measure_names`, with a
+        number in place of k. A ranking measure depends on scores only; label sets are then cut for
+        the best micro F1.
     portfolio : {"full", "quick"} or list of classifiers, default="full"
         What is tried. ``"quick"`` is neighbours and logistic regression, which take seconds. A
         list holds classifiers, or pairs of a name and a classifier.
@@ -124,7 +133,7 @@ class AutoClassifier(ProbabilisticClassifier):
         The measure as it may be expected for new rows: weights and cut are selected anew without
         each fold in turn, and measured on that fold. NaN if nothing was compared.
     report_ : dict
-        What was tried and chosen, as JSON can hold it; :meth:`summary` says it in words.
+        What was tried and chosen, as JSON can hold it; :meth:`summary` is a text of it.
     seconds_ : dict
         How long it took: ``"comparison"``, the final ``"fits"``, and in ``"folds"`` the mean over
         the folds for each learner by its name.
@@ -146,7 +155,7 @@ class AutoClassifier(ProbabilisticClassifier):
     not numbers is encoded by :func:`plurilabel.io.table_encoder`. Medians and categories come from
     all training rows, before the folds are made.
 
-    Labels that are not known (NaN, None, NA or :class:`~plurilabel.datasets.PartialLabels`) are
+    Unknown labels (NaN, None, NA or :class:`~plurilabel.datasets.UnknownLabels`) are
     left out: learners learn from the known labels, or from those that ML-kNN fills in if they
     need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
     of the known labels. Rows without a known label are not used.
@@ -200,6 +209,8 @@ turn, and measured on that fold).
         "estimate_": number(finite=False),
     }
 
+    seconds_: dict[str, Any]
+
     def __init__(
         self,
         measure: str = "micro_f1",
@@ -229,7 +240,7 @@ turn, and measured on that fold).
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         clock = Clock(self.time_limit)
-        get_scorer(self.measure)  # an error for a name that is none
+        get_scorer(self.measure)  # raises if there is no such measure
         (n, q), most = Y.shape, 20
         check_size(
             self,
@@ -241,14 +252,15 @@ turn, and measured on that fold).
         A, B = _with_known(_encoded(encoder, X), Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tried = self._candidates(A, B, seed)
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             tried = [replace(one, estimator=for_known_labels(one.estimator)) for one in tried]
         if len(B) < FEWEST:
-            found = self._uncompared(tried[:1], A, B, _too_few(len(B)))
+            few = f"{counted(len(B), 'row')} {'is' if len(B) == 1 else 'are'} too few"
+            found = self._uncompared(tried[:1], A, B, f"{few} to compare learners")
         else:
             found = self._compared(tried, A, B, seed, clock)
         members, chosen, fitted = found
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             self.report_["not_known"] = B.n_unknown
         self.encoder_, self.estimators_ = encoder, fitted
         self.names_ = [one.name for one in members]
@@ -274,45 +286,54 @@ turn, and measured on that fold).
             fold_of[test] = k
         pool = Pool(X, Y, splits, self.memory, self.n_jobs)
         found = try_all(tried, pool, clock, self.progress)
-        members = [one.candidate for one in found if one.held is not None]
-        held = [one.held for one in found if one.held is not None]
-        if not held:
+        finished = [one for one in found if one.held is not None]
+        if not finished:
             if all(one.why_not != NO_TIME for one in found):
                 why = "; ".join(f"{one.candidate.name}: {one.why_not}" for one in found)
                 raise ValueError(f"none of the learners can take the data: {why}")
             return self._uncompared(tried[:1], X, Y, "time was up before any was tried")
-        options: dict[str, Any] = {
-            "max_models": self.max_models, "random_state": seed, "cut": self._asked_cut(),
-        }  # fmt: skip
-        if clock.limit is not None:
-            fits = REFIT * sum(one.seconds for one in found if one.held is not None)
-            seconds = clock.left_for_selection(fits)
-            one = held[0].scores if held[0].probabilities else expit(held[0].scores)
-            options["entries"] = affordable_entries(
-                one, Y, measure, fold_of, seconds, options["cut"]
-            )
+        held: list[Any] = [one.held for one in finished]
+        options = self._selection(finished, Y, fold_of, seed, clock)
         chosen = choose(held, Y, measure, fold_of, **options)
         self.estimate_ = estimate(held, Y, measure, fold_of, **options)
         self.report_ = report(
             found, chosen, measure, rows=n, folds=len(splits), value=self.estimate_
         )
         used = np.flatnonzero(chosen.weights.any(axis=1))
+        members = [finished[j].candidate for j in used]
         compared = clock.seconds()
-        fitted = [self._fit_member(members[j], X, Y) for j in used]
-        folds_of = {one.candidate.name: one.seconds for one in found if one.held is not None}
-        self.seconds_ = _seconds(compared, clock.seconds() - compared, folds_of)
-        return [members[j] for j in used], chosen.of(used), fitted
+        fitted = [fit_one(member.estimator, X, Y) for member in members]
+        folds_of = {one.candidate.name: one.seconds for one in finished}
+        fits = clock.seconds() - compared
+        self.seconds_ = {"comparison": compared, "fits": fits, "folds": folds_of}
+        return members, chosen.of(used), fitted
+
+    def _selection(
+        self, finished: list[Tried], Y: Any, fold_of: Any, seed: int, clock: Clock
+    ) -> dict[str, Any]:
+        """The options of ``choose``; with a time limit, it looks at as many scores as it can."""
+        cut = self._asked_cut()
+        options = {"max_models": self.max_models, "random_state": seed, "cut": cut}
+        if clock.limit is None:
+            return options
+        fits = REFIT * sum(one.seconds for one in finished)
+        first: Any = finished[0].held
+        scores = first.scores if first.probabilities else expit(first.scores)
+        options["entries"] = affordable_entries(
+            scores, Y, get_measure(self.measure), fold_of, clock.left_for_selection(fits), cut
+        )
+        return options
 
     def _uncompared(
         self, members: list[Candidate], X: Any, Y: Any, why: str
     ) -> tuple[list[Candidate], Choice, list[Any]]:
         """One learner as it is; decision values are calibrated on the training rows."""
         started = monotonic()
-        fitted = self._fit_member(members[0], X, Y)
-        self.seconds_ = _seconds(0.0, monotonic() - started, {})
+        fitted = fit_one(members[0].estimator, X, Y)
+        self.seconds_ = {"comparison": 0.0, "fits": monotonic() - started, "folds": {}}
         held = answers(fitted, X, Y.shape[1], decides=False)
         weights = np.array([[1.0, 0, 0] if held.probabilities else [0, 1.0, 0]])
-        cut = self._asked_cut() or Cut(ConstantCut(0.5), False, "at 0.5")
+        cut = self._asked_cut() or Cut(ConstantThreshold(0.5), False, "at 0.5")
         cut = cut.fitted(held.scores, Y)
         calibrator = ScoreCalibrator().fit(held.scores, Y)
         self.estimate_ = np.nan
@@ -329,9 +350,6 @@ turn, and measured on that fold).
         named = isinstance(self.threshold, str)
         strategy = get_strategy(self.threshold) if named else self.threshold
         return Cut(strategy, False, f"by {learner_text(strategy)}, as asked")
-
-    def _fit_member(self, member: Candidate, X: Any, Y: Any) -> Any:
-        return fit_one(member.estimator, X, Y)
 
     def refit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the chosen learners on other rows, without a new choice.
@@ -353,13 +371,13 @@ turn, and measured on that fold).
         encoder = _encoder(X).fit(X)
         A, B = _with_known(_encoded(encoder, X), Y)
         members = self.estimators_
-        if isinstance(B, PartialLabels):
+        if isinstance(B, UnknownLabels):
             members = [for_known_labels(member) for member in members]
         fitted = [fit_one(member, A, B) for member in members]
         self.encoder_, self.estimators_ = encoder, fitted
         return self
 
-    # answers ------------------------------------------------------------------------------
+    # predictions --------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return self._scores_of_encoded(_encoded(self.encoder_, X))
@@ -381,11 +399,11 @@ turn, and measured on that fold).
         feature_names: Sequence[str] | None = None,
         reference: ArrayLike | None = None,
     ) -> list[Any]:
-        """What speaks for and against each label, by occlusion of one feature at a time.
+        """Explain each label by occlusion of one feature at a time.
 
         Parameters
         ----------
-        X : the rows in question, as ``predict`` takes them
+        X : rows to explain, as ``predict`` takes them
         feature_names : sequence of str, default=None
         reference : array-like of shape (d,), default=None
             The values that stand for "nothing known". By default the medians of the training
@@ -413,7 +431,7 @@ turn, and measured on that fold).
         ]
 
     def summary(self) -> str:
-        """What was tried, what was chosen, and why, in words.
+        """Describe what was tried, what was chosen, and why.
 
         Returns
         -------
@@ -441,14 +459,6 @@ turn, and measured on that fold).
         return tags
 
 
-def _too_few(n: int) -> str:
-    return f"{counted(n, 'row')} {'is' if n == 1 else 'are'} too few to compare learners"
-
-
-def _seconds(comparison: float, fits: float, folds: dict[str, float]) -> dict[str, Any]:
-    return {"comparison": comparison, "fits": fits, "folds": folds}
-
-
 def _is_table(X: Any) -> bool:
     """Whether X is a data frame with columns that are not numbers."""
     return hasattr(X, "iloc") and any(dtype.kind not in "biuf" for dtype in X.dtypes)
@@ -467,13 +477,13 @@ def _encoded(encoder: Any, X: Any) -> Any:
 
 def _with_known(X: Any, Y: LabelMatrix) -> tuple[Any, Any]:
     """Rows of which a label is known, with dense labels."""
-    if not isinstance(Y, PartialLabels):
+    if not isinstance(Y, UnknownLabels):
         return X, dense(Y)
     filled, unknown = dense(Y.Y), dense(Y.unknown)
     some = np.flatnonzero(~unknown.all(axis=1))
     if not len(some):
         raise ValueError("y must have labels that are known, got none")
-    return X[some], PartialLabels(filled[some], unknown[some])
+    return X[some], UnknownLabels(filled[some], unknown[some])
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:

@@ -1,19 +1,30 @@
-"""Weights of the learners, by greedy selection on their out-of-fold scores."""
+"""The weights of the learners, by greedy selection, and the cut that makes label sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from plurilabel._core.unknown import known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.metrics import Measure
-from plurilabel.thresholds import ScoreCalibrator
-from plurilabel.wrappers.automatic._cuts import Cut, cuts_for
+from plurilabel.thresholds import (
+    ConstantThreshold,
+    ExpectedF,
+    GlobalThreshold,
+    MetaLabeler,
+    ScoreCalibrator,
+    SCut,
+    SeenSets,
+    ThresholdStrategy,
+    never_empty,
+)
 
 Array = NDArray[Any]
 
@@ -29,9 +40,104 @@ LOOKS = 200  # that one selection takes, roughly
 GAIN = 1e-9
 
 
+# how scores become label sets -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A strategy, whether it never predicts an empty set, and a description."""
+
+    strategy: ThresholdStrategy
+    nonempty: bool
+    words: str
+
+    def fitted(self, scores: Array, Y: Any) -> Cut:
+        """The same, learned from these scores and labels."""
+        Y = _suited(self.strategy, scores, Y)
+        return Cut(clone(self.strategy).fit(scores, Y), self.nonempty, self.words)
+
+    def sets_inside(self, scores: Array, Y: Any) -> Array:
+        """Label sets of the scores that the cut is learned from; nothing is checked."""
+        strategy = copy(self.strategy)
+        strategy._fit(scores, _suited(strategy, scores, Y))
+        sets = strategy._sets(scores)
+        if self.nonempty:
+            empty = ~sets.any(axis=1)
+            sets[empty, scores[empty].argmax(axis=1)] = True
+        return sets.astype(np.int8)
+
+    def sets(self, scores: Array) -> Array:
+        """Label sets of these scores."""
+        return cut_sets(self.strategy, self.nonempty, scores)
+
+
+def _suited(strategy: ThresholdStrategy, scores: Array, Y: Any) -> Any:
+    """Labels as a strategy can use them.
+
+    Strategies that learn whole label sets get scores above 0.5 in place of unknown labels, since
+    few rows may be completely known.
+    """
+    if isinstance(Y, UnknownLabels) and isinstance(strategy, SeenSets | MetaLabeler):
+        return np.where(Y.unknown, scores > 0.5, Y.Y)
+    return Y
+
+
+def cut_sets(strategy: ThresholdStrategy, nonempty: bool, scores: Array) -> Array:
+    """Label sets (n, q) by a fitted strategy, never empty if ``nonempty``."""
+    sets = strategy.predict(scores)
+    return np.asarray(never_empty(sets, scores) if nonempty else sets)
+
+
+def cuts_for(measure: Measure, *, labelled: bool) -> list[Cut]:
+    """The cuts that may be best for a measure; the first also guides the choice of learners.
+
+    ``labelled`` says whether every instance has a label: then cuts that never leave one without
+    are tried, too. For rankings it is one cut for all labels, the best for micro F1.
+    """
+    name = measure.name
+    found = _CUTS.get(name)
+    if found is None and measure.kind == "labels":
+        macro = name.startswith("macro_")
+        found = (_each(name.removeprefix("macro_")), _one(name)) if macro else (_one(name),)
+    cuts = [Cut(strategy, False, words) for strategy, words in found or (_one("micro_f1"),)]
+    if not labelled or name in _AT_HALF:
+        return cuts
+    return cuts + [
+        Cut(cut.strategy, True, f"{cut.words}, at least one label")
+        for cut in cuts
+        if not isinstance(cut.strategy, ExpectedF | SeenSets)
+    ]
+
+
+def _one(measure: str) -> tuple[ThresholdStrategy, str]:
+    return GlobalThreshold(measure), "at one cut for all labels"
+
+
+def _each(measure: str) -> tuple[ThresholdStrategy, str]:
+    return SCut(measure, shrink=10), "at a cut for each label"
+
+
+_HALF = (ConstantThreshold(0.5), "at 0.5")
+_EXPECTED = (ExpectedF(), "where the expected F1 is highest")
+_SEEN = (SeenSets(lift=0.25), "to the likeliest label set that was seen")
+_AT_HALF = ("hamming_loss", "micro_accuracy", "macro_accuracy")
+_CUTS: dict[str, tuple[tuple[ThresholdStrategy, str], ...]] = {
+    **dict.fromkeys(_AT_HALF, (_HALF,)),
+    "subset_accuracy": (_SEEN, (SeenSets(), _SEEN[1]), _HALF),
+    **dict.fromkeys(("f1", "f_beta"), (_EXPECTED, _one("f1"))),
+    "accuracy": (_one("accuracy"), _EXPECTED, _SEEN),
+    **dict.fromkeys(("micro_f1", "micro_f_beta"), (_one("micro_f1"), _EXPECTED)),
+    **dict.fromkeys(("macro_f1", "macro_f_beta"), (_each("f1"), _one("macro_f1"))),
+}
+"""The cuts that may be best for a measure, with their descriptions; others are made by rule."""
+
+
+# which learners, with which weights -----------------------------------------------------------
+
+
 @dataclass
 class HeldOut:
-    """What a learner says of instances that it was not trained on.
+    """The predictions of a learner for instances that it was not trained on.
 
     Attributes
     ----------
@@ -58,8 +164,8 @@ class Choice:
     Attributes
     ----------
     weights : ndarray of shape (m, 3)
-        Of each learner: of its scores as they are, calibrated, and of its label sets. They sum
-        to 1.
+        For each learner: the weights of its scores as they are, of calibrated ones, and of its
+        label sets. They sum to 1.
     calibrators : list of ScoreCalibrator
         One for each learner.
     cut : Cut
@@ -83,11 +189,9 @@ class Choice:
 
 
 def mean_scores(
-    weights: Array,
-    calibrators: Sequence[ScoreCalibrator],
-    members: Sequence[HeldOut | None],
+    weights: Array, calibrators: Sequence[ScoreCalibrator], members: Sequence[HeldOut | None]
 ) -> Array:
-    """The mean of what the members say, with these weights (m, 3)."""
+    """The mean of the members' predictions with these weights (m, 3)."""
     total: Any = 0.0
     for row, calibrator, member in zip(weights, calibrators, members):
         for form, weight in zip(FORMS, row):
@@ -97,7 +201,7 @@ def mean_scores(
 
 
 def in_form(member: HeldOut, form: str, calibrator: ScoreCalibrator) -> Array:
-    """What a member says, as probabilities."""
+    """The predictions of a member as probabilities."""
     if form == "scores":
         return np.clip(member.scores, 0.0, 1.0)
     if form == "sets" and member.sets is not None:
@@ -121,38 +225,42 @@ def choose(
     Parameters
     ----------
     members : sequence of HeldOut
-    Y : ndarray of shape (n, q), or PartialLabels
+    Y : ndarray of shape (n, q), or UnknownLabels
     measure : Measure
     folds : ndarray of shape (n,)
         The fold of each row: cuts are compared across these.
     cut : Cut or None
-        One that is asked for, in place of those that suit the measure.
+        A given one, in place of those that suit the measure.
     entries : int
-        Scores that one look at the measure may take: of more, some rows are drawn.
+        Scores per evaluation of the measure; if there are more, rows are sampled.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
-    calibrators = [_calibrator(member, Y) for member in members]
+    calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
     rows = _sample(Y, random_state, entries)
     value_of = _value(measure, cuts[0], Y[rows])
     forms = [
-        (j, FORMS.index(form), in_form(member[rows], form, calibrators[j]))
+        form
         for j, member in enumerate(members)
-        for form in FORMS
-        if (form != "scores" or member.probabilities) and (form != "sets" or _has_sets(member))
+        for form in _forms(j, member[rows], calibrators[j])
     ]
     alone = [value_of(scores) for _, _, scores in forms]
-    by_member = [
-        max(value for (i, *_), value in zip(forms, alone) if i == j) for j in range(len(members))
-    ]
+    by_member = np.full(len(members), -np.inf)
+    np.maximum.at(by_member, [j for j, _, _ in forms], alone)
     best = np.argsort([-value for value in alone], kind="stable")[:MOST_FORMS]
-    counts = _greedy([forms[i] for i in best], value_of, max_models)
+    chosen = [forms[i] for i in best]
     weights = np.zeros((len(members), len(FORMS)))
-    for (j, form, _), count in zip([forms[i] for i in best], counts):
+    for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models)):
         weights[j, form] = count
     weights /= weights.sum()
     mean = mean_scores(weights, calibrators, members)
     best_cut = _best_cut(cuts if measure.kind == "labels" else cuts[:1], mean, Y, measure, folds)
-    return Choice(weights, calibrators, best_cut, by_member)
+    return Choice(weights, calibrators, best_cut, by_member.tolist())
+
+
+def _forms(j: int, member: HeldOut, calibrator: ScoreCalibrator) -> list[tuple[int, int, Array]]:
+    """The scores of learner j in each form that it has: (learner, form, scores)."""
+    has = {"scores": member.probabilities, "calibrated": True, "sets": member.sets is not None}
+    return [(j, i, in_form(member, form, calibrator)) for i, form in enumerate(FORMS) if has[form]]
 
 
 def _labelled(Y: Any) -> bool:
@@ -160,14 +268,6 @@ def _labelled(Y: Any) -> bool:
     filled, unknown = known_part(Y)
     has = filled.any(axis=1) if unknown is None else filled.any(axis=1) | unknown.any(axis=1)
     return bool(has.all())
-
-
-def _has_sets(member: HeldOut) -> bool:
-    return member.sets is not None
-
-
-def _calibrator(member: HeldOut, Y: Any) -> ScoreCalibrator:
-    return ScoreCalibrator("sigmoid").fit(member.scores, Y)
 
 
 def _sample(Y: Any, seed: int, entries: int) -> Any:
@@ -200,7 +300,7 @@ def signed(measure: Measure, value: float) -> float:
 
 
 def _value(measure: Measure, cut: Cut, Y: Any) -> Callable[[Array], float]:
-    """How good scores are; of label sets, with the first cut, learned from the same scores."""
+    """The measure of scores, or of the label sets of a cut learned from the same scores."""
 
     def value(scores: Array) -> float:
         answer = scores if measure.kind == "scores" else cut.sets_inside(scores, Y)
@@ -218,21 +318,16 @@ def _greedy(
 
     With the best few at the start, what is selected depends less on chance.
     """
-    counts = [0] * len(forms)
-    taken: set[int] = set()
-    total: Any = 0.0
-    for i, (j, _, scores) in enumerate(forms):
-        if j not in taken and len(taken) < min(FIRST, max_models or FIRST):
-            counts[i] += 1
-            total = total + scores
-            taken.add(j)
+    counts = _best_few(forms, max_models)
+    taken = {j for (j, _, _), count in zip(forms, counts) if count}
+    total: Any = sum((scores for (_, _, scores), count in zip(forms, counts) if count), 0.0)
     size = sum(counts)
     best, best_counts, since = value_of(total / size), list(counts), 0
     while size < STEPS and since < PATIENCE and len(forms) > 1:
-        allowed = [max_models is None or j in taken or len(taken) < max_models for j, *_ in forms]
+        full = max_models is not None and len(taken) >= max_models
         values = [
-            value_of((total + scores) / (size + 1)) if may else -np.inf
-            for (_, _, scores), may in zip(forms, allowed)
+            -np.inf if full and j not in taken else value_of((total + scores) / (size + 1))
+            for j, _, scores in forms
         ]
         i = int(np.argmax(values))
         counts[i], size = counts[i] + 1, size + 1
@@ -242,6 +337,17 @@ def _greedy(
         if values[i] > best + GAIN:
             best, best_counts, since = values[i], list(counts), 0
     return best_counts
+
+
+def _best_few(forms: Sequence[tuple[int, int, Array]], max_models: int | None) -> list[int]:
+    """1 for the best form of each of the first few learners, 0 for the others."""
+    taken: set[int] = set()
+    counts = []
+    for j, _, _ in forms:
+        counts.append(int(j not in taken and len(taken) < min(FIRST, max_models or FIRST)))
+        if counts[-1]:
+            taken.add(j)
+    return counts
 
 
 def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, folds: Array) -> Cut:

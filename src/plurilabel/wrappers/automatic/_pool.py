@@ -30,14 +30,14 @@ FAILURES = (ValueError, ArithmeticError, MemoryError)
 
 
 def fit_one(estimator: Any, X: Any, Y: Any) -> Any:
-    """A fitted copy; on one thread, and without a word on iterations that ended early."""
+    """A fitted copy; on one thread, and without warnings about convergence."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(estimator).fit(X, Y)
 
 
 def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
-    """What a fitted learner says of these rows."""
+    """The predictions of a fitted learner for these rows."""
     with one_blas_thread():
         scores = np.asarray(label_scores(fitted, X, n_labels=q), dtype=np.float64)
         sets = np.asarray(fitted.predict(X)).reshape(len(scores), q) if decides else None
@@ -53,7 +53,7 @@ def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOu
 
 
 class Pool:
-    """Answers of learners about rows that they were not trained on.
+    """Predictions of learners for rows that they were not trained on.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Pool:
     splits : sequence of (train, test)
         Every row is in one test part.
     folder : path or None
-        Where finished answers are kept, and found again.
+        Where finished predictions are kept, and found again.
     n_jobs : int or None
         Folds at the same time.
     """
@@ -79,7 +79,7 @@ class Pool:
     def ask(
         self, candidate: Candidate, goes_on: Callable[[float], bool]
     ) -> tuple[HeldOut, float] | None:
-        """Answers about all rows, and the seconds of one fold; None if time was up on the way.
+        """Predictions for all rows, and the seconds of one fold; None if time ran out.
 
         ``goes_on(seconds)`` says whether there is time for so many more.
         """
@@ -106,7 +106,7 @@ class Pool:
         return found, seconds
 
     def is_kept(self, candidate: Candidate) -> bool:
-        """Whether the answers are in the folder already."""
+        """Whether the predictions are in the folder already."""
         path = self._path(candidate)
         return path is not None and path.exists()
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import SVC
 
 from plurilabel._core.base import LabelMatrix
-from plurilabel._core.unknown import known_part, takes_missing_labels
+from plurilabel._core.unknown import known_part, takes_unknown_labels
 from plurilabel.learners.adaptation import MLRandomForest, RankSVM
 from plurilabel.learners.boosting import MLGradientBoosting
 from plurilabel.learners.lazy import MLkNN
@@ -41,7 +41,7 @@ class Candidate:
     Attributes
     ----------
     name : str
-        What it is, in words.
+        A description.
     estimator : classifier, not fitted
     seconds : float
         What a fit may take, roughly.
@@ -114,7 +114,7 @@ def for_known_labels(learner: Any) -> Any:
     One that needs all labels gets those that ML-kNN predicts in place of the unknown ones, from
     the features as it sees them.
     """
-    if takes_missing_labels(learner):
+    if takes_unknown_labels(learner):
         return learner
     if isinstance(learner, Pipeline):
         *before, (name, last) = learner.steps
@@ -237,9 +237,7 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
             decides=True,
         ),
         Candidate(
-            "random forest",
-            MLRandomForest(200, criterion="gini", random_state=seed),
-            200 * forest,
+            "random forest", MLRandomForest(200, criterion="gini", random_state=seed), 200 * forest
         ),
         Candidate(
             "extra trees per label",

@@ -1,0 +1,215 @@
+"""What the displays share: axes, names that fit, colors, and input that was checked."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from plurilabel._core.base import check_labels, check_scores, column_names, names_or_default
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import safe_indexing
+from plurilabel._core.words import display_width, printable, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Array = NDArray[Any]
+
+# Okabe and Ito's colors, which can be distinguished with any color vision
+BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#8b949e"
+LONGEST = 28  # columns of a name beside an axis
+
+_EAST_ASIAN = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Source Han Sans SC",
+    "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans", "Heiti SC",
+    "Microsoft YaHei", "SimHei", "Yu Gothic", "MS Gothic", "Malgun Gothic", "Apple SD Gothic Neo",
+    "IPAGothic", "Droid Sans Fallback", "Arial Unicode MS", "Unifont",
+)  # fmt: skip
+
+
+class Display:
+    """A plot and the figures it is made of: ``plot`` draws it, ``ax_`` and ``figure_`` hold it."""
+
+    ax_: Any
+    figure_: Any
+
+    def _begin(self, ax: Axes | None, size: tuple[float, float]) -> Axes:
+        self.ax_ = axes(ax, size, type(self).__name__)
+        self.figure_ = self.ax_.figure
+        return self.ax_
+
+
+def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
+    """The axes to draw in: those given, or new ones of this size in inches."""
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise ImportError(f"{who} needs matplotlib: pip install 'plurilabel[cli]'") from None
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def names_of(
+    label_names: Sequence[str] | None, Y: Any, q: int, estimator: Any = None
+) -> tuple[str, ...]:
+    """Names of the labels: given, of a data frame, of a fitted learner, or numbered."""
+    names: Any = label_names
+    if names is None:
+        names = column_names(Y)
+    if names is None and len(known := getattr(estimator, "label_names_", ())) == q:
+        names = known
+    return tuple(names_or_default(names, q))
+
+
+def opened(estimator: Any, X: Any, Y: Any, label_names: Any) -> tuple[Any, Any, Any, Any]:
+    """An estimator, rows as it takes them, their labels in its order, and the names of labels.
+
+    A model from a file is taken out of its cover, and reads the rows.
+    """
+    if hasattr(estimator, "label_sets"):
+        known = estimator.label_names
+        estimator, X = estimator.estimator, estimator.read(X).X
+        label_names = known if label_names is None else label_names
+    else:
+        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        known = getattr(last, "label_names_", None)
+    return estimator, X, in_order(Y, known), label_names
+
+
+def predicted(
+    estimator: Any, X: Any, Y: Any, label_names: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """True labels in the order of the estimator, the predicted ones, and the names of both."""
+    estimator, X, Y, label_names = opened(estimator, X, Y, label_names)
+    Z = estimator.predict(X)
+    return Y, Z, names_of(label_names, Z if Y is None else Y, Z.shape[1], estimator)
+
+
+def scored(
+    Y_true: Any, scores: Any, name: str, label: str | int | None, label_names: Any
+) -> tuple[Array, Array, str]:
+    """Labels and scores (n, q) of the same shape; or of one label (n, 1), and its name."""
+    Y = dense(check_labels(Y_true, name="Y_true"))
+    S = dense(check_scores(in_order(scores, column_names(Y_true)), name=name))
+    if Y.shape != S.shape:
+        raise ValueError(f"Y_true has the shape {Y.shape}, but {name} has {S.shape}")
+    if label is None:
+        return Y, S, ""
+    names = names_of(label_names, Y_true, Y.shape[1])
+    l = one_label(label, names)
+    return Y[:, [l]], S[:, [l]], names[l]
+
+
+def in_order(given: Any, names: Any) -> Any:
+    """A data frame with its columns in the order of these names, if it has the same ones."""
+    own, wanted = column_names(given), None if names is None else [str(name) for name in names]
+    if own is None or wanted is None or own == wanted or sorted(own) != sorted(wanted):
+        return given
+    return safe_indexing(given, [own.index(name) for name in wanted], axis=1)
+
+
+def label_arrays(Y_true: Any, Y_pred: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """True and predicted labels (n, q), of the same shape."""
+    Y_pred = in_order(Y_pred, column_names(Y_true))
+    Y = dense(check_labels(Y_true, name="Y_true")).astype(bool)
+    Z = dense(check_labels(Y_pred, name="Y_pred")).astype(bool)
+    if Y.shape != Z.shape:
+        raise ValueError(f"Y_true has the shape {Y.shape}, but Y_pred has {Z.shape}")
+    return Y, Z
+
+
+def one_label(label: str | int, names: Sequence[str]) -> int:
+    """The number of a label, given by its name or number."""
+    if not isinstance(label, str):
+        return range(len(names))[label]
+    if label not in names:
+        raise ValueError(f"label must be one of {', '.join(map(repr, names[:10]))}, got {label!r}")
+    return list(names).index(label)
+
+
+def most_frequent(counts: Array, most: int) -> NDArray[np.intp]:
+    """The labels with the highest counts, of equal ones the first."""
+    if most < 1:
+        raise ValueError(f"max_labels must be at least 1, got {most}")
+    return np.argsort(-counts, kind="stable")[:most]
+
+
+def shown_names(names: Sequence[str]) -> list[str]:
+    """Names beside an axis: short, and without what matplotlib would read as mathematics."""
+    short = (_with_both_ends(printable(" ".join(name.split()))) for name in names)
+    return [name.replace("$", r"\$") for name in short]
+
+
+def _with_both_ends(name: str) -> str:
+    """A name without its middle, if it is long: many names differ only at their end."""
+    if display_width(name) <= LONGEST:
+        return name
+    end = name[-8:]
+    while display_width(end) > 8:
+        end = end[1:]
+    return shortened(name, LONGEST - display_width(end)) + end
+
+
+def name_ticks(axis: Any, names: Sequence[str], *, size: float = 8, **style: Any) -> None:
+    """A tick with a name for each row or column."""
+    shown = shown_names(names)
+    axis.set_ticks(np.arange(len(shown)), shown, fontsize=size, fontfamily=fonts(shown), **style)
+    axis.set_tick_params(length=0)
+
+
+def name_inches(names: Sequence[str], size: float = 8) -> float:
+    """About the length of the longest name, in inches."""
+    return max(map(display_width, shown_names(names)), default=0) * size * 0.0086
+
+
+def fonts(names: Sequence[str]) -> list[str]:
+    """Families in which to look for the letters of these names, the usual one first."""
+    import matplotlib as mpl
+
+    usual = list(mpl.rcParams["font.family"])
+    wide = any(unicodedata.east_asian_width(letter) in "WF" for name in names for letter in name)
+    return [*usual, *(font for font in _EAST_ASIAN if wide and font in _installed())]
+
+
+@cache
+def _installed() -> frozenset[str]:
+    from matplotlib.font_manager import fontManager
+
+    return frozenset(font.name for font in fontManager.ttflist)
+
+
+def how_many(shown: int, labels: int) -> str:
+    """A note on labels that are left out."""
+    return "" if shown == labels else f"\n({shown} most frequent of {labels:,} labels)"
+
+
+def heat(ax: Axes, values: Array, rows: Sequence[str], columns: Sequence[str], title: str) -> Any:
+    """A matrix of shares as an image with names, and its color bar; NaN is gray."""
+    highest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
+    ax.set_facecolor("#e6e9ec")
+    image = ax.imshow(values, cmap="Blues", vmin=0, vmax=highest or 1.0, aspect="auto")
+    name_ticks(ax.yaxis, rows)
+    name_ticks(ax.xaxis, columns, rotation=90)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.01)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=8)
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
+    ax.set_title(title, loc="left", fontsize=10)
+    return image
+
+
+def heat_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, float]:
+    """Inches of a figure in which no two names of :func:`heat` touch."""
+    side = 0.17
+    wide = max(len(columns) * side, 3.2) + name_inches(rows) + 1.2
+    return wide, max(len(rows) * side, 2.0) + name_inches(columns) + 1.1

@@ -1,0 +1,179 @@
+"""How good the predictions are, label by label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from plurilabel.inspection._display import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Array,
+    Display,
+    how_many,
+    label_arrays,
+    most_frequent,
+    name_inches,
+    name_ticks,
+    names_of,
+    predicted,
+)
+from plurilabel.metrics import per_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MEASURES = ("accuracy", "precision", "recall", "f1", "jaccard")
+
+
+class LabelScoresDisplay(Display):
+    """Measures of each label, the most frequent label first.
+
+    Use :meth:`from_estimator` or :meth:`from_predictions`.
+
+    Parameters
+    ----------
+    values : mapping of str to array of shape (q,)
+        By measure.
+    positives : array of shape (q,)
+        Instances with each label.
+    label_names : sequence of str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from plurilabel.inspection import LabelScoresDisplay
+    >>> Y_true, Y_pred = [[1, 0], [1, 1], [0, 1], [1, 0]], [[1, 0], [1, 1], [0, 0], [0, 0]]
+    >>> display = LabelScoresDisplay.from_predictions(
+    ...     Y_true, Y_pred, label_names=["red", "blue"])
+    >>> display.values["recall"].round(2)
+    array([0.67, 0.5 ])
+    >>> [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    ['red', 'blue']
+    """
+
+    def __init__(
+        self, values: Mapping[str, Array], positives: Array, label_names: Sequence[str]
+    ) -> None:
+        self.values, self.positives, self.label_names = dict(values), positives, label_names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        Y: Any,
+        *,
+        measures: Sequence[str] = ("precision", "recall", "f1"),
+        label_names: Sequence[str] | None = None,
+        max_labels: int = 40,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Predict the labels of X, and plot the measures against the true ones.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, or a Model from a file
+        X : rows that it takes
+        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+        measures : sequence of str, default=("precision", "recall", "f1")
+            At most three of "accuracy", "precision", "recall", "f1" and "jaccard".
+        label_names : sequence of str, default=None
+            By default the columns of Y, or what the learner knows.
+        max_labels : int, default=40
+            Number of labels shown, the most frequent ones.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        LabelScoresDisplay
+        """
+        Y, Z, names = predicted(estimator, X, Y, label_names)
+        return cls.from_predictions(
+            Y, Z, measures=measures, label_names=names, max_labels=max_labels, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        Y_true: Any,
+        Y_pred: Any,
+        *,
+        measures: Sequence[str] = ("precision", "recall", "f1"),
+        label_names: Sequence[str] | None = None,
+        max_labels: int = 40,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Plot the measures of predicted labels.
+
+        Parameters
+        ----------
+        Y_true, Y_pred : 0/1 matrices of shape (n, q), dense, sparse or data frames
+        measures, label_names, max_labels, ax
+            As for :meth:`from_estimator`.
+
+        Returns
+        -------
+        LabelScoresDisplay
+        """
+        measures = [measures] if isinstance(measures, str) else list(measures)
+        if not 1 <= len(measures) <= 3 or not set(measures) <= set(MEASURES):
+            raise ValueError(
+                f"measures must be one to three of {', '.join(MEASURES)}, got {measures}"
+            )
+        Y, Z = label_arrays(Y_true, Y_pred)
+        table = per_label(Y, labels=Z)
+        names = names_of(label_names, Y_true, Y.shape[1])
+        display = cls({name: table[name] for name in measures}, table["positives"], names)
+        return display.plot(max_labels=max_labels, ax=ax)
+
+    def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        max_labels : int, default=40
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        LabelScoresDisplay
+        """
+        shown = most_frequent(self.positives, max_labels)
+        names = [self.label_names[l] for l in shown]
+        ax = self._begin(ax, (name_inches(names) + 5.0, max(0.2 * len(shown), 1.2) + 1.0))
+        at = np.arange(len(shown))
+        values = np.array([self.values[m][shown] for m in self.values])
+        ax.hlines(at, values.min(axis=0), values.max(axis=0), color="#c5ccd3", linewidth=1.5)
+        for (name, row), color, marker in zip(
+            zip(self.values, values), (BLUE, ORANGE, GREEN), "o^D"
+        ):
+            ax.plot(row, at, marker, color=color, markersize=5, label=name, clip_on=False)
+        name_ticks(ax.yaxis, names)
+        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_xlim(-0.02, 1.02)
+        ax.grid(axis="x", color="#e4e7eb", linewidth=0.8)
+        ax.set_axisbelow(True)
+        # how many instances there are, beside the axes
+        for y, count in zip(at, self.positives[shown]):
+            ax.annotate(
+                f"{count:,}", (1, y), (8, 0), xycoords=("axes fraction", "data"),
+                textcoords="offset points", va="center", fontsize=7.5, color="#59636e",
+            )  # fmt: skip
+        ax.set_title(
+            f"each label, with its instances{how_many(len(shown), len(self.label_names))}",
+            loc="left", fontsize=10,
+        )  # fmt: skip
+        ax.legend(
+            frameon=False, ncols=3, loc="upper left", bbox_to_anchor=(0, -0.25 / len(shown) * 4),
+            fontsize=9, borderaxespad=1.2,
+        )  # fmt: skip
+        return self

@@ -1,1 +1,0 @@
-"""Displays of labels, scores and errors."""

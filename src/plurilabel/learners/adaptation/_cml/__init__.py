@@ -1,1 +1,0 @@
-"""CML: the learner, its likelihood, and sums over label sets."""

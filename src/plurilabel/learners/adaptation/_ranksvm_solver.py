@@ -1,0 +1,449 @@
+"""The quadratic program of Rank-SVM, and a certificate of its solution.
+
+With K the kernel matrix, beta (n, q) the coefficients and Z_i the sets of ``_ranksvm_hinge``:
+
+    primal  min_{beta, b}  sum_l beta_l' K beta_l / 2 + sum_i h_i(z_i),   z = K beta + 1 b'
+    dual    max_beta       <Y, beta> - sum_l beta_l' K beta_l / 2,   beta_i in Z_i,  1' beta = 0
+
+Any beta with 1' beta = 0 is as good as one without: K may be centred, which shifts b alone. Every
+point that a method proposes is measured by both objectives, those of K as it is: they bound the
+optimum from both sides, whatever the rounding on the way. Problems with few weights are left to
+the interior-point method of ``_ranksvm_interior``; the rest of this file is for all others.
+
+The proximal method of multipliers (Rockafellar 1976) adds |beta - beta_t|^2 / (2 sigma) to the
+dual and |b - b_t|^2 / (2 tau) to the primal problem, which makes biases an ordinary feature of
+weight tau. What is left of a step is one equation,
+
+    beta = projection on Z of (beta_t + sigma (Y - z)),   z = (K + tau 1 1') beta + b_t,
+
+piecewise linear, for a Newton method with conjugate gradients inside: a semismooth Newton
+proximal method, as Li, Sun and Toh (2018) have it for the lasso. The steps end in a pair: the
+left side is a primal point, the right side is in Z, and next to it lies a dual feasible point.
+
+Unless C is small, the equation has so many pieces that Newton steps are cut short. Where a matrix
+as large as the rank of K can be factorised, the problem is split first: see ``split_points``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from plurilabel.learners.adaptation._ranksvm_hinge import (
+    Floats,
+    Groups,
+    LabelSets,
+    pairwise_hinge,
+    project,
+)
+from plurilabel.learners.adaptation._ranksvm_interior import conjugate_gradients, interior_points
+from plurilabel.learners.adaptation._ranksvm_kernel import NOT_PSD, Gram
+
+FEW_WEIGHTS = 2**12  # a matrix of this size, the interior-point method's, takes 128 MB
+FAST = 3e9  # multiplications in one of its steps with which it is tried first
+MOST_PAIRS = 2**22
+LARGE = 1e3  # times the mean of K(x, x): C beyond which beta is ill-conditioned
+UNSEEN = 1e-100  # the same: C below which features cannot change the objective
+SMALL = 1.0  # times the spread of K: C below which proximal steps are faster than splitting
+RANGE = 1e-10, 1e9  # of C times the mean of K(x, x), within which its steps are accurate
+
+NEWTON_STEPS = 30  # at most, for one proximal step; a handful is usual
+FIRST_STEPS = 25  # after which the interior-point method is tried, if it can be
+STEP_ACCURACY = 1e-3  # of a proximal step, relative to its length
+CG_ACCURACY = 1e-4  # of a Newton step: looser ones leave the biases inexact and cost more steps
+CG_STEPS = 500
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A primal point, and what is known of its quality."""
+
+    beta: Floats  # (n, q)
+    b: Floats  # (q,), of sum 0
+    primal: float
+    dual: float
+    gap: float  # (primal - dual) / primal
+    n_iter: int
+
+
+def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
+    """Minimise the primal objective until the relative duality gap is at most tol.
+
+    Parameters
+    ----------
+    K : kernel matrix of the n instances, as an operator
+    sets : the labels that each instance has and lacks, (n, q)
+        The weight of its pairs is C / (|Y_i| |not Y_i|).
+    tol : float
+    max_iter : int
+        Steps at most, of all methods that are tried.
+    """
+    if K.diagonal.min() < 0:
+        _refuse()
+    if (b := _levels(sets)) is not None:
+        return Solution(np.zeros(sets.A.shape), b, 0.0, 0.0, 0.0, 0)
+    dual, n_iter, gap = -np.inf, 0, np.inf
+    best, part = (np.zeros(sets.A.shape), np.zeros(sets.A.shape[1])), sets.parts()
+    primal = pairwise_hinge(best[0], sets)
+    for hoped, low, high in _points(K, sets):
+        n_iter += 1
+        for beta, b, K_beta in high:
+            value = float(np.vdot(beta, K_beta)) / 2 + pairwise_hinge(K_beta + b, sets)
+            if value < primal:
+                primal, best = value, (beta, _centred(b, part))
+        # a certificate takes as long as some Newton steps: only where it can be the last
+        if primal - hoped <= 2 * tol * primal or n_iter == max_iter:
+            for beta, square in low():
+                dual = max(dual, float(beta[sets.A].sum()) - square / 2)
+            gap = (primal - dual) / primal
+            if gap <= tol or n_iter == max_iter:
+                break
+    if gap < -1e-6:
+        _refuse()
+    return Solution(*best, primal, dual, gap, n_iter)
+
+
+def _centred(b: Floats, part: NDArray[np.intp]) -> Floats:
+    """Biases of mean 0 in each part of the labels: a common shift changes nothing."""
+    if not part.any():
+        return b - b.mean()
+    return b - (np.bincount(part, b) / np.bincount(part))[part]
+
+
+def _levels(sets: LabelSets) -> Floats | None:
+    """Biases that rank all pairs alone, with margins of 1; None if there are none.
+
+    Label k must come before l if an instance has k and not l. Without a cycle the biases are
+    levels of that order, the minimum of the objective is 0, and only then.
+    """
+    before = sets.before()
+    if connected_components(before, connection="strong")[0] < len(before):
+        return None
+    level = np.zeros(len(before))
+    for l in np.argsort(before.sum(axis=0))[::-1]:  # those with the most labels before them first
+        level[l] = 1 + np.max(level[before[l]], initial=-1.0)
+    return level - level.mean()
+
+
+Dual: TypeAlias = list[tuple[Floats, float]]
+Points: TypeAlias = Iterator[tuple[float, Callable[[], Dual], list[tuple[Floats, Floats, Floats]]]]
+"""Step by step: what the dual objective will be, roughly; a function that finds dual points
+(beta, |w|^2), feasible; and primal points (beta, b, K beta)."""
+
+
+def _points(K: Gram, sets: LabelSets) -> Points:
+    """Points of the method that suits the problem."""
+    (n, q), n_pairs = sets.A.shape, int(sets.n_pairs.sum())
+    weights = (K.rank + 1) * q
+    few = weights <= FEW_WEIGHTS and n_pairs <= MOST_PAIRS and n * q * q <= MOST_PAIRS
+    if not few or weights**2 * (n / 2 + weights / 3) > FAST:
+        C = float(np.mean(sets.c * sets.n_pairs))
+        split = K.can_be_factorised and C * spread(K) >= SMALL
+        if split:
+            points = _split_points(K, sets)
+            yield from points if not few else islice(points, FIRST_STEPS)
+        if not (split and few):
+            yield from _proximal_points(K, sets, patient=not few)
+    if few:
+        yield from _interior_points(K, K.root(), sets)
+
+
+def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
+    """Points of ``interior_points``, for features of mean 0 and mean square 1.
+
+    Within ``RANGE`` the scale of the problem is that of C; beyond, it is solved at the end of the
+    range. There the weights hardly depend on C, and beta is either proportional to C or constant.
+    """
+    Phi = Phi - Phi.mean(axis=0)
+    scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", Phi, Phi))))
+    C = float(np.mean(sets.c * sets.n_pairs))
+    if C * scale**2 < UNSEEN:  # biases alone
+        Phi, scale = np.zeros_like(Phi), 1.0
+    Phi = Phi / scale
+    C *= scale**2
+    inside = min(max(C, RANGE[0]), RANGE[1]) / C
+    # where beta is large, the weights are small differences: coefficients of least norm keep them
+    to_beta = np.linalg.pinv(Phi).T / scale if C > LARGE else None
+    scaled = replace(sets, c=inside * scale**2 * sets.c)
+    for point, W, b, without in interior_points(Phi, scaled):
+        beta = balance(point, scaled) / scale**2
+        if inside > 1:
+            beta /= inside
+        low = [beta]
+        if inside < 1:
+            low.append(balance(without / (inside * scale**2), sets))
+        # a barrier keeps everything off zero: leave out what is next to it
+        size = np.abs(beta).max(axis=1, keepdims=True)
+        few = np.where(size > 1e-8 * size.max(), beta, 0.0)
+        high = [few] if to_beta is None else [few, to_beta @ (W / scale)]
+        products = [(B, K @ B) for B in high]
+        squares = [float(np.sum((scale * (Phi.T @ beta)) ** 2)) for beta in low]
+        found = list(zip(low, squares))
+        high_points = [(B, b - KB.mean(axis=0), KB) for B, KB in products]
+        yield np.inf, partial(list, found), high_points
+
+
+def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
+    """Points of the proximal method of multipliers.
+
+    Ends where it crawls, unless it is patient.
+    """
+    (n, q), loss = sets.A.shape, sets.c * sets.n_pairs  # that of z = 0, instance by instance
+    curvature = float(K.diagonal.mean()) or 1.0
+    # a first step that overshoots neither the margin nor the largest coefficients
+    sigma = min(1.0 / curvature, float(loss.mean()) / q)
+    # and one that moves the biases by the margin if the weights cannot
+    tau = max(curvature, q / float(loss.sum()))
+    most_tau = max(curvature, 1000 * q / float(loss.sum()))
+    beta, b, K_beta = np.zeros((n, q)), np.zeros(q), np.zeros((n, q))
+    n_steps = 0
+    while True:
+        step = _ProximalStep(K, sets, sigma, tau, beta, b)
+        beta, K_beta = step.solve(K_beta)
+        b = b + tau * step.B.sum(axis=0)
+        b -= b.mean()
+        # the Lagrangian at these biases; the certificate comes close to it
+        hoped = float(np.vdot(beta, sets.A - b) - np.vdot(beta, K_beta) / 2)
+        low = partial(_feasible, K, sets, beta, K_beta)
+        yield hoped if patient else np.inf, low, [(step.B, b, step.KB)]
+        n_steps += 1
+        if not patient and (step.n_newton == NEWTON_STEPS or n_steps == FIRST_STEPS):
+            return
+        sigma *= _growth(step.n_newton)
+        tau = min(3 * tau, most_tau)
+
+
+def _split_points(K: Gram, sets: LabelSets) -> Points:
+    """Points of ``split_points``, with their certificates."""
+    for beta, B, b in split_points(K, sets):
+        few = np.where(beta.any(axis=1, keepdims=True), B, 0.0)  # at the end, B is 0 elsewhere
+        K_beta = K @ beta
+        hoped = float(np.vdot(beta, sets.A - b) - np.vdot(beta, K_beta) / 2)
+        high = [(few, b, K @ few), (B, b, K @ B)]
+        yield hoped, partial(_feasible, K, sets, beta, K_beta), high
+
+
+def _feasible(K: Gram, sets: LabelSets, beta: Floats, K_beta: Floats) -> Dual:
+    """The nearest dual feasible point."""
+    feasible = balance(beta, sets)
+    return [(feasible, float(np.vdot(feasible, K_beta + K @ (feasible - beta))))]
+
+
+def _growth(n_newton: int) -> float:
+    """Longer proximal steps are fewer but harder; let the work of the last one decide."""
+    if n_newton >= NEWTON_STEPS:
+        return 0.3
+    return 3.0 if n_newton <= 6 else 1.5 if n_newton <= 12 else 1.0
+
+
+@dataclass
+class _ProximalStep:
+    """One proximal step: the root of B -> B - projection(beta_t + sigma (Y - z(B)))."""
+
+    K: Gram
+    sets: LabelSets
+    sigma: float
+    tau: float
+    beta_t: Floats
+    b_t: Floats
+
+    def solve(self, K_beta: Floats) -> tuple[Floats, Floats]:
+        """The projection at the root and K times it, given K beta_t; B and K B are kept."""
+        B, KB = self.beta_t, K_beta + self.tau * self.beta_t.sum(axis=0)
+        value, beta, groups = self._objective(B, KB)
+        for self.n_newton in range(NEWTON_STEPS + 1):
+            R = B - beta
+            K_R = self._times_K(R)
+            size, moved = np.linalg.norm(R), np.linalg.norm(beta - self.beta_t)
+            exact = size <= STEP_ACCURACY * moved or size <= 1e-14 * np.linalg.norm(beta)
+            if exact or self.n_newton == NEWTON_STEPS:
+                break
+            y = self._newton(K_R, groups)
+            K_y = self._times_K(y)
+            dB, K_dB = -R - y, -K_R - K_y
+            slope, length = float(np.vdot(R, K_dB)), 1.0
+            while True:
+                new = self._objective(B + length * dB, KB + length * K_dB)
+                rise = new[0] - value
+                if rise <= 1e-4 * length * slope + 1e-12 * abs(value) or length < 1e-6:
+                    break
+                # the minimum of the parabola through what is known, within bounds
+                bend = rise - length * slope
+                length *= min(0.5, max(0.1, -slope * length / (2 * bend)))
+            B, KB = B + length * dB, KB + length * K_dB
+            value, beta, groups = new
+        self.B, self.KB = B, KB - self.tau * B.sum(axis=0)
+        return beta, KB - K_R - self.tau * beta.sum(axis=0)
+
+    def _times_K(self, V: Floats) -> Floats:
+        return self.K @ V + self.tau * V.sum(axis=0)
+
+    def _objective(self, B: Floats, KB: Floats) -> tuple[float, Floats, Groups]:
+        """The step's primal objective at f = (K + tau) B, with its beta in Z and the groups."""
+        slack = self.sets.A - KB - self.b_t
+        beta, groups = project(self.beta_t + self.sigma * slack, self.sets)
+        moved = beta - self.beta_t
+        envelope = np.vdot(beta, slack) - np.vdot(moved, moved) / (2 * self.sigma)
+        return float(np.vdot(B, KB) / 2 + envelope), beta, groups
+
+    def _newton(self, K_R: Floats, groups: Groups) -> Floats:
+        """The y with (1/sigma + Q (K + tau) Q) y = - Q (K + tau) R.
+
+        Q, the derivative of the projection, leaves y zero but for the entries of the groups: few,
+        where most margins are met. Conjugate gradients in these entries; the preconditioner has
+        the diagonal of K, which commutes with Q as a row has one entry, and the q directions of
+        the biases exactly (Woodbury).
+        """
+        q, Q, column = K_R.shape[1], groups.centred, groups.column
+        scale = 1.0 / (1.0 / self.sigma + self.K.diagonal)
+        J = groups.summed(scale, q) + np.eye(q) / self.tau
+        inverse, scale = np.linalg.inv(J), scale[groups.row]
+        of_weights = self.K.among(groups.row, column, q)
+
+        def times_K(v: Floats) -> Floats:
+            return of_weights(v) + self.tau * np.bincount(column, v, q)[column]
+
+        def precondition(r: Floats) -> Floats:
+            h = scale * r
+            nu = inverse @ np.bincount(column, h, minlength=q)
+            return h - scale * Q(nu[column])
+
+        def times(p: Floats) -> Floats:
+            A_p = p / self.sigma + Q(times_K(p))
+            if float(np.vdot(p, A_p)) <= 0:
+                _refuse()
+            return A_p
+
+        right = -Q(K_R[groups.row, column])
+        y = conjugate_gradients(times, precondition, right, CG_STEPS, CG_ACCURACY**2)
+        step = np.zeros_like(K_R)
+        step[groups.row, column] = y
+        return step
+
+
+def _refuse() -> NoReturn:
+    raise ValueError(NOT_PSD)
+
+
+def balance(beta: Floats, sets: LabelSets) -> Floats:
+    """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
+
+    The remaining sums are those of rounding; if they are not, which has never been observed, the
+    result is 0, which is feasible.
+    """
+    mu = np.zeros(beta.shape[1])
+    weight = np.ones(len(beta))
+    for _ in range(30):
+        point, groups = project(beta - mu, sets)
+        excess = point.sum(axis=0)
+        if np.abs(excess).max() <= 1e-13 * np.abs(point).sum():
+            return point
+        mu = mu + np.linalg.lstsq(groups.summed(weight, len(mu)), excess, rcond=1e-10)[0]
+    return np.zeros_like(beta)
+
+
+RELAXED = 1.6  # times the plain step; 1 to 2 converge
+MEMORY = 5  # steps that an extrapolation looks back
+WORSE = 2.0  # growth of the difference after which an extrapolation is taken back
+DAMPED = 0.01  # of all rows, beside those that move: then few of them cannot shift mu far
+ROUNDS = 10  # of the steps above, in one step of the solver
+PATIENCE = 12  # of these, in which both sides should come closer by half
+
+
+def spread(K: Gram) -> float:
+    """Mean of K(x, x), seen from the mean: what instances share is left to the biases."""
+    n, mean = len(K.diagonal), float(K.diagonal.mean())
+    return max(mean - float((K @ np.ones((n, 1))).sum()) / n**2, 1e-12 * mean)
+
+
+def split_points(K: Gram, sets: LabelSets) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Operator splitting: beta (n, q) in Z, B of sum 0 and biases (q,) on the way to the optimum.
+
+    With rho > 0, a step of Douglas and Rachford (1956; Eckstein and Bertsekas 1992) alternates
+    between the two parts of the problem: weights and biases for targets T, which is least squares,
+    and the hinge, which is a projection of each row,
+
+        B = (K + 1/rho)^-1 (T - 1 b'),  z = T - B / rho = K B + 1 b',   b such that 1' B = 0
+
+        beta = projection on Z of (B + rho (Y - z) - 1 mu'),            mu such that 1' beta = 0
+
+        T <- T + (beta - B) / rho
+
+    until B = beta. All labels share one factor of K + 1/rho, so that a step takes as long as a few
+    products with X, however ill-conditioned K is. mu is improved by one Newton step each time. The
+    map from T to T is piecewise affine, and its steps are extrapolated from the last ones
+    (Anderson 1965; Fu, Zhang and Boyd 2020); if that makes the next difference larger, the plain
+    step is taken.
+
+    Ends where the two sides hardly come closer: on some problems they never meet.
+    """
+    (n, q), Y = sets.A.shape, sets.A
+    rho = 1.0 / spread(K)  # both sides converge alike
+    apart: list[float] = []
+    inverse = K.inverse(1 / rho)
+    centre = inverse(np.ones((n, 1)))[:, 0]
+    centre /= centre.sum()
+    T, mu, weight = np.zeros((n, q)), np.zeros(q), np.ones(n)
+    damping = DAMPED * n * np.eye(q)
+    extrapolate, plain, least = _Extrapolation(), T, np.inf
+    while True:
+        for _ in range(ROUNDS):
+            b = centre @ T
+            B = inverse(T - b)
+            beta, groups = project(2 * B + rho * (Y - T) - mu, sets)
+            b = b + mu / rho
+            sums = groups.summed(weight, q) + damping
+            mu = mu + np.linalg.solve(sums, beta.sum(axis=0))
+            change = (beta - B) * (RELAXED / rho)
+            size = float(np.linalg.norm(change))
+            if size > WORSE * least and T is not plain:
+                T, least = plain, np.inf
+                extrapolate.forget()
+                continue
+            plain, least = T + change, size
+            T = extrapolate(plain, change)
+        yield beta, B, b - b.mean()
+        apart.append(float(np.linalg.norm(beta - B)))
+        if min(apart[-PATIENCE:]) > min(apart[:-PATIENCE], default=np.inf) / 2:
+            return
+
+
+class _Extrapolation:
+    """From points g(T) and differences g(T) - T of the last steps to one of least difference."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self.last: tuple[Floats, Floats] | None = None
+        self.points: list[Floats] = []
+        self.changes: list[Floats] = []
+        self.products = np.zeros((0, 0))  # of the changes
+
+    def __call__(self, point: Floats, change: Floats) -> Floats:
+        last, self.last = self.last, (point, change)
+        if last is None:
+            return point
+        if len(self.changes) == MEMORY:
+            del self.points[0], self.changes[0]
+            self.products = self.products[1:, 1:]
+        self.points.append(point - last[0])
+        self.changes.append(change - last[1])
+        row = [np.vdot(self.changes[-1], other) for other in self.changes]
+        products = np.zeros((len(row), len(row)))
+        products[:-1, :-1], products[-1], products[:, -1] = self.products, row, row
+        self.products = products
+        right = np.array([np.vdot(other, change) for other in self.changes])
+        ridge = 1e-10 * np.trace(products) * np.eye(len(row))
+        if len(row) == 1 or not np.trace(products) > 0:
+            return point
+        for a, other in zip(np.linalg.solve(products + ridge, right), self.points):
+            point = point - a * other
+        return point

@@ -1,1 +1,0 @@
-"""Multi-label trees: what they share, the single tree, and the forest."""

@@ -1,0 +1,255 @@
+"""The search for the condition with the smallest Z: the heart of a round.
+
+For every cut, the weights on both sides come from sums over bins. Each label costs 2 sqrt(W+ W-)
+on each side, or what the algorithm makes of it, and Z grows with the sum of the costs. Costs are
+concave in the weights: as a cut moves through a bin, weight goes from one side to the other, and
+a label costs least when all or none of the bin's W+, and all or none of its W-, has moved. The
+least of these four cases is a lower bound for every cut inside the bin; so few bins have to be
+searched, and still no cut is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.unknown import known_part
+from plurilabel.learners.boosting._bins import ENTRIES, Bins, Sums, between
+from plurilabel.learners.boosting._rules import Condition, Floats, Rows
+
+TIE = 1e-9
+"""Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
+order of the training rows, which changes sums by rounding, cannot choose the rule."""
+
+
+def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
+    """Weights D (n, q) as (n, 2q): of the labels that an instance has, then of the others.
+
+    Their sums over a block of instances are the W+ and W- of its labels.
+    """
+    n, q = D.shape
+    V = np.empty((n, 2 * q))
+    np.multiply(D, has, out=V[:, :q])
+    np.subtract(D, V[:, :q], out=V[:, q:])
+    return V
+
+
+def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """Which labels each instance has, (n, q), and which are unknown; None if none is."""
+    Y, unknown = known_part(Y)
+    return dense(Y).astype(bool), None if unknown is None else dense(unknown)
+
+
+def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
+    """exp(-Y f), where Y is 1 for the labels that an instance has and -1 for the others."""
+    np.copyto(out, f)
+    np.negative(out, where=has, out=out)
+    return np.exp(out, out=out)
+
+
+def first_weights(
+    m: int, k: int, weights: Floats | None, unknown: NDArray[np.bool_] | None = None
+) -> tuple[Floats | None, Floats]:
+    """D_1 for all labels (m, k), and before it a factor for :func:`normalise`.
+
+    The factor is None if all pairs weigh the same, (m, 1) if instances have weights, and (m, k)
+    if some labels are unknown, whose weight is 0.
+    """
+    if unknown is not None:
+        D_1 = np.where(unknown, 0.0, 1.0 if weights is None else weights[:, np.newaxis])
+        D_1 /= D_1.sum() or 1.0
+        return D_1, D_1.copy()
+    if weights is None:
+        return None, np.full((m, k), 1.0 / (m * k))
+    D_1 = (weights / (weights.sum() * k))[:, np.newaxis]
+    return D_1, np.repeat(D_1, k, axis=1)
+
+
+def normalise(D: Floats, D_1: Floats | None) -> float:
+    """The product of all Z, from the losses of all pairs, which get their first weights."""
+    if D_1 is None:
+        return float(D.mean())
+    D *= D_1
+    return float(D.sum())
+
+
+def log_ratio(W: Floats, smoothing: float) -> Floats:
+    """The score ln((W+ + eps) / (W- + eps)) / 2 of a block (BoosTexter, section 5.1)."""
+    q = W.shape[-1] // 2
+    return 0.5 * (np.log(W[..., :q] + smoothing) - np.log(W[..., q:] + smoothing))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What an algorithm makes of the weights, and on which sides (yes, no) it predicts."""
+
+    predicts: tuple[bool, bool]
+    no: Callable[[Floats, Floats], Floats]  # what a label costs on a side with weights W+ and W-
+    yes: Callable[[Floats, Floats], Floats]
+    Z: Callable[[Floats, Floats, Floats], Floats]  # from all costs, the weight covered and missing
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best condition of a search.
+
+    Attributes
+    ----------
+    condition : Condition
+    Z : float
+        What is left of the weight of the rows searched.
+    predicts : tuple of bool
+        Whether the rule predicts where the condition holds, and where it does not.
+    """
+
+    condition: Condition
+    Z: float
+    predicts: tuple[bool, bool] = (True, True)
+
+    def rank(self) -> tuple[int, float, bool]:
+        """The order among conditions of equal Z."""
+        return self.condition.feature, self.condition.threshold or 0.0, not self.predicts[0]
+
+
+def best_condition(
+    bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
+) -> Found | None:
+    """Search all cuts of all features; None if there is no cut.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, 2q)
+        Weights from :func:`by_sign`.
+    algorithm : "real", "discrete" or "abstain"
+    rows : ndarray of int, optional
+        Instances to search among.
+    """
+    best = np.inf
+    firsts: list[Found] = []  # of the best cuts in each part of the search
+    for sums in bins.sums(V, rows):
+        below, above = _below_and_above(sums.H)
+        covered = sums.H.sum(axis=(1, 2))[:, np.newaxis]
+        for criterion in _criteria(algorithm, bins.presence):
+            Z = _Z(criterion, below, above, covered, sums.missing)  # (g, b - 1)
+            best = min(best, float(Z.min()))
+            g, cut = _first(Z)
+            feature = int(sums.chunk.features[g])
+            condition = Condition(feature, bins.threshold(feature, cut))
+            firsts.append(Found(condition, float(Z.min()), criterion.predicts))
+            if sums.chunk.values is not None:
+                for found in _inside(sums, below, above, covered, criterion, best):
+                    best = min(best, found.Z)
+                    firsts.append(found)
+    ties = [found for found in firsts if best + TIE >= found.Z]
+    return replace(min(ties, key=Found.rank), Z=best) if ties else None
+
+
+def _inside(
+    sums: Sums, below: Floats, above: Floats, covered: Floats, criterion: Criterion, best: float
+) -> Iterator[Found]:
+    """The first of the best cuts inside bins, for some bins at a time."""
+    sizes, width = sums.chunk.sizes(), sums.H.shape[2]
+    bins = np.argwhere(sizes > 1)
+    promising = []
+    for some in row_blocks(len(bins), width, ENTRIES):
+        g, k = bins[some].T
+        h, L, R = sums.H[g, k], _before(below, g, k), _after(above, g, k)
+        costs = _least_costs(criterion, L, R, h)
+        promising.append(criterion.Z(costs, covered[g, 0], sums.missing[g, 0]) <= best + TIE)
+    bins = bins[np.concatenate(promising)] if promising else bins
+    for some in row_blocks(len(bins), int(sizes.max()) * width, ENTRIES):
+        g, k = bins[some].T
+        weights, values = sums.inside(g, k)
+        up, down = _below_and_above(weights)
+        up += _before(below, g, k)[:, np.newaxis]
+        down += _after(above, g, k)[:, np.newaxis]
+        Z = _Z(criterion, up, down, covered[g], sums.missing[g])
+        Z[~(values[:, :-1] < values[:, 1:])] = np.inf
+        i, j = _first(Z)
+        if np.isfinite(Z[i, j]):
+            threshold = float(between(values[i, j : j + 2])[0])
+            condition = Condition(int(sums.chunk.features[g[i]]), threshold)
+            yield Found(condition, float(Z.min()), criterion.predicts)
+
+
+def _least_costs(criterion: Criterion, L: Floats, R: Floats, h: Floats) -> Floats:
+    """The least that a cut inside a bin can cost, from the weights below, above and in it."""
+    q = h.shape[1] // 2
+    cases = []
+    for plus in (0, 1):
+        for minus in (0, 1):
+            no = criterion.no(L[:, :q] + plus * h[:, :q], L[:, q:] + minus * h[:, q:])
+            yes = criterion.yes(
+                R[:, :q] + (1 - plus) * h[:, :q], R[:, q:] + (1 - minus) * h[:, q:]
+            )
+            cases.append(no + yes)
+    return np.minimum.reduce(cases).sum(axis=1)
+
+
+def _before(below: Floats, g: Rows, k: Rows) -> Floats:
+    """Weight in the bins before bin k."""
+    return np.where((k > 0)[:, np.newaxis], below[g, np.maximum(k - 1, 0)], 0.0)
+
+
+def _after(above: Floats, g: Rows, k: Rows) -> Floats:
+    """Weight in the bins after bin k."""
+    last = above.shape[1]
+    return np.where((k < last)[:, np.newaxis], above[g, np.minimum(k, last - 1)], 0.0)
+
+
+def _Z(criterion: Criterion, no: Floats, yes: Floats, covered: Floats, missing: Floats) -> Floats:
+    q = no.shape[-1] // 2
+    costs = criterion.no(no[..., :q], no[..., q:]).sum(axis=-1)
+    costs += criterion.yes(yes[..., :q], yes[..., q:]).sum(axis=-1)
+    return criterion.Z(costs, covered, missing)
+
+
+def _first(Z: Floats) -> tuple[int, int]:
+    """Position of the first of the smallest values, row by row."""
+    row, column = np.unravel_index(np.argmax(Z.min() + TIE >= Z), Z.shape)
+    return int(row), int(column)
+
+
+def _below_and_above(H: Floats) -> tuple[Floats, Floats]:
+    """Sums on both sides of each cut, (g, b - 1, 2q)."""
+    if H.shape[1] == 2:
+        return H[:, :1], H[:, 1:]
+    below = np.cumsum(H[:, :-1], axis=1)
+    # summed from the other end, not total - below: a side without weight must be exactly zero,
+    # because the square root magnifies a rounding error
+    above = np.cumsum(H[:, :0:-1], axis=1)[:, ::-1]
+    return below, above
+
+
+def _criteria(algorithm: str, presence: bool) -> list[Criterion]:
+    if algorithm == "real":
+        return [Criterion((True, True), _root, _root, _sum)]
+    if algorithm == "discrete":
+        return [Criterion((True, True), np.minimum, np.minimum, _at_best_alpha)]
+    choices = [Criterion((True, False), np.add, _root, _sum)]  # a silent side keeps its weight
+    if not presence:  # BoosTexter predicts where the word is; the sides of a threshold are alike
+        choices.append(Criterion((False, True), _root, np.add, _sum))
+    return choices
+
+
+def _root(plus: Floats, minus: Floats) -> Floats:
+    """Cost of a side that predicts: c = ln(W+ / W-) / 2 leaves 2 sqrt(W+ W-) of the weight."""
+    cost = plus * minus
+    np.sqrt(cost, out=cost)
+    cost *= 2
+    return cost
+
+
+def _sum(costs: Floats, covered: Floats, missing: Floats) -> Floats:
+    del covered
+    return costs + missing
+
+
+def _at_best_alpha(wrong: Floats, covered: Floats, missing: Floats) -> Floats:
+    """One weight alpha for the whole rule, which predicts the heavier of W+ and W- everywhere."""
+    return 2 * np.sqrt(wrong * (covered - wrong)) + missing

@@ -1,0 +1,358 @@
+"""The base class of AdaBoost learners: early stopping, probabilities, stages, names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added
+from plurilabel._core.fitted import Declared, number, numbers, values
+from plurilabel._core.limits import check_size
+from plurilabel._core.unknown import UnknownLabels, known_part
+from plurilabel.learners.boosting._bins import Bins
+from plurilabel.learners.boosting._rules import Columns, Floats, Reached
+from plurilabel.metrics import get_measure
+from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
+
+PROGRESS = 1e-9
+"""Boosting ends with a round that reduces the bound by a smaller share than this."""
+
+
+class BoostedClassifier(WeightedFit, ScoringClassifier):
+    """A sum of rules, one for each round.
+
+    Hooks: ``_rounds(X, Y, weights)`` is the algorithm of the paper and yields each rule with the
+    product of the Z so far; ``_walk(columns)`` yields the scores after each rule of ``rules_``.
+    Learners whose scores have no natural cut also write ``_fit_cut`` and ``_minus_cut``.
+    """
+
+    _learns_from_known = True
+    _measure: ClassVar[str] = "hamming_loss"  # what the bound is a bound of
+    _slope: ClassVar[float] = 2.0  # P(label) = sigmoid(slope * f) where f minimises the loss
+    _cut_at_zero: ClassVar[bool] = True
+    _extra_rounds: ClassVar[int] = 0  # before the first of n_estimators
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "rules": [StrOptions({"auto", "threshold", "presence"})],
+        "max_bins": [Interval(Integral, 4, None, closed="left"), None],
+        "smoothing": [Interval(Real, 0, None, closed="neither"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "scoring": [str, None],
+        "calibration_folds": [Interval(Integral, 2, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+    _fitted: ClassVar[Declared] = {
+        "rules_": values(None),
+        "bound_": numbers(None, finite=False),
+        "validation_scores_": numbers(None, finite=False),
+        "feature_importances_": numbers("n_features_in_"),
+        "slope_": number(),
+    }
+
+    n_estimators: int
+    rules: str
+    max_bins: int | None
+    smoothing: float | None
+    validation_fraction: float | None
+    n_iter_no_change: int
+    scoring: str | None
+    calibration_folds: int | None
+    random_state: Any
+
+    rules_: list[Any]
+
+    @abstractmethod
+    def _rounds(
+        self, X: Any, Y: LabelMatrix, weights: Floats | None
+    ) -> Iterator[tuple[Any, float]]: ...
+
+    def _walk(self, columns: Columns) -> Iterator[Floats]:
+        f = np.zeros((columns.n, self.n_labels_))
+        for rule in self.rules_:
+            rule.add_to(f, columns)
+            yield f
+
+    def _parts(self, x: Any, given: Given) -> Parts:
+        said = [Parts([], np.zeros((0, self.n_labels_)), np.zeros(self.n_labels_), ())]
+        columns, state = Columns(x), Reached()
+        for rule in self.rules_:
+            for features, scores in rule.said_to(columns, state):
+                if not features:  # a rule for all instances
+                    said[0] = said[0].shifted(scores)
+                    continue
+                values = np.tile(scores / len(features), (len(features), 1))
+                names = [str(given.names[j]) for j in features]
+                said.append(Parts(names, values, np.zeros(self.n_labels_), ()))
+        return self._parts_minus_cut(added(said, (SCORE,) * self.n_labels_))
+
+    def _parts_minus_cut(self, parts: Parts) -> Parts:
+        return parts
+
+    def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
+        """Fit what is subtracted from f."""
+
+    def _minus_cut(self, f: Floats) -> Floats:
+        return f
+
+    # fit -----------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
+        if isinstance(Y, UnknownLabels):
+            rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
+            X, Y = X[rows], Y[rows]
+            weights = None if weights is None else weights[rows]
+        n, q = Y.shape
+        sizes = f"{n:,} instances and {q:,} labels"
+        instead = "BinaryRelevance, or HOMER around this learner"
+        check_size(self, sizes, memory=self._bytes() * n * q, instead=instead)
+        measure = get_measure(self.scoring or self._measure)
+        held: Any = None
+        if self.validation_fraction is not None:
+            X, X_held, Y, Y_held, *rest = self._hold_out(X, Y, weights, self.validation_fraction)
+            weights, w_held = rest or (None, None)
+            held = X_held, Y_held, w_held
+            if measure.kind == "labels" and not self._cut_at_zero:
+                raise ValueError(
+                    f"scoring must be a measure of rankings for {type(self).__name__}, whose cut "
+                    f"is fitted after boosting; got {self.scoring!r}"
+                )
+        self._boost(X, Y, weights, held, measure)
+        self.n_estimators_ = max(0, len(self.rules_) - self._extra_rounds)
+        self.feature_importances_ = self._importances()
+        self._fit_link(X, Y, weights, held)
+
+    def _boost(self, X: Any, Y: LabelMatrix, weights: Any, held: Any, measure: Any) -> None:
+        """Keep the rules of the rounds, until no round helps any more.
+
+        With a held-out part, also until its measure has not improved for ``n_iter_no_change``
+        rounds; the rules up to the best round are kept.
+        """
+        self.rules_, bounds = [], [1.0]
+        check = None if held is None else _HeldOut(self, held, measure)
+        for rule, bound in self._rounds(X, Y, weights):
+            if self.rules_ and not bound < bounds[-1] * (1 - PROGRESS):
+                break
+            self.rules_.append(rule)
+            bounds.append(bound)
+            # without weight there is nothing left to learn
+            if (check is not None and check.stops()) or bound == 0:
+                break
+        if check is not None:
+            del self.rules_[check.kept :]
+        self.bound_ = np.array(bounds[1 : len(self.rules_) + 1])
+        self.validation_scores_ = np.array([] if check is None else check.values)
+
+    def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
+        n, seed = X.shape[0], self.random_state
+        sizes = held_out_sizes(n, fraction)
+        if weights is None and not isinstance(Y, UnknownLabels):
+            return stratified_split(X, Y, sizes=sizes, random_state=seed)
+        kept, held = stratified_split(
+            np.arange(n), known_part(Y)[0], sizes=sizes, random_state=seed
+        )[:2]
+        parts = (X, Y) if weights is None else (X, Y, weights)
+        return [part for all_ in parts for part in (all_[kept], all_[held])]
+
+    def _bytes(self) -> float:
+        """Memory of a round for each weight (n, q), measured."""
+        return 52.0
+
+    def _importances(self) -> Floats:
+        """Share of each feature in the decrease of the logarithm of the bound."""
+        importances = np.zeros(self.n_features_in_)
+        logs = np.log(np.maximum(np.append(1.0, self.bound_), np.finfo(float).tiny))
+        for rule, drop in zip(self.rules_, -np.diff(logs)):
+            used = rule.features()
+            total = sum(gain for _, gain in used)
+            for feature, gain in used:
+                importances[feature] += drop * (gain / total if total > 0 else 1 / len(used))
+        total = importances.sum()
+        return importances / total if total > 0 else importances
+
+    def _fit_link(self, X: Any, Y: LabelMatrix, weights: Any, held: Any) -> None:
+        """Fit the cut, and the slope where there are scores of instances not trained on."""
+        self.slope_ = self._slope
+        if self.calibration_folds is not None:
+            f = self._out_of_fold(X, Y, weights, self.calibration_folds)
+            self._fit_cut(f, Y, weights)
+            self.slope_ = fit_slope(self._minus_cut(f), Y, self._slope, weights)
+            return
+        if not self._cut_at_zero:
+            self._fit_cut(self._final(X), Y, weights)
+        if held is not None:
+            self.slope_ = fit_slope(self._scores(held[0]), held[1], self._slope, held[2])
+
+    def _out_of_fold(self, X: Any, Y: LabelMatrix, weights: Any, folds: int) -> Floats:
+        """Scores of each instance by as many rules, learned without its fold."""
+        if folds > X.shape[0]:
+            raise ValueError(
+                f"calibration_folds must be at most the {X.shape[0]} training instances, "
+                f"got {folds}"
+            )
+        part = clone(self).set_params(
+            n_estimators=max(1, self.n_estimators_),
+            validation_fraction=None,
+            calibration_folds=None,
+        )
+        f = np.zeros(Y.shape)
+        splitter = IterativeStratifiedKFold(folds, shuffle=True, random_state=self.random_state)
+        for train, test in splitter.split(X, Y):
+            w = None if weights is None else weights[train]
+            f[test] = part.fit(X[train], Y[train], w)._final(X[test])
+        return f
+
+    def _bins(self, X: Any, q: int) -> Bins:
+        presence = self.rules == "presence" or (self.rules == "auto" and sparse.issparse(X))
+        return Bins(X, presence=presence, max_bins=self.max_bins, width=2 * q)
+
+    def _epsilon(
+        self, shape: tuple[int, ...], weights: Floats | None, unknown: Any = None
+    ) -> float:
+        if self.smoothing is not None:
+            return self.smoothing
+        n = shape[0] if weights is None else float(weights.sum())
+        if unknown is None:
+            return 1.0 / (n * shape[1])
+        by_row = (~unknown).sum(axis=1)
+        known = by_row.sum() if weights is None else weights @ by_row
+        return 1.0 / max(float(known), 1.0)
+
+    # predictions ---------------------------------------------------------------------------------
+
+    def _final(self, X: Any) -> Floats:
+        """The scores f after the last rule."""
+        # the walk adds to one array and yields it after each rule
+        return [np.zeros((X.shape[0], self.n_labels_)), *self._walk(Columns(X))][-1]
+
+    def _scores(self, X: Any) -> Floats:
+        return self._minus_cut(self._final(X))
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Probability of each label: the logistic function of ``slope_`` times the score.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            Column l is P(label l | x). For a 1-D y the rows are scaled to sum to one.
+        """
+        check_is_fitted(self)
+        proba = expit(self.slope_ * self._validated_scores(X))
+        if not self.single_output_:
+            return proba
+        total = proba.sum(axis=1, keepdims=True)
+        q = proba.shape[1]
+        return np.where(total > 0, proba, 1.0) / np.where(total > 0, total, q)
+
+    def staged_scores(self, X: ArrayLike) -> Iterator[Floats]:
+        """The scores f (n, q) after each round, before any cut is subtracted.
+
+        Yields
+        ------
+        ndarray of shape (n, q)
+        """
+        check_is_fitted(self)
+        X = self._validate_X(X, reset=False)
+        for f in self._walk(Columns(X)):
+            yield f.copy()
+
+    # validation ----------------------------------------------------------------------------------
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class _HeldOut:
+    """The measure on a held-out part, round by round."""
+
+    def __init__(self, learner: BoostedClassifier, held: Any, measure: Any):
+        X, self.Y, _ = held
+        self.measure, self.patience = measure, learner.n_iter_no_change
+        self.staged = learner._walk(Columns(X))  # follows rules_ as it grows
+        self.values: list[float] = []
+        self.best, self.kept = -np.inf, 0
+
+    def stops(self) -> bool:
+        """Measure the rules so far; True if the last ones have not helped."""
+        f = next(self.staged)
+        answer = f if self.measure.kind == "scores" else (f > 0).astype(np.int8)
+        value = float(self.measure.function(self.Y, answer))
+        self.values.append(value)
+        goodness = value if self.measure.greater_is_better else -value
+        if goodness > self.best or self.kept == 0:
+            self.best, self.kept = goodness, len(self.values)
+        return len(self.values) - self.kept >= self.patience
+
+
+def rows_that_know(unknown: Any, n: int) -> NDArray[np.bool_]:
+    """Whether each of n instances knows a label; all of them if none does."""
+    if unknown is None:
+        return np.ones(n, dtype=bool)
+    some = np.asarray(unknown.sum(axis=1, dtype=np.int64)).ravel() < unknown.shape[1]
+    return some if some.any() else ~some
+
+
+def held_out_sizes(n: int, fraction: float) -> tuple[int, int]:
+    """How many of n instances to learn from, and how many to hold out."""
+    size = int(np.ceil(n * fraction))
+    if size >= n:
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no instance to learn from, got n_samples={n}"
+        )
+    return n - size, size
+
+
+def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
+    """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
+    d = learner.n_features_in_
+    if feature_names is None:
+        feature_names = getattr(learner, "feature_names_in_", [f"x{j}" for j in range(d)])
+    if len(feature_names) != d:
+        raise ValueError(
+            f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
+        )
+    return [str(name) for name in feature_names]
+
+
+def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
+    """The a > 0 for which sigmoid(a f) makes the labels most likely.
+
+    One number for all labels, and no intercept: neither the order of the labels nor the cut at
+    zero changes. The scores should be those of instances that were not trained on. The search is
+    within a factor of 100 of ``start``; where no score, or every score, is wrong, the result is
+    ``start``.
+    """
+    Y, unknown = known_part(Y)
+    margin = np.where(dense(Y).astype(bool), f, -f)
+    right = margin > 0
+    if unknown is not None:
+        margin[dense(unknown)] = 0.0  # as likely, whatever the slope
+        right = right[~dense(unknown)]
+    if not margin.any() or right.all() or not right.any():
+        return start  # the likelihood has no maximum
+
+    def negative_log_likelihood(log_slope: float) -> float:
+        losses = np.logaddexp(0.0, -np.exp(log_slope) * margin)
+        return float(np.average(losses.mean(axis=1), weights=weights))
+
+    bounds = np.log(start) - np.log(100), np.log(start) + np.log(100)
+    found = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
+    return float(np.exp(found.x))

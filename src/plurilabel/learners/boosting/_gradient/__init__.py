@@ -1,1 +1,0 @@
-"""Gradient boosting with trees and rules that score several labels at once."""

@@ -1,0 +1,104 @@
+"""The base class of learners for very many labels: scores that stay sparse."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.base import ProbabilisticClassifier, ScoringClassifier
+from plurilabel._core.blocks import csr_of_rows, stack_rows
+from plurilabel._core.limits import check_size
+from plurilabel.metrics import propensities
+
+
+class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
+    """A learner that scores a few labels of each instance, or all of them in blocks of rows.
+
+    Its hook is ``_by_blocks(X, then)``: what ``then`` makes of the scores of these labels, CSR,
+    block by block, so that those of all rows are never in memory at once. Labels that are not
+    stored have the score ``_rest``.
+    """
+
+    sparse_output_: bool
+
+    @abstractmethod
+    def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]: ...
+
+    @property
+    def _rest(self) -> float:
+        return 0.0 if self._score_method() == "predict_proba" else -1.0
+
+    def predict_top(self, X: Any, k: int = 5) -> sparse.csr_array:
+        """The k labels with the highest scores: the answer for large label spaces.
+
+        Returns
+        -------
+        csr_array of shape (n, q)
+            With up to k scores stored in each row; among equal scores the first labels. Fewer are
+            stored where fewer labels were looked at.
+        """
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k must be a positive integer, got {k!r}")
+        X = self._validate_predict(X)
+        return stack_rows(self._by_blocks(X, lambda scores: _top(scores, int(k))))
+
+    def _predict(self, X: Any) -> Any:
+        sets = stack_rows(self._by_blocks(X, lambda scores: _above(scores, self._cut)))
+        return sets if self.sparse_output_ else self._dense(sets, 0.0)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return self._dense(stack_rows(self._by_blocks(X, lambda scores: scores)), self._rest)
+
+    def _dense(self, found: sparse.csr_array, rest: float) -> NDArray[np.float64]:
+        n, q = found.shape
+        check_size(
+            self,
+            f"dense scores of {n:,} instances and {q:,} labels",
+            memory=8.0 * n * q,
+            instead="predict_top, whose answer is sparse",
+        )
+        scores = np.full((n, q), rest)
+        scores[np.repeat(np.arange(n), np.diff(found.indptr)), found.indices] = found.data
+        return scores
+
+
+def score_method(learner: Any) -> str:
+    """The kind of the scores, by the loss that a learner is or was fitted with."""
+    loss = getattr(learner, "loss_", learner.loss)
+    return "predict_proba" if loss == "logistic" else "decision_function"
+
+
+def worth_of_labels(Y: Any, weighted: bool) -> NDArray[np.float64] | None:
+    """Weights of the instances with each label: 2 / p - 1, or None for 1."""
+    return 2 / propensities(Y) - 1 if weighted else None
+
+
+def _above(scores: sparse.csr_array, cut: float) -> sparse.csr_array:
+    n, q = scores.shape
+    kept = scores.data > cut
+    row = np.repeat(np.arange(n), np.diff(scores.indptr))[kept]
+    sizes = np.bincount(row, minlength=n)
+    return csr_of_rows(np.ones(len(row), dtype=np.int8), scores.indices[kept], sizes, q)
+
+
+def _top(scores: sparse.csr_array, k: int) -> sparse.csr_array:
+    """The k highest entries of each row; among equal ones the first."""
+    q = scores.shape[1]
+    scores.sort_indices()
+    sizes = np.diff(scores.indptr)
+    if sizes.max(initial=0) > k:
+        there = np.arange(sizes.max()) < sizes[:, None]
+        padded = np.full(there.shape, -np.inf)
+        padded[there] = scores.data
+        least = np.partition(padded, -k, axis=1)[:, [-k]]
+        above, equal = padded > least, padded == least
+        room = k - above.sum(axis=1, keepdims=True)
+        kept = ((above | (equal & (np.cumsum(equal, axis=1) <= room))) & there)[there]
+        return csr_of_rows(scores.data[kept], scores.indices[kept], np.minimum(sizes, k), q)
+    return scores

@@ -1,0 +1,375 @@
+"""The most probable label set of each document: greedily, or among sets that are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from plurilabel._core.blocks import row_blocks
+
+Floats = NDArray[np.float64]
+Members = NDArray[np.intp]
+"""Sets of one size (c, k): the labels of each in rising order."""
+
+
+class SeenSets:
+    """The label sets of the training documents, to be found again."""
+
+    def __init__(self, sets: Sequence[tuple[int, ...]]):
+        self.number = {present: s for s, present in enumerate(sets)}
+        # what a set becomes by one more label, for the sets that lack one of those seen
+        self.more: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for present, s in self.number.items():
+            for at, label in enumerate(present):
+                rest = present[:at] + present[at + 1 :]
+                self.more.setdefault(rest, []).append((label, s))
+
+    def find(self, members: Members) -> NDArray[np.intp]:
+        """The number of each set (c,), -1 where it was not seen."""
+        numbers = (self.number.get(tuple(row), -1) for row in members.tolist())
+        return np.fromiter(numbers, dtype=np.intp, count=len(members))
+
+    def find_extended(
+        self, present: tuple[int, ...], labels: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """The numbers of a set with each of some labels added."""
+        found = dict(self.more.get(present, ()))
+        return np.array([found.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+class SetPrior:
+    """log P(Y), up to a constant.
+
+    Parameters
+    ----------
+    kind : {"uniform", "labels", "sets"}
+    set_counts : array of shape (S,)
+        Training documents with each label set.
+    label_counts : array of shape (q,)
+    """
+
+    def __init__(self, kind: str, set_counts: Floats, label_counts: Floats):
+        self.kind, self.n = kind, set_counts.sum()
+        self.log_counts = np.log(set_counts)
+        p = (label_counts + 1) / (self.n + 2)
+        self.log_odds, self.log_none = np.log(p / (1 - p)), float(np.log1p(-p).sum())
+
+    def __call__(self, members: Members, numbers: NDArray[np.intp]) -> Floats:
+        """For each of the sets (c,), given the numbers of those that were seen."""
+        if self.kind == "uniform":
+            return np.zeros(len(members))
+        independent = self.log_none + self.log_odds[members].sum(axis=1)
+        if self.kind == "labels":
+            return independent
+        seen = np.where(numbers >= 0, self.log_counts[numbers], -np.inf)
+        return np.logaddexp(seen, independent) - np.log(self.n + 1)
+
+
+def with_labels(present: tuple[int, ...], labels: NDArray[np.intp]) -> Members:
+    """A set with each of some labels added.
+
+    Examples
+    --------
+    >>> with_labels((2, 5), np.array([0, 7]))
+    array([[0, 2, 5],
+           [2, 5, 7]])
+    """
+    old = np.broadcast_to(np.array(present, dtype=np.intp), (len(labels), len(present)))
+    return np.sort(np.column_stack([old, labels]).astype(np.intp), axis=1)
+
+
+def without_labels(present: tuple[int, ...], labels: Iterable[int]) -> Members:
+    """A set with each of some labels taken away.
+
+    Examples
+    --------
+    >>> without_labels((2, 5, 7), [2, 7])
+    array([[5, 7],
+           [2, 5]])
+    """
+    rest = [[m for m in present if m != label] for label in labels]
+    return np.array(rest, dtype=np.intp).reshape(len(rest), len(present) - 1)
+
+
+def all_sets(
+    always: tuple[int, ...], free: NDArray[np.intp], fewest: int, most: int
+) -> list[Members]:
+    """Every set of some labels and from ``fewest`` to ``most`` others, by size.
+
+    Examples
+    --------
+    >>> all_sets((1,), np.array([0, 2]), 0, 1)
+    [array([[1]]), array([[0, 1], [1, 2]])]
+    """
+    lists = []
+    for k in range(fewest, most + 1):
+        rows = [always + some for some in combinations(free.tolist(), k)]
+        lists.append(np.sort(np.array(rows, dtype=np.intp).reshape(len(rows), -1), axis=1))
+    return lists
+
+
+def by_size(sets: Iterable[tuple[int, ...]]) -> list[Members]:
+    """Sets of any size, as one array for each size.
+
+    Examples
+    --------
+    >>> by_size([(0,), (0, 2), (2,)])
+    [array([[0], [2]]), array([[0, 2]])]
+    """
+    sizes: dict[int, list[tuple[int, ...]]] = {}
+    for present in sets:
+        sizes.setdefault(len(present), []).append(present)
+    return [np.array(sizes[k], dtype=np.intp).reshape(len(sizes[k]), k) for k in sorted(sizes)]
+
+
+BLOCK = 2**22
+"""Numbers in the largest temporary array."""
+
+TINY = np.finfo(np.float64).tiny
+"""The score of a label that is predicted although another would do as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetSearch:
+    """log P(Y) + log P(words | Y) of label sets, and the sets that have the most of it.
+
+    Attributes
+    ----------
+    theta : function
+        Word probabilities (components, w) of words, given by their numbers; the last component
+        is the one of no label.
+    shares : function
+        Shares (c, k + 1) of the components in sets of k labels, the last that of no label.
+    prior : SetPrior
+    seen : SeenSets
+    always : tuple of int
+        Labels of every set.
+    free : array of int
+        Labels that a set may have or lack, those preferred between equals first.
+    empty : bool
+        Whether a set may have no label.
+    """
+
+    theta: Callable[[NDArray[np.intp]], Floats]
+    shares: Callable[[Members, NDArray[np.intp]], Floats]
+    prior: SetPrior
+    seen: SeenSets
+    always: tuple[int, ...]
+    free: NDArray[np.intp]
+    empty: bool
+    n_labels: int
+
+    def log_joint(
+        self, X: sparse.csr_array, theta: Floats, members: Members, numbers: NDArray[np.intp]
+    ) -> Floats:
+        """Documents by sets (r, c); theta has a column for each column of X."""
+        W = self.shares(members, numbers)
+        phi = W[:, -1:] * theta[-1]
+        # one label after the other, always in the same order: a set has the same value, bit by
+        # bit, whichever set it was reached from
+        for j, labels in enumerate(members.T):
+            phi += W[:, j, None] * theta[labels]
+        return X @ np.log(phi).T + self.prior(members, numbers)
+
+    def by_word(self, theta: Floats, present: tuple[int, ...]) -> tuple[Floats, float]:
+        """The log probability of each word of theta, given a set, and that of the set."""
+        members = np.array([present], dtype=np.intp).reshape(1, len(present))
+        numbers = self.seen.find(members)
+        w = self.shares(members, numbers)[0]
+        phi = w[-1] * theta[-1] + w[:-1] @ theta[list(present)]
+        return np.log(phi), float(np.ravel(self.prior(members, numbers))[0])
+
+    def compared(
+        self,
+        x: sparse.csr_array,
+        theta: Floats,
+        predicted: NDArray[np.bool_],
+        lists: list[Members],
+    ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
+        """For each free label the sets, with and without it, that its score compares.
+
+        The sets of the greedy search differ in this label only; those of ``lists`` are the best.
+        """
+
+        def value(present: tuple[int, ...]) -> float:
+            log_phi, prior = self.by_word(theta, present)
+            return float(x.data @ log_phi) + prior
+
+        if lists:
+            return self._compared_in(lists, value)
+        found, present = {}, {*np.flatnonzero(predicted).tolist(), *self.always}
+        for l in self.free.tolist():
+            having, lacking = (tuple(sorted(s)) for s in (present | {l}, present - {l}))
+            if not lacking and not self.empty:  # a set may not be empty: the next best label
+                others = [(other,) for other in self.free.tolist() if other != l]
+                if not others:
+                    continue
+                lacking = max(others, key=value)
+            found[l] = having, lacking
+        return found
+
+    def _compared_in(
+        self, lists: list[Members], value: Callable[[tuple[int, ...]], float]
+    ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
+        every = [tuple(row) for members in lists for row in members.tolist()]
+        values, found = np.array([value(present) for present in every]), {}
+        for l in self.free.tolist():
+            has = np.array([l in present for present in every])
+            if has.any() and not has.all():
+                best = [np.where(side, values, -np.inf).argmax() for side in (has, ~has)]
+                found[l] = every[best[0]], every[best[1]]
+        return found
+
+    def blocks(self, X: sparse.csr_array) -> list[slice]:
+        """Documents that are worked on together: the words that they have, times labels."""
+        width = self.n_labels + 1
+        if X.shape[1] * width > BLOCK:
+            width *= max(X.nnz / X.shape[0], 1)
+        return row_blocks(X.shape[0], width, BLOCK)
+
+    # greedy ------------------------------------------------------------------------------
+
+    def greedy(self, X: sparse.csr_array) -> Floats:
+        """Scores (n, q) of the sets that no single label, added or dropped, makes more probable.
+
+        A label's score is the gain in log probability by having it, the others staying.
+        """
+        scores = np.zeros((X.shape[0], self.n_labels))
+        for rows in self.blocks(X):
+            words, part = only_used(X[rows])
+            self._grow(part, self.theta(words), scores[rows])
+        return scores
+
+    def _grow(self, X: sparse.csr_array, theta: Floats, scores: Floats) -> None:
+        groups = {self.always: np.arange(X.shape[0])}
+        reached, first = np.full(X.shape[0], -np.inf), None
+        # documents with the same set are scored together, then part by what suits each best
+        while groups:
+            moved: dict[tuple[int, ...], list[NDArray[np.intp]]] = {}
+            for present, docs in groups.items():
+                used, part = only_used(X[docs])
+                found = self._step(part, theta[:, used], present)
+                scores[docs], reached[docs] = found.scores, found.now
+                if first is None and self.empty and not present and len(self.free):
+                    # two labels may be more probable than none where neither is alone: begin
+                    # with the best single label, and come back if that leads nowhere
+                    first = found
+                    found = replace(found, flip=found.best)
+                for label in np.unique(found.flip[found.flip >= 0]).tolist():
+                    new = tuple(sorted({*present} ^ {label}))
+                    moved.setdefault(new, []).append(docs[found.flip == label])
+            groups = {present: np.concatenate(docs) for present, docs in moved.items()}
+        if first is not None:
+            back = reached < first.now
+            scores[back] = first.scores[back]
+
+    def _step(self, X: sparse.csr_array, theta: Floats, present: tuple[int, ...]) -> _Step:
+        """The best label to add or to drop, for documents that all have the same set."""
+        r = X.shape[0]
+        scores = np.zeros((r, self.n_labels))
+        flip = np.full(r, -1)
+        if present or self.empty:
+            members = np.array([present], dtype=np.intp)
+            now = self.log_joint(X, theta, members, self.seen.find(members))[:, 0]
+        else:
+            now = np.full(r, -np.inf)
+        whole = now
+        absent = self.free[~np.isin(self.free, present)]
+        settled = np.ones(r, dtype=bool)
+        single = flip
+        if len(absent):
+            members = with_labels(present, absent)
+            more = self.log_joint(X, theta, members, self.seen.find_extended(present, absent))
+            best = more.argmax(axis=1)
+            settled = more[np.arange(r), best] <= now
+            single = absent[best]
+            flip[~settled] = single[~settled]
+            scores[np.ix_(settled, absent)] = more[settled] - now[settled, None]
+        droppable = np.setdiff1d(present, self.always).astype(np.intp)
+        if len(droppable) and settled.any():
+            X, now = X[settled], now[settled]
+            if len(present) > 1 or self.empty:
+                members = without_labels(present, droppable.tolist())
+                less = self.log_joint(X, theta, members, self.seen.find(members))
+                best = less.argmax(axis=1)
+                drop = less[np.arange(len(now)), best] >= now
+                flip[np.flatnonzero(settled)[drop]] = droppable[best[drop]]
+                scores[np.ix_(settled, droppable)] = now[:, None] - less
+            else:  # the only label of a set that may not be empty: how far the next label is
+                others = self.free[self.free != present[0]]
+                members = others[:, None]
+                other = self.log_joint(X, theta, members, self.seen.find(members))
+                gap = np.maximum(now - other.max(axis=1), TINY)
+                scores[settled, present[0]] = gap
+        return _Step(flip, scores, whole, single)
+
+    # lists -------------------------------------------------------------------------------
+
+    def among(self, X: sparse.csr_array, lists: list[Members]) -> Floats:
+        """Scores (n, q) of the most probable of some sets.
+
+        A label's score is the log probability of the best set with it, less that of the best
+        set without it.
+        """
+        n, q = X.shape[0], self.n_labels
+        scores = np.zeros((n, q))
+        numbered = [(members, self.seen.find(members)) for members in lists]
+        for rows in self.blocks(X):
+            words, part = only_used(X[rows])
+            theta = self.theta(words)
+            for docs in row_blocks(part.shape[0], 256, BLOCK):
+                scores[rows][docs] = self._best(part[docs], theta, numbered)
+        return scores
+
+    def _best(self, X: sparse.csr_array, theta: Floats, numbered: list[Any]) -> Floats:
+        r, q = X.shape[0], self.n_labels
+        having, lacking = np.full((2, r, q), -np.inf)
+        highest, chosen = np.full(r, -np.inf), np.zeros((r, q), dtype=bool)
+        for members, numbers in numbered:
+            for some in row_blocks(len(members), max(r, theta.shape[1]), BLOCK):
+                J = self.log_joint(X, theta, members[some], numbers[some])  # (r, c)
+                has = np.zeros((J.shape[1], q), dtype=bool)
+                np.put_along_axis(has, members[some], True, axis=1)
+                best = J.argmax(axis=1)
+                value = J[np.arange(r), best]
+                better = value > highest
+                highest[better], chosen[better] = value[better], has[best[better]]
+                for l in self.free:
+                    having[:, l] = np.maximum(having[:, l], _row_max(J, has[:, l]))
+                    lacking[:, l] = np.maximum(lacking[:, l], _row_max(J, ~has[:, l]))
+        gain = np.zeros((r, q))
+        gain[:, self.free] = having[:, self.free] - lacking[:, self.free]
+        return np.where(chosen, np.maximum(gain, TINY), np.minimum(gain, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    flip: NDArray[np.intp]  # (r,), the label to add or to drop, -1 for none
+    scores: Floats  # (r, q), of documents that stay
+    now: Floats  # (r,), the log probability of the present set
+    best: NDArray[np.intp]  # (r,), the best label to add, whether or not it is better than none
+
+
+def _row_max(J: Floats, columns: NDArray[np.bool_]) -> Floats:
+    return J[:, columns].max(axis=1, initial=-np.inf)
+
+
+def only_used(X: sparse.csr_array) -> tuple[NDArray[np.intp], sparse.csr_array]:
+    """The columns in which X has anything, and X with only these.
+
+    Examples
+    --------
+    >>> words, X = only_used(sparse.csr_array([[0, 2, 0, 1], [0, 0, 0, 3]]))
+    >>> words.tolist(), X.toarray().tolist()
+    ([1, 3], [[2, 1], [0, 3]])
+    """
+    words, columns = np.unique(X.indices, return_inverse=True)
+    shape = (X.shape[0], len(words))
+    columns = columns.ravel().astype(X.indices.dtype)
+    return words, sparse.csr_array((X.data, columns, X.indptr), shape=shape)

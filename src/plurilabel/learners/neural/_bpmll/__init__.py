@@ -1,1 +1,0 @@
-"""BP-MLL: the learner, its network, and what training needs of torch."""

@@ -1,0 +1,149 @@
+"""The base class of problem transformations: validation, metadata, and the kind of scores."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import has_fit_parameter
+
+from plurilabel._core.base import (
+    CUTS,
+    LabelMatrix,
+    ProbabilisticClassifier,
+    ScoringClassifier,
+    validate_features,
+)
+from plurilabel._core.compat import check_sample_weight, rows_of_params
+from plurilabel._core.fitted import Declared, flag, one_of
+from plurilabel._core.scores import score_method
+
+
+class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, ScoringClassifier):
+    """A learner made of models of a base estimator that handles one label at a time.
+
+    If the base estimator has ``predict_proba``, so has the learner, and the cut is 0.5; else its
+    scores are decision values, it has ``decision_function``, and the cut is 0. It never has both.
+
+    Hooks: ``_fit(X, Y, **params)``, where ``params`` goes to the base estimator's ``fit``, and
+    ``_scores(X)``. ``_score_method()`` is overridden where the scores are of another kind than
+    those of the base estimator, ``_predict(X)`` where the sets are not the scores above the cut.
+    """
+
+    _fitted: ClassVar[Declared] = {"base_method_": one_of(*CUTS), "allow_nan_": flag()}
+
+    estimator: Any
+
+    def fit(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Self:
+        """Learn from instances and their label sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+        y : 0/1 matrix of shape (n, q), dense, sparse or a data frame; or 1-D classes
+        **params : dict
+            ``sample_weight`` for the base estimator's ``fit``. Under
+            ``sklearn.set_config(enable_metadata_routing=True)`` whatever ``estimator`` requests.
+
+        Returns
+        -------
+        self
+        """
+        checked, Y = self._validate_fit(X, y)
+        self._look_at_estimator()
+        routed = self._routed(checked, params)
+        weights = routed.get("sample_weight")
+        # instances of weight 0 are dropped, unless splits are given by their row numbers
+        needs_all = _lists_rows(getattr(self, "cv", None))
+        if weights is not None and not weights.all() and not needs_all:
+            kept = np.flatnonzero(weights)
+            routed = rows_of_params(checked, routed, kept)
+            checked, Y = checked[kept], Y[kept]
+        self._fit(checked, Y, **routed)
+        return self
+
+    def _fit_inside(self, *args: Any, **params: Any) -> Self:
+        self._look_at_estimator()
+        return super()._fit_inside(*args, **params)
+
+    def _look_at_estimator(self) -> None:
+        """Store what validation needs to know of the estimator: another may be set later."""
+        self.base_method_ = score_method(self.estimator)
+        self.allow_nan_ = bool(get_tags(self.estimator).input_tags.allow_nan)
+
+    @abstractmethod
+    def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None: ...
+
+    def _score_method(self) -> str:
+        return self._base_method()
+
+    def _base_method(self) -> str:
+        """The method that the base estimator's scores come from: that of the fitted models."""
+        fitted = getattr(self, "base_method_", None)
+        return score_method(self.estimator) if fitted is None else fitted
+
+    # validation ----------------------------------------------------------------------------------
+
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """As for all learners, and in row order, into which most base estimators would copy it.
+
+        Missing values are accepted where the base estimator accepts them.
+        """
+        allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
+        finite = "allow-nan" if allow_nan else True
+        return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
+
+    def _routed(self, X: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of the base estimator's ``fit`` other than X and y."""
+        if get_config()["enable_metadata_routing"]:
+            routed = dict(process_routing(self, "fit", **params).estimator.fit)
+        else:
+            routed = {name: value for name, value in params.items() if value is not None}
+            if others := sorted(routed.keys() - {"sample_weight"}):
+                raise ValueError(
+                    f"passing {others} to fit is only supported if metadata routing is enabled: "
+                    "sklearn.set_config(enable_metadata_routing=True)"
+                )
+            if routed and not _takes_weights(self.estimator):
+                raise ValueError(
+                    f"sample_weight was passed, but fit of {type(self.estimator).__name__} "
+                    "does not accept it"
+                )
+        if routed.get("sample_weight") is not None:
+            weights = check_sample_weight(routed["sample_weight"], X, non_negative=False)
+            if not weights.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
+            routed["sample_weight"] = weights
+        return routed
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Where ``fit`` sends metadata: to ``estimator.fit``."""
+        return MetadataRouter(owner=type(self).__name__).add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+def _lists_rows(cv: Any) -> bool:
+    return cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split")
+
+
+def _takes_weights(estimator: Any) -> bool:
+    if isinstance(estimator, TransformationClassifier):  # which passes them on
+        return _takes_weights(estimator.estimator)
+    return bool(has_fit_parameter(estimator, "sample_weight"))

@@ -1,0 +1,176 @@
+"""Answers of a service as JSON and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from plurilabel._core.blocks import dense
+from plurilabel._core.words import no_formula
+from plurilabel.models import Model
+from plurilabel.serve._training import Trained
+
+_MOST_SHARED = 12
+_SPARSE = 0.5  # shared features are only named if two rows share less than this part of them
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Options of a prediction.
+
+    Attributes
+    ----------
+    scores : bool
+        Whether to return scores along with the labels.
+    top : int or None
+        Number of labels to return, those with the highest scores.
+    cut : float or None
+        Return the labels with a score above it instead of the predicted ones.
+    """
+
+    scores: bool = False
+    top: int | None = None
+    cut: float | None = None
+
+    @property
+    def predicted(self) -> bool:
+        """Whether the labels are the ones that the model predicts."""
+        return self.top is None and self.cut is None
+
+    @property
+    def scored(self) -> bool:
+        """Whether scores are needed."""
+        return self.scores or not self.predicted
+
+
+def answered_row(
+    ask: Ask, names: Sequence[str], scores: Any, predicted: Sequence[str] | None
+) -> dict[str, Any]:
+    """Labels of one row, and its scores if wanted."""
+    if not ask.scored:
+        return {"labels": list(predicted or ())}
+    at = np.arange(len(names))
+    if ask.top is not None:
+        at = np.argsort(-scores, kind="stable")[: ask.top]
+    kept = at if ask.cut is None else at[scores[at] > ask.cut]
+    labels = list(predicted or ()) if ask.predicted else [names[j] for j in kept.tolist()]
+    answer: dict[str, Any] = {"labels": labels}
+    if ask.scores:
+        answer["scores"] = {names[j]: finite(scores[j]) for j in at.tolist()}
+    return answer
+
+
+def explained(
+    why: Any, label_names: Sequence[str], wanted: Sequence[str] | None, top: int
+) -> dict[str, Any]:
+    """Labels of one row with their largest contributions, the highest score first."""
+    scores = np.asarray(why.scores, dtype=np.float64)
+    order = np.argsort(-scores, kind="stable").tolist()
+    if wanted is not None:
+        places = {name: j for j, name in enumerate(label_names)}
+        order = [places[name] for name in wanted]
+    return {
+        "labels": [
+            {
+                "label": str(label_names[j]),
+                "score": finite(scores[j]),
+                "base": finite(why.base[j]),
+                "adds_up_to": str(why.scales[j]),
+                "parts": [
+                    {"part": name, "adds": finite(value)} for name, value in why.top(j, top)
+                ],
+            }
+            for j in order
+        ]
+    }
+
+
+def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[list[str]]]:
+    """Features that each row shares with each of its neighbors: nonzero in both.
+
+    Empty for dense rows, which share all of them.
+    """
+    names = _feature_names(now.model)
+    if names is None:
+        return [[[] for _ in why.neighbors] for why in found]
+    points, learned = now.model.encoded(X), now.model.learner.X_
+    # a nonzero number or date says little next to a word
+    telling = np.array([not name.startswith(("numbers__", "dates__")) for name in names])
+    shared = []
+    for i, why in enumerate(found):
+        x = dense(points[[i]] if not hasattr(points, "iloc") else points.iloc[[i]]).ravel()
+        near = dense(learned[why.neighbors])  # (k, d)
+        common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near)) * telling
+        best = np.argsort(-common, axis=1, kind="stable")[:, :_MOST_SHARED]
+        few = (common > 0).mean(axis=1) < _SPARSE
+        shared.append(
+            [
+                [names[j] for j in row.tolist() if common[k, j] > 0] if few[k] else []
+                for k, row in enumerate(best)
+            ]
+        )
+    return shared
+
+
+def _feature_names(model: Model) -> list[str] | None:
+    """Names of the features of the learner; None if the pipeline does not provide them."""
+    estimator = getattr(model.estimator, "best_estimator_", model.estimator)
+    estimator = getattr(estimator, "estimator_", estimator)
+    if isinstance(estimator, Pipeline) and len(estimator) > 1:
+        with suppress(ValueError, AttributeError, NotImplementedError):
+            return [str(name) for name in estimator[:-1].get_feature_names_out()]
+        return None
+    return [str(name) for name in model.feature_names]
+
+
+def finite(value: Any) -> float | None:
+    """A number as JSON represents it: NaN and infinity are null."""
+    number = float(value)
+    return number if np.isfinite(number) else None
+
+
+def exported(
+    model: Model,
+    columns: Sequence[str],
+    features: Sequence[Any],
+    labels: Sequence[Sequence[str]],
+    format: str,
+) -> bytes:
+    """Write JSON rows and their labels as CSV or JSON lines.
+
+    The labels have the form of the table that the model was fitted on: tags in one column, or one
+    column of 0 and 1 per label.
+    """
+    columns = columns or ["text"]
+    nothing = 0 if model.sparse_features else None
+    records = []
+    for row, names in zip(features, labels):
+        row = {"text": row} if isinstance(row, str) else row
+        record = {name: row.get(name, nothing) for name in columns}
+        records.append(record | _label_cells(model, names, format))
+    if format == "jsonl":
+        return "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records).encode()
+    head = [*columns, *_label_cells(model, (), format)]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(map(no_formula, head))
+    for record in records:
+        cells = (record[name] for name in head)
+        writer.writerow(["" if cell is None else no_formula(cell) for cell in cells])
+    return stream.getvalue().encode()
+
+
+def _label_cells(model: Model, names: Sequence[str], format: str) -> dict[str, Any]:
+    """Cells of a row for its labels, by column."""
+    if isinstance(model.labels, list):
+        return {name: int(name in names) for name in model.label_names}
+    column = model.labels if isinstance(model.labels, str) else "labels"
+    return {column: (model.tag_sep or ";").join(names) if format == "csv" else list(names)}

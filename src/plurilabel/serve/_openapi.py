@@ -1,0 +1,118 @@
+"""The OpenAPI document, with examples of the served model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from plurilabel.serve._answers import Ask
+from plurilabel.serve._row_reader import BadInput
+from plurilabel.serve._service import Service
+
+_TEXT = {"type": "string"}
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {"error": _TEXT, "row": {"type": "integer"}, "column": _TEXT},
+}
+_REFUSALS = {
+    "400": "Not HTTP, not JSON, or not an Arrow table",
+    "401": "Missing or wrong token",
+    "404": "No such row or correction",
+    "408": "Request not complete in time",
+    "409": "Conflict: a key used twice, or a correction already undone",
+    "413": "Too large",
+    "415": "Unsupported content type",
+    "422": "Invalid request: the error names row and column",
+    "503": "Too busy: try again",
+}
+
+
+def open_api(app: FastAPI, service: Service) -> dict[str, Any]:
+    """Create the document, with working examples."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    for path, (schema, example) in _bodies(service).items():
+        content: Any = {"application/json": {"schema": schema, "example": example}}
+        if path == "/predict":
+            content["text/csv"] = {"schema": _TEXT}
+            content["application/vnd.apache.arrow.stream"] = {
+                "schema": {**_TEXT, "format": "binary"}
+            }
+        operation = document["paths"][path]["post"]
+        operation["requestBody"] = {"required": True, "content": content}
+        if path != "/feedback":
+            answered = operation["responses"]["200"]["content"]["application/json"]
+            answered["example"] = _answer(service, path, example)
+    error = {"application/json": {"schema": _ERROR}}
+    errors = {status: {"description": w, "content": error} for status, w in _REFUSALS.items()}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].update(errors)
+    document.get("components", {}).get("schemas", {}).clear()
+    app.openapi_schema = document
+    return document
+
+
+def _bodies(service: Service) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Schema and example of the body of a request, by path."""
+    row, labels = service.example(), list(service.model.label_names)
+    names = {"type": "array", "items": {**_TEXT, "enum": labels}}
+    rows, count = _list(_row(service)), {"type": "integer", "minimum": 1}
+    correction = _object(
+        "labels",
+        labels=names,
+        row={"type": "integer"},
+        features=_row(service),
+        key={**_TEXT, "maxLength": 200},
+    )
+    options = {} if service.method is None else {"scores": True, "top": min(3, len(labels))}
+    flag, number = {"type": "boolean"}, {"type": "number"}
+    return {
+        "/predict": (
+            _object("rows", rows=rows, scores=flag, top=count, cut=number, remember=flag),
+            {"rows": [row], **options},
+        ),
+        "/explain": (
+            _object("rows", rows=rows, labels={"type": "array", "items": _TEXT}, top=count),
+            {"rows": [row], "top": 3},
+        ),
+        "/feedback": (
+            _object("corrections", corrections=_list(correction)),
+            {"corrections": [{"features": row, "labels": labels[:1]}]},
+        ),
+    }
+
+
+def _answer(service: Service, path: str, request: dict[str, Any]) -> Any:
+    try:
+        if path == "/predict":
+            ask = Ask(request.get("scores", False), request.get("top"))
+            return service.predict(request["rows"], ask)
+        return service.explain(request["rows"], top=3)
+    except BadInput as error:  # an invented row that the model rejects
+        return {"error": str(error)}
+
+
+def _object(required: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "required": [required], "properties": properties}
+    return {**schema, "additionalProperties": False}
+
+
+def _list(items: Any) -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+def _row(service: Service) -> dict[str, Any]:
+    if service.reader.texts_only:
+        return _TEXT
+    kinds = {"numbers": ["number", "null"], "text": ["string", "null"]}
+    properties = {
+        name: {"type": kinds.get(kind, ["string", "number", "null"])}
+        for name, kind in service.reader.kinds.items()
+    }
+    required = [] if service.model.sparse_features else list(properties)
+    return {"type": "object", "properties": properties, "required": required}

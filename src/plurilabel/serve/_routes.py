@@ -1,0 +1,294 @@
+"""Routes of the service, a router per section."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.resources import files
+from typing import Any, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from plurilabel.serve._answers import Ask
+from plurilabel.serve._http import (
+    Shared,
+    checked_object,
+    content_type,
+    context_of,
+    json_body,
+    json_response,
+    parsed_json,
+    read_body,
+)
+from plurilabel.serve._row_reader import BadInput, check_number_of_rows
+
+_ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
+
+
+# predictions ------------------------------------------------------------------------------------
+
+predictions = APIRouter()
+
+
+@predictions.post("/predict", summary="Predict labels")
+async def predict(request: Request) -> Response:
+    """Rows are JSON objects by column name, or CSV or Arrow with the options in the query."""
+    context, kind = context_of(request), content_type(request)
+    service, most, remember = context.service, context.limits.rows, False
+    rows: Any
+    if kind == "application/json":
+        said = checked_object(parsed_json(await read_body(request)), "rows", _OPTIONS)
+        ask, remember = _checked_ask(said), said.get("remember", False)
+        _check_length(said["rows"], most)
+        reader = service.reader
+        rows = (reader.records if remember else reader.quick_records)(said["rows"])
+        n = len(rows)
+    elif kind == "text/csv" or kind in _ARROW:
+        ask = _checked_ask(_query_options(request))
+        read = service.reader.read_csv if kind == "text/csv" else service.reader.read_arrow
+        rows = await context.in_thread(read, await read_body(request), most)
+        n = rows.X.shape[0]
+    else:
+        kinds = ", ".join(["application/json", "text/csv", *_ARROW])
+        raise BadInput(f"the content type must be one of {kinds}", status=415)
+    context.counters.rows += n
+    answer = await context.predictions((rows, ask), n)
+    if remember:
+        service.remember(rows)
+    return json_response(answer)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+
+
+_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "scores": (_is_bool, "true or false"),
+    "remember": (_is_bool, "true or false"),
+    "top": (_is_count, "a whole number of at least 1"),
+    "cut": (_is_number, "a number"),
+}
+
+
+def _checked_ask(said: dict[str, Any]) -> Ask:
+    for name in said.keys() & _OPTIONS.keys():
+        fits, expected = _OPTIONS[name]
+        if not (fits(said[name]) or (said[name] is None and name in ("top", "cut"))):
+            raise BadInput(f"{name} must be {expected}")
+    top, cut = said.get("top"), said.get("cut")
+    top = None if top is None else min(top, 1 << 30)
+    return Ask(said.get("scores", False), top, None if cut is None else float(cut))
+
+
+def _query_options(request: Request) -> dict[str, Any]:
+    """Options of a table, whose body has no place for them."""
+    said: dict[str, Any] = {}
+    for name, value in request.query_params.items():
+        if name not in ("scores", "top", "cut"):
+            raise BadInput(f"unknown query parameter {name[:60]!r}")
+        said[name] = value
+        with suppress(ValueError, RecursionError):  # what is not JSON is rejected later
+            said[name] = json.loads(value.lower())
+        if name == "scores" and said[name] in (0, 1):
+            said[name] = bool(said[name])
+    return said
+
+
+def _check_length(rows: Any, most: int) -> None:
+    if isinstance(rows, list):
+        check_number_of_rows(len(rows), most)
+
+
+# explanations -----------------------------------------------------------------------------------
+
+explanations = APIRouter()
+
+
+@explanations.post("/explain", summary="Explain scores")
+async def explain(request: Request, context: Shared) -> Response:
+    """Neighbors, features or words that speak for and against each label."""
+    said = checked_object(await json_body(request), "rows", ("labels", "top"))
+    _check_length(said["rows"], context.limits.explained)
+    top = said.get("top", 8)
+    if not _is_count(top):
+        raise BadInput("top must be a whole number of at least 1")
+    work, labels = context.service.explain, said.get("labels")
+    return json_response(await context.in_thread(work, said["rows"], labels=labels, top=top))
+
+
+# corrections ------------------------------------------------------------------------------------
+
+corrections = APIRouter(prefix="/feedback")
+
+
+@corrections.post("", summary="Correct labels")
+async def feedback(request: Request, context: Shared) -> Response:
+    """Correct labels of training rows, or of new rows.
+
+    The response is sent once the corrections are on disk; `applied` tells whether the model has
+    already learned them.
+    """
+    given = checked_object(await json_body(request), "corrections")["corrections"]
+    if not isinstance(given, list):
+        raise BadInput("corrections must be a list with at least one correction")
+    check_number_of_rows(len(given), context.limits.rows)
+    return json_response(await context.corrections(given, len(given)))
+
+
+@corrections.get("", summary="List corrections")
+async def history(context: Shared, most: int = Query(200, ge=1, le=10_000)) -> Response:
+    """The latest first."""
+    found = context.service.history(most)
+    return json_response({"version": context.service.version, "corrections": found})
+
+
+@corrections.delete("/{id}", summary="Undo a correction")
+async def undo(context: Shared, id: int) -> Response:
+    """Restore the previous labels of the row, or remove a row that was added."""
+    return json_response(await context.corrections(id))
+
+
+_EXPORTS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
+
+
+@corrections.get(
+    "/export",
+    summary="Export corrections as a dataset",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in _EXPORTS.values()}}},
+)
+async def export(
+    context: Shared, format: Literal["csv", "jsonl"] = "csv", all: bool = False
+) -> Response:
+    """With all=true, all rows with their current labels."""
+    content = await context.in_thread(context.service.export, format, all_rows=all)
+    headers = {"content-disposition": f'attachment; filename="corrections.{format}"'}
+    return Response(content, media_type=_EXPORTS[format], headers=headers)
+
+
+# training data ----------------------------------------------------------------------------------
+
+data = APIRouter(prefix="/data")
+
+
+@data.get("/rows", summary="Browse the training set")
+async def rows(
+    context: Shared,
+    label: str | None = None,
+    having: Literal["any", "with", "without", "predicted", "disputed"] = "any",
+    above: float = 0.0,
+    below: float = 1.0,
+    issues: bool = False,
+    find: str = "",
+    sort: Literal["row", "doubt", "unsure", "score"] = "row",
+    start: int = Query(0, ge=0, le=1_000_000_000),
+    most: int = Query(20, ge=1, le=200),
+) -> Response:
+    """Filter rows by label, certainty and suspected errors."""
+    found = await context.in_thread(
+        context.insight.rows, label=label or None, having=having, above=above, below=below,
+        issues=issues, find=find, sort=sort, start=start, most=most,
+    )  # fmt: skip
+    return json_response(found)
+
+
+@data.get("/some", summary="Get training rows by number")
+async def some(context: Shared, rows: str) -> Response:
+    """The current labels and scores of rows, given as numbers separated by commas."""
+    try:
+        wanted = [int(row) for row in rows.split(",")][:200]
+    except ValueError:
+        raise BadInput("rows must be numbers separated by commas") from None
+    return json_response(await context.in_thread(context.insight.some, wanted))
+
+
+@data.get("/moved", summary="Get the rows whose scores changed")
+async def moved(context: Shared, since: int, most: int = Query(8, ge=1, le=100)) -> Response:
+    """Compared with the previous version of the model."""
+    return json_response(await context.in_thread(context.insight.moved, since, most))
+
+
+@data.get("/cuts", summary="Get precision and recall by threshold")
+async def cuts(context: Shared, label: str | None = None) -> Response:
+    """From scores of models that were not fitted on the row."""
+    return json_response(await context.in_thread(context.insight.cuts, label or None))
+
+
+@data.get("/pairs", summary="Get co-occurrences of labels")
+async def pairs(context: Shared) -> Response:
+    """For the most frequent labels."""
+    return json_response(await context.in_thread(context.insight.pairs))
+
+
+@data.get("/queue", summary="Get the rows to label next")
+async def queue(context: Shared, most: int = Query(10, ge=1, le=100)) -> Response:
+    """Uncertain and typical rows first."""
+    return json_response(await context.in_thread(context.insight.queue, most))
+
+
+# the service itself -----------------------------------------------------------------------------
+
+status = APIRouter()
+
+
+@status.get("/model", summary="Get the model card")
+async def model(context: Shared) -> Response:
+    """The learner, its inputs and labels, and the corrections it has learned."""
+    return json_response({**context.service.card(), "browsable": context.insight.possible})
+
+
+@status.get("/health", summary="Check that the service is up")
+async def health(context: Shared) -> Response:
+    """Needs no token."""
+    return json_response({"status": "ok", "version": context.service.version})
+
+
+@status.get("/metrics", summary="Get counters", response_class=PlainTextResponse)
+async def metrics(context: Shared) -> Response:
+    """In the text format of Prometheus."""
+    service, queue = context.service, context.predictions
+    batches, batched = queue.sizes
+    stored = service.ledger.version
+    gauges = {
+        "plurilabel_rows_total": ("counter", "Rows of requests.", context.counters.rows),
+        "plurilabel_batches_total": ("counter", "Batches of rows.", batches),
+        "plurilabel_batched_rows_total": ("counter", "Rows in batches.", batched),
+        "plurilabel_rows_waiting": ("gauge", "Rows in the queue.", queue.queued),
+        "plurilabel_model_version": ("gauge", "Version of the model.", service.version),
+        "plurilabel_corrections_stored": ("gauge", "Corrections and undos on disk.", stored),
+    }
+    return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
+
+
+# the page ---------------------------------------------------------------------------------------
+
+PAGE = {  # path: file and media type
+    "/": ("serve/page/page.html", "text/html"),
+    "/page.css": ("serve/page/page.css", "text/css"),
+    "/page.js": ("serve/page/page.js", "text/javascript"),
+    "/icon.svg": ("serve/page/icon.svg", "image/svg+xml"),
+    "/report.css": ("evaluation/_report/templates/report.css", "text/css"),
+}
+
+
+def page() -> APIRouter:
+    """Router for the files of the page."""
+    router = APIRouter(include_in_schema=False)
+    for path, (name, kind) in PAGE.items():
+        content = files("plurilabel").joinpath(name).read_bytes()
+
+        async def file(_: Request, content: bytes = content, kind: str = kind) -> Response:
+            return Response(content, media_type=kind, headers={"cache-control": "no-cache"})
+
+        router.add_route(path, file)
+    return router

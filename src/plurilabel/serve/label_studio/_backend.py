@@ -1,0 +1,156 @@
+"""Label Studio's protocol for a service: predictions for tasks, corrections from annotations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from plurilabel.serve._answers import Ask
+from plurilabel.serve._http import context_of, json_body, json_response
+from plurilabel.serve._row_reader import BadInput, check_number_of_rows
+from plurilabel.serve._service import Service
+from plurilabel.serve.label_studio._protocol import (
+    Tagging,
+    annotated_rows,
+    as_mapping,
+    confidence,
+    read_config,
+    setup,
+    task_data,
+)
+
+
+class LabelStudio:
+    """Requests of Label Studio to a service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.model = service, service.model
+        # an update must not be learned before the annotation that it updates
+        self.lock = asyncio.Lock()
+
+    def version(self, number: int | None = None) -> str:
+        """Name and version of the model."""
+        return f"{self.service.name} {self.service.version if number is None else number}"
+
+    def setup(self, said: Any) -> dict[str, Any]:
+        """Check that the model fits the configuration of a project."""
+        return setup(said, self.model, self.version())
+
+    def predict(self, said: Any) -> dict[str, Any]:
+        """Predict labels of tasks."""
+        said = as_mapping(said, "the request")
+        tagging = read_config(said.get("label_config"), self.model.label_names)
+        tasks = said.get("tasks")
+        if not isinstance(tasks, list) or not tasks:
+            raise BadInput("tasks must be a list with at least one task")
+        rows = [self._row(task, tagging, i) for i, task in enumerate(tasks)]
+        answer = self.service.predict(rows, Ask(scores=self.service.method is not None))
+        names = self.model.label_names
+        scores = [[one.get("scores", {}).get(name) for name in names] for one in answer["rows"]]
+        sure = confidence(
+            np.array(scores, dtype=np.float64),  # None becomes NaN
+            probabilities=self.service.method == "predict_proba",
+        )
+        return tagging.results(
+            [one["labels"] for one in answer["rows"]],
+            names,
+            version=self.version(answer["version"]),
+            sure=sure.tolist(),
+        )
+
+    def _row(self, task: Any, tagging: Tagging, i: int = 0) -> Any:
+        """Convert a task to a row, which the service checks."""
+        _, data = task_data(task, i, tagging)
+        reader, key = self.service.reader, tagging.key
+        if reader.texts_only:
+            return data.get(key or "text")
+        # the only column of a model may have another name in the project
+        only = next(iter(reader.kinds))
+        if len(reader.kinds) == 1 and only not in data and key in data:
+            return {only: data[key]}
+        return data
+
+    def webhook(self, said: Any) -> dict[str, Any]:
+        """Learn corrections from an event; other events change nothing."""
+        said = as_mapping(said, "the request")
+        # ids of annotations are unique: an event may come without its project
+        found = annotated_rows({"project": {"id": 0}, **said}, self.model, self._row)
+        done: dict[str, Any] = {}
+        corrections = []
+        for one in found:
+            key = f"label-studio-{one.key.rpartition('/')[2]}"
+            if one.labels is None:
+                self._take_back(key)
+            else:
+                # a choice that is not a label is rejected by the service
+                labels = [*one.labels, *one.unknown]
+                corrections.append({"labels": labels, **self._place(key, one.row)})
+        if corrections:
+            done = self.service.correct(corrections)
+        status = "ok" if found else "nothing to learn"
+        return {"result": {"model_version": self.version(), **done}, "status": status}
+
+    def _place(self, key: str, features: Any) -> dict[str, Any]:
+        """The row that an annotation added before, or a new row."""
+        ledger = self.service.ledger
+        if key not in ledger.keys:
+            return {"features": features, "key": key}
+        row = ledger.row_of(ledger.entries[ledger.keys[key]])
+        return {"row": row} if ledger.has(row) else {"features": features}
+
+    def _take_back(self, key: str) -> None:
+        ledger = self.service.ledger
+        if key in ledger.keys:
+            row = ledger.row_of(ledger.entries[ledger.keys[key]])
+            for id in ledger.in_force(row):  # the latest first
+                self.service.undo(id)
+
+
+router = APIRouter(prefix="/label-studio")
+
+
+async def _handled(
+    request: Request, work: Callable[[LabelStudio, Any], Any], status: int = 200
+) -> Response:
+    said = await json_body(request)
+    tasks = said.get("tasks") if isinstance(said, dict) else None
+    if isinstance(tasks, list):
+        check_number_of_rows(len(tasks), context_of(request).limits.rows)
+    studio: LabelStudio = request.app.state.label_studio
+    try:
+        async with studio.lock:
+            return json_response(await asyncio.to_thread(work, studio, said), status)
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+
+
+@router.get("/health", summary="Label Studio: check that the backend is up")
+async def studio_health(request: Request) -> Response:
+    """The address of the backend is /label-studio."""
+    version = request.app.state.label_studio.version()
+    return json_response({"status": "UP", "model_class": version})
+
+
+@router.post("/setup", summary="Label Studio: check a project")
+async def studio_setup(request: Request) -> Response:
+    """Check that the model fits the labeling configuration."""
+    return await _handled(request, LabelStudio.setup)
+
+
+@router.post("/predict", summary="Label Studio: predict tasks")
+async def studio_predict(request: Request) -> Response:
+    """Predict choices for tasks."""
+    return await _handled(request, LabelStudio.predict)
+
+
+@router.post("/webhook", summary="Label Studio: receive events", status_code=201)
+async def studio_webhook(request: Request) -> Response:
+    """Learn annotations as corrections."""
+    return await _handled(request, LabelStudio.webhook, 201)

@@ -1,0 +1,355 @@
+"""Label sets with a guarantee: risk control, coverage of labels, false discoveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
+from scipy.stats import binom
+
+from plurilabel._core.base import LabelMatrix
+from plurilabel._core.blocks import dense
+from plurilabel._core.compat import Interval, StrOptions
+from plurilabel._core.fitted import Declared, number, numbers
+from plurilabel._core.unknown import known_part
+from plurilabel.thresholds._strategy import Scores, Sets, ThresholdStrategy, above, complete_rows
+
+RISKS = ("recall", "subset", "misses")
+_ROUNDING = 1e-9  # alpha (n + 1) need not be a whole number in binary
+
+
+class RiskControl(ThresholdStrategy):
+    """Label sets whose expected loss is at most ``alpha``: conformal risk control.
+
+    The cut is the highest at which the mean loss of the n instances given to ``fit``, with one
+    more instance of the worst loss, is at most ``alpha`` (equation 4 of the paper). It is exact:
+    all cuts are considered, not those of a grid. The guarantee: if the instances given to ``fit``
+    and a new one are exchangeable, the expected loss of the new one's set is at most ``alpha``,
+    whatever the classifier, the distribution and the number of instances.
+
+    The scores have to come from a classifier that was not trained on these instances:
+    ``ThresholdClassifier(fitted, RiskControl(0.1), cv="prefit")``. With out-of-fold scores
+    (another ``cv``) all data serve both purposes, and the guarantee becomes an approximation.
+    Instances with unknown labels are ignored: then the others have to be exchangeable with a new
+    one.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        The highest expected loss, between 0 and 1.
+    risk : {"recall", "subset", "misses"} or callable, default="recall"
+        The loss of a label set:
+
+        ``"recall"``
+            the share of the instance's labels that are missed, 1 - recall. Instances without
+            labels are left out, as in :func:`plurilabel.metrics.recall`: the guarantee is for
+            instances with labels.
+        ``"subset"``
+            1 if any label is missed: the set contains all true labels with a probability of at
+            least 1 - alpha.
+        ``"misses"``
+            the number of labels that are missed, divided by the number of all labels.
+        callable
+            ``loss(Y_true, sets)`` gets two boolean arrays of shape (n, q) and returns n losses
+            between 0 and 1. The loss of an instance must not grow with its set, and must be at
+            most ``alpha`` for the set of all labels.
+
+    Attributes
+    ----------
+    cut_ : float
+        Labels with scores above it are predicted. Minus infinity, for all labels, where there
+        are too few instances: fewer than 1 / alpha - 1.
+    risk_ : float
+        Mean loss at this cut of the instances given to ``fit``.
+
+    See Also
+    --------
+    LabelCoverage : The same for each label.
+    FalseDiscoveryControl : For the share of wrong labels among those predicted.
+
+    References
+    ----------
+    A. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal risk control. ICLR 2024
+    (arXiv 2208.02814, 2022).
+
+    Examples
+    --------
+    Miss at most 30% of an instance's labels on average. Here one miss is allowed:
+
+    >>> from plurilabel import RiskControl
+    >>> scores = [[0.9, 0.8], [0.7, 0.1], [0.2, 0.6], [0.5, 0.4]]
+    >>> Y = [[1, 1], [1, 0], [0, 1], [1, 1]]
+    >>> control = RiskControl(0.3).fit(scores, Y)
+    >>> control.predict(scores)
+    array([[1, 1],
+           [1, 0],
+           [0, 1],
+           [1, 0]])
+    >>> control.risk_
+    0.125
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "risk": [StrOptions(set(RISKS)), callable],
+    }
+    _fitted: ClassVar[Declared] = {"cut_": number(finite=False), "risk_": number()}
+
+    def __init__(self, alpha: float = 0.1, *, risk: str | Callable[..., Any] = "recall"):
+        self.alpha = alpha
+        self.risk = risk
+
+    def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        scores, Y = complete_rows(scores, Y, "RiskControl")
+        if callable(self.risk):
+            self.cut_, self.risk_ = _search(self.risk, scores, dense(Y) == 1, float(self.alpha))
+            return
+        at, loss, n = self._steps(scores, Y)
+        order = np.argsort(at, kind="stable")
+        at, total = at[order], np.cumsum(loss[order])
+        # all that a cut may miss; with one more instance of loss 1, (total + 1) / (n + 1) = alpha
+        self.cut_ = highest_cut(at, total, self.alpha * (n + 1) - 1)
+        missed = int(np.searchsorted(at, self.cut_, side="right"))
+        self.risk_ = float(total[missed - 1] / n) if missed else 0.0
+
+    def _steps(
+        self, scores: Scores, Y: LabelMatrix
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        """Scores where the summed loss grows as the cut reaches them, by how much, and n."""
+        n, q = scores.shape
+        rows, labels = Y.nonzero()  # row by row
+        s, sizes = scores[rows, labels].astype(np.float64), np.bincount(rows, minlength=n)
+        if self.risk == "misses":
+            return s, np.full(len(s), 1 / q), n
+        if self.risk == "recall":
+            return s, 1 / sizes[rows], int(np.count_nonzero(sizes))
+        lowest = np.full(n, np.inf)
+        np.minimum.at(lowest, rows, s)
+        lowest = lowest[sizes > 0]
+        return lowest, np.ones(len(lowest)), n
+
+
+def highest_cut(at: NDArray[np.float64], total: NDArray[np.float64], budget: float) -> float:
+    """The highest cut at which no more than ``budget`` is lost.
+
+    ``total[k]`` is lost if the first k + 1 of the ascending scores ``at`` are not above the cut.
+    """
+    if budget < -_ROUNDING:
+        return -np.inf
+    k = int(np.searchsorted(total, budget + _ROUNDING, side="right"))  # the first too many
+    # the largest number below the score that must stay, and equal ones with it
+    return float(np.nextafter(at[k], -np.inf)) if k < len(at) else np.inf
+
+
+def _search(
+    loss: Callable[..., Any], scores: Scores, Y: NDArray[np.bool_], alpha: float
+) -> tuple[float, float]:
+    """Cut and mean loss, by bisection: any monotone loss, about log2(n q) times."""
+    n = len(Y)
+
+    def mean_loss(cut: float) -> float:
+        losses = np.asarray(loss(Y, above(scores, cut)), dtype=np.float64)
+        if losses.shape != (n,) or not ((losses >= 0) & (losses <= 1)).all():
+            raise ValueError(
+                f"risk must return {n} losses between 0 and 1, one per instance, got "
+                f"shape {losses.shape}"
+                + (f", {losses.min():g} to {losses.max():g}" if losses.size else "")
+            )
+        return float(losses.mean())
+
+    lowest = mean_loss(-np.inf)
+    if lowest > alpha:
+        raise ValueError(
+            f"risk must be at most alpha={alpha:g} for sets of all labels, got {lowest:g}"
+        )
+    at = np.unique(scores).astype(np.float64)
+    cuts = np.concatenate([[-np.inf], np.nextafter(at, -np.inf)[1:], [np.inf]])
+    low, high = 0, len(cuts)  # the cut at low is allowed, that at high is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        allowed = n * mean_loss(cuts[middle]) + 1 <= alpha * (n + 1) + _ROUNDING
+        low, high = (middle, high) if allowed else (low, middle)
+    return float(cuts[low]), mean_loss(cuts[low])
+
+
+class LabelCoverage(ThresholdStrategy):
+    """Find each label with a probability of at least 1 - alpha, where it is present.
+
+    The cut of a label is the highest at which at most alpha (n + 1) - 1 of the n instances with
+    the label are missed: conformal prediction, separately for each label (Vovk). The guarantee is
+    that of :class:`RiskControl`, for the instances with the label. Unknown labels are
+    ignored; then whether a label is known must not depend on its score.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (q,), default=0.1
+        The highest probability of a miss, the same for all labels or one for each.
+
+    Attributes
+    ----------
+    cuts_ : ndarray of shape (q,)
+        A label is predicted where its score is above its cut. Minus infinity, for always, where
+        too few instances have the label: fewer than 1 / alpha - 1.
+
+    References
+    ----------
+    V. Vovk. Conditional validity of inductive conformal predictors. ACML 2012.
+
+    Examples
+    --------
+    >>> from plurilabel import LabelCoverage
+    >>> scores = [[0.9, 0.6], [0.7, 0.4], [0.5, 0.2], [0.3, 0.1]]
+    >>> Y = [[1, 1], [1, 0], [0, 1], [1, 0]]
+    >>> LabelCoverage(0.5).fit(scores, Y).predict(scores)   # one of three may be missed
+    array([[1, 1],
+           [1, 1],
+           [0, 1],
+           [0, 0]])
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="neither"), "array-like"]
+    }
+    _fitted: ClassVar[Declared] = {"cuts_": numbers("n_labels_", finite=False)}
+
+    def __init__(self, alpha: ArrayLike = 0.1):
+        self.alpha = alpha
+
+    def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        q = scores.shape[1]
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if alpha.shape not in ((), (q,)) or not ((alpha > 0) & (alpha < 1)).all():
+            raise ValueError(
+                f"alpha must be between 0 and 1, one number or one for each of the {q} labels, "
+                f"got {self.alpha!r}"
+            )
+        Y, _ = known_part(Y)  # instances that are known to have the label
+        by_label = Y.tocsc() if hasattr(Y, "tocsc") else Y
+        self.cuts_ = np.empty(q)
+        for j, level in enumerate(np.broadcast_to(alpha, q)):
+            at = np.sort(scores[dense(by_label[:, [j]])[:, 0] == 1, j]).astype(np.float64)
+            budget = level * (len(at) + 1) - 1
+            self.cuts_[j] = highest_cut(at, np.arange(1.0, len(at) + 1), budget)
+
+    def _sets(self, scores: Scores) -> Sets:
+        return above(scores, self.cuts_)
+
+
+class FalseDiscoveryControl(ThresholdStrategy):
+    """Label sets with at most a share ``alpha`` of wrong labels: learn then test.
+
+    The false discovery rate is the mean over instances of the share of wrong labels in the
+    predicted set, 0 for an empty set. It need not fall as the cut rises, so conformal risk control
+    does not apply. Instead, cuts are tested one after another, from the highest down, until the
+    hypothesis that the rate is above ``alpha`` is not rejected at level ``delta``; the last cut
+    before is taken. With a probability of at least 1 - ``delta`` over the instances given to
+    ``fit``, the rate of new instances from the same distribution is at most ``alpha``.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        The highest false discovery rate.
+    delta : float, default=0.1
+        The probability that the rate is higher nevertheless.
+
+    Attributes
+    ----------
+    cut_ : float
+        Labels with scores above it are predicted; infinity, for none, if there are too few
+        instances.
+    risk_ : float
+        False discovery rate at this cut of the instances given to ``fit``.
+    highest_risk_ : float
+        The highest rate of the instances given to ``fit`` that is enough for the guarantee.
+
+    Notes
+    -----
+    The p-value is that of Hoeffding and Bentkus (equation 5 of Bates et al.). It grows with
+    the observed rate, so that each test is a comparison with ``highest_risk_``. The order of the
+    tests does not depend on the data, and the observed rate changes only at the scores of the
+    instances: to test all of these is to test every number, and fixed-sequence testing (Bauer)
+    controls the error for all of them. No grid is needed.
+
+    The scores have to come from a classifier that was not trained on these instances; instances
+    with unknown labels are ignored: see :class:`RiskControl`.
+
+    References
+    ----------
+    A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei. Learn then test: calibrating
+    predictive algorithms to achieve risk control. arXiv 2110.01052, 2021.
+    S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling
+    prediction sets. Journal of the ACM 68, 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from plurilabel import FalseDiscoveryControl
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=(500, 4))
+    >>> control = FalseDiscoveryControl(0.2).fit(p, rng.uniform(size=p.shape) < p)
+    >>> bool(control.risk_ <= control.highest_risk_ < 0.2)
+    True
+    """
+
+    _learns_from_known = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _fitted: ClassVar[Declared] = {
+        "cut_": number(finite=False),
+        "risk_": number(),
+        "highest_risk_": number(),
+    }
+
+    def __init__(self, alpha: float = 0.1, *, delta: float = 0.1):
+        self.alpha = alpha
+        self.delta = delta
+
+    def _fit(self, scores: Scores, Y: LabelMatrix) -> None:
+        scores, Y = complete_rows(scores, Y, "FalseDiscoveryControl")
+        n, q = scores.shape
+        order = np.argsort(-scores, axis=1, kind="stable")
+        wrong = 1 - np.take_along_axis(dense(Y), order, axis=1)
+        rate = np.cumsum(wrong, axis=1) / np.arange(1, q + 1)  # of the k highest of each row
+        growth = np.diff(rate, axis=1, prepend=0.0).ravel()
+        at = np.take_along_axis(scores, order, axis=1).ravel().astype(np.float64)
+        from_top = np.argsort(-at, kind="stable")
+        at = at[from_top]
+        risk = np.cumsum(growth[from_top]) / n
+        last = np.flatnonzero(np.append(at[1:] != at[:-1], True))  # equal scores enter together
+        at, risk = at[last], risk[last]
+
+        self.highest_risk_ = max(_highest_risk(n, self.alpha, self.delta), 0.0)
+        enough = _p_value(0.0, n, self.alpha) <= self.delta
+        failed = np.append(risk > self.highest_risk_ + 1e-12, True) if enough else np.array([True])
+        k = int(failed.argmax())  # tests passed
+        if k == 0:
+            self.cut_, self.risk_ = np.inf, 0.0
+        else:
+            self.cut_ = float(np.nextafter(at[k - 1], -np.inf))
+            self.risk_ = float(max(risk[k - 1], 0.0))
+
+
+def _p_value(risk: float, n: int, alpha: float) -> float:
+    """Hoeffding-Bentkus p-value of the hypothesis that the expected loss is above alpha."""
+    r = min(risk, alpha)
+    hoeffding = np.exp(-n * (rel_entr(r, alpha) + rel_entr(1 - r, 1 - alpha)))
+    # ceil of n r, unless n r is a whole number but for rounding
+    bentkus = np.e * binom.cdf(np.ceil(n * risk - 1e-9), n, alpha)
+    return float(min(hoeffding, bentkus, 1.0))
+
+
+def _highest_risk(n: int, alpha: float, delta: float) -> float:
+    """The highest mean loss of n instances whose p-value is at most delta."""
+    low, high = 0.0, alpha  # the p-value at alpha is 1
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _p_value(middle, n, alpha) <= delta else (low, middle)
+    return low

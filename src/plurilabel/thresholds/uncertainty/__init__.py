@@ -1,1 +1,0 @@
-"""Scores to probabilities, and label sets with a guarantee."""

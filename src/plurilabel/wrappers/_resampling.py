@@ -1,0 +1,187 @@
+"""Resampler and ResampledClassifier: training sets resampled, for any classifier."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, indexable
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from plurilabel._core.base import LabelMatrix, check_labels, column_names
+from plurilabel._core.blocks import canonical, refuse_masked
+from plurilabel._core.compat import HasMethods, safe_indexing, validate_parameter_constraints
+from plurilabel._core.fitted import Declared, count
+from plurilabel._core.unknown import UnknownLabels, known_part, takes_unknown_labels
+from plurilabel.datasets import describe
+from plurilabel.wrappers._wrapper import DelegatedScores, named
+
+
+class Resampler(BaseEstimator, ABC):
+    """Base class: ``fit_resample(X, Y)`` checks its input once and calls ``_resample``.
+
+    Resamplers have no state; the same parameters and data give the same result. To train a
+    learner on resampled data, put both into a :class:`ResampledClassifier`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _needs_numbers: ClassVar[bool] = True
+    """Whether X must be numbers, to find neighbours by."""
+    _learns_from_known: ClassVar[bool] = False
+    """Whether unknown labels may be taken for absent ones."""
+
+    def fit_resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """Resample a training set.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or data frame
+            Random resampling and REMEDIAL take any rows, also a list of texts.
+        Y : 0/1 matrix of shape (n, q), dense, sparse or a data frame
+            :class:`MLROS` and :class:`MLRUS` take unknown labels (NaN, None, NA, or
+            :class:`~plurilabel.datasets.UnknownLabels`), since they only count present ones.
+
+        Returns
+        -------
+        X : rows in the form that they came in; for methods that need neighbours, numbers
+        Y : ndarray of int8 or csr_array of shape (n', q)
+            CSR if it came sparse; UnknownLabels if some labels are unknown.
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        filled, unknown = known_part(Y)
+        if unknown is not None and not self._learns_from_known:
+            i, j = (int(at[0]) for at in unknown.nonzero())
+            raise ValueError(
+                f"Y must hold only 0 and 1 for {type(self).__name__}, got NaN in row {i}, "
+                f"column {j}; MLROS and MLRUS take unknown labels"
+            )
+        labels = check_labels(filled)
+        if 0 in labels.shape:
+            raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
+        refuse_masked(X, "X")
+        if self._needs_numbers:
+            X = check_array(
+                canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"
+            )
+        else:
+            X = indexable(X)[0]
+        check_consistent_length(X, labels)
+        return self._resample(X, labels if unknown is None else UnknownLabels(labels, unknown))
+
+    @abstractmethod
+    def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """X and Y, resampled; Y is 0/1 in int8, dense or CSR, or UnknownLabels of these."""
+
+
+class RowChooser(Resampler):
+    """A resampler that only repeats rows or leaves them out: ``_rows`` says which remain.
+
+    If none would, all do.
+    """
+
+    def _resample(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        rows = self._rows(X, known_part(Y)[0])
+        rows = rows if len(rows) else np.arange(Y.shape[0])
+        return safe_indexing(X, rows), Y[rows]
+
+    @abstractmethod
+    def _rows(self, X: Any, Y: Any) -> NDArray[np.intp]: ...
+
+
+def rare_labels(Y: Any) -> NDArray[np.bool_]:
+    """Whether each label is present and rarer than the mean: IRLbl(l) > MeanIR."""
+    found = describe(Y)
+    return (found.counts > 0) & (found.irlbl > found.mean_ir)
+
+
+def with_any(Y: Any, labels: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each row has at least one of these labels."""
+    return np.asarray(Y @ labels.astype(np.int64)).ravel() > 0
+
+
+class ResampledClassifier(DelegatedScores):
+    """Train any classifier on resampled data.
+
+    Only ``fit`` resamples. In a pipeline or a cross-validation, rows that are predicted stay as
+    they are, and no copy of a test row is among the training rows.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A learner of this library, or one of scikit-learn that accepts label matrices.
+    resampler : object with ``fit_resample(X, Y)``
+        One of this package, or your own.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The classifier, fitted on the resampled data.
+    n_resampled_ : int
+        Number of rows that it was trained on.
+    classes_, label_names_, n_labels_
+        As for all learners.
+    n_features_in_, feature_names_in_
+        Only if ``estimator_`` has them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from plurilabel import MLkNN
+    >>> from plurilabel import MLROS, ResampledClassifier
+    >>> X, Y = make_multilabel_classification(n_classes=6, random_state=0)
+    >>> learner = ResampledClassifier(MLkNN(), MLROS(0.5, random_state=0)).fit(X, Y)
+    >>> len(X), learner.n_resampled_, learner.predict(X).shape
+    (100, 121, (100, 6))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"])],
+        "resampler": [HasMethods("fit_resample")],
+    }
+
+    _fitted: ClassVar[Declared] = {"n_resampled_": count()}
+
+    def __init__(self, estimator: Any, resampler: Any):
+        self.estimator = estimator
+        self.resampler = resampler
+
+    @property
+    def accepts_unknown_labels(self) -> bool:
+        """Whether ``fit`` takes unknown labels: if classifier and resampler do."""
+        able = getattr(self.resampler, "_learns_from_known", False)
+        return bool(able) and takes_unknown_labels(self.estimator)
+
+    def _fit(self, X: Any, Y: LabelMatrix) -> None:
+        rows, Y = clone(self.resampler).fit_resample(X, Y)
+        self.n_resampled_ = int(Y.shape[0])
+        if not isinstance(Y, UnknownLabels):
+            target = self._named_targets(Y)
+        else:
+            target = Y if sparse.issparse(Y.Y) else self._named_targets(Y.toarray())
+        self.estimator_ = clone(self.estimator).fit(_named_like(rows, X), target)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any] | sparse.csr_array:
+        """Predict label sets, as the wrapped classifier does.
+
+        Returns
+        -------
+        0/1 matrix of shape (n, q), or classes of shape (n,) if y was 1-D.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+
+def _named_like(rows: Any, X: Any) -> Any:
+    """Resampled rows with the column names of X, where neighbours have made numbers of a frame."""
+    names = column_names(X)
+    if names is None or hasattr(rows, "columns"):
+        return rows
+    if not hasattr(X, "iloc"):  # polars
+        return type(X)(rows, schema=names)
+    return named(rows, names)

@@ -1,1 +1,0 @@
-"""Resamplers for rare labels."""
