@@ -15,9 +15,10 @@ from plurilabel._core.compat import Interval, StrOptions, validate_parameter_con
 from plurilabel.streams._stream import Drift, Row, Stream
 
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_NOT_NEGATIVE = [Interval(Integral, 0, None, closed="left")]
 CONSTRAINTS = {
     **dict.fromkeys(("n_rows", "n_features", "n_labels"), _AT_LEAST_ONE),
-    **dict.fromkeys(("new_labels", "random_state"), [Interval(Integral, 0, None, closed="left")]),
+    **dict.fromkeys(("new_labels", "random_state"), _NOT_NEGATIVE),
     "width": [*_AT_LEAST_ONE, None],
     "noise": [Interval(Real, 0, 1, closed="both")],
 }

@@ -15,7 +15,7 @@ if TYPE_CHECKING or not HAS_RIVER:
     class RiverClassifier:
         """River's base class of multi-label classifiers; an empty one without river."""
 else:
-    from river.base import MultiLabelClassifier as RiverClassifier
+    from river.base import MultiLabelClassifier as RiverClassifier  # noqa: F401
 
 
 def import_river(module: str, user: str) -> Any:

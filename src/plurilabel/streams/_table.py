@@ -30,9 +30,9 @@ class TableStream(Stream):
 
     Columns have no types, since later rows are unknown: a number is a feature with its value, a
     date several numbers, and any other text a feature ``column=text`` with the value 1. Empty
-    cells and ``null`` are left out. Numbers and dates are written as in
-    :func:`~plurilabel.io.read_table`. Where a cell can be read in two ways, the first clear cell of
-    its column decides; if an earlier cell was read otherwise, that is an error.
+    cells and ``null`` are left out. Numbers and dates are as in :func:`~plurilabel.io.read_table`.
+    Where a cell can be read in two ways, the first clear cell of its column decides; if an earlier
+    cell was read otherwise, that is an error.
 
     Parameters
     ----------
@@ -221,11 +221,12 @@ class TableStream(Stream):
     def _check_columns(self, names: list[str]) -> None:
         given = {"labels": self._label_columns, "features": self.features or (),
                  "drop": self.drop, "text": self.text}  # fmt: skip
-        for what, column in ((what, column) for what in given for column in given[what]):
-            if column not in names:
-                near = similar(column, names)
-                hint = f"; did you mean {near!r}?" if near else ""
-                raise self._error(1, f"there is no column {column!r} ({what}){hint}")
+        for what, columns in given.items():
+            for column in columns:
+                if column not in names:
+                    near = similar(column, names)
+                    hint = f"; did you mean {near!r}?" if near else ""
+                    raise self._error(1, f"there is no column {column!r} ({what}){hint}")
 
     def _x(self, cells: dict[str, Any]) -> dict[Hashable, Any]:
         x: dict[Hashable, Any] = {}
