@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -137,7 +137,7 @@ class GeneratedStream(Stream):
                 chosen = rng.choice(_CANDIDATES, p=weights / weights.sum())
             y = Y[chosen] ^ (rng.random(self.n_labels) < self.noise)
             known = self.n_labels - self.new_labels + min(phase, self.new_labels)
-            x = dict(zip(features, X[chosen].tolist()))
+            x: dict[Hashable, Any] = dict(zip(features, X[chosen].tolist()))
             yield x, dict(zip(labels[:known], y.tolist()))
 
     def _phase(self, t: int, rng: np.random.Generator) -> int:
@@ -265,7 +265,9 @@ class MovingCentreStream(GeneratedStream):
         super().__init__(*args, **options)
         if not isinstance(n_centres, Integral) or n_centres < 1:
             raise ValueError(f"n_centres must be an integer of at least 1, got {n_centres!r}")
-        self.n_centres, self.spread, self.speed = n_centres, spread, speed
+        self.n_centres: int = n_centres
+        self.spread: float = spread
+        self.speed: float = speed
         if self.drift == "moving":
             self.drifts = (Drift(0, self.n_rows, "moving"),)
 

@@ -96,7 +96,7 @@ class Results:
         plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
-        cells = []
+        cells: list[Cell | None] = []
         for dataset, learner in product(plan["datasets"], plan["learners"]):
             place = {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
             cells += map(read_cell, cell_path(folder, place).parent.glob("*-*.json"))

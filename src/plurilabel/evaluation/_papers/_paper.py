@@ -145,7 +145,8 @@ class Paper:
     @property
     def parts(self) -> dict[str, PublishedTable | PublishedFigure]:
         """Its tables, then its figures, by the names that ``table=`` takes."""
-        return {part.name: part for part in (*self.tables, *self.figures)}
+        parts: list[PublishedTable | PublishedFigure] = [*self.tables, *self.figures]
+        return {part.name: part for part in parts}
 
     def table(self, name: str) -> PublishedTable:
         """The table of that name."""

@@ -140,10 +140,10 @@ class _Ours:
         self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
         needed = {key: learners for key, learners in texts.items() if learners}
         comparisons = []
-        for (name, folds), learners in needed.items():
+        for (name, folds), own in needed.items():
             cv = folds if folds == "holdout" else KFold(folds, shuffle=True, random_state=0)
             data = {name: self.data[name]}
-            comparisons.append({"datasets": data, "learners": learners, "cv": cv})
+            comparisons.append({"datasets": data, "learners": own, "cv": cv})
         found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
         self.results = dict(zip(needed, found))
 
