@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from numbers import Integral
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
@@ -174,8 +173,10 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         """Convert a dict for the core; new features become columns, or are left out."""
         columns = self._columns
         if not self._takes_dicts and len(x) == len(columns):  # usual: the same features again
-            with suppress(KeyError):
+            try:
                 return numbers(columns, list(map(x.__getitem__, columns)))
+            except KeyError:
+                pass
         row = numbers(x, list(x.values()))
         if grow and not columns.keys() >= x.keys():
             # sorted, so that the order of the keys in a dict does not matter
@@ -309,12 +310,14 @@ def numbers(names: Iterable[Hashable], values: list[Any]) -> Floats:
     ValueError: feature 'b' must be a finite number, got 'red'; encode or impute it first, for \
 instance by river's preprocessing.OneHotEncoder
     """
-    with suppress(ValueError):  # sequences of different lengths
+    try:
         row = np.array(values)
         if row.dtype.kind in "biuf" and row.ndim == 1:
             row = row.astype(np.float64, copy=False)
             if np.isfinite(row).all():
                 return row
+    except ValueError:  # sequences of different lengths
+        pass
     for name, value in zip(names, values):
         if not isinstance(value, int | float | np.number | np.bool_) or not np.isfinite(value):
             raise ValueError(
