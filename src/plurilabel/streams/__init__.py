@@ -65,16 +65,10 @@ __all__ = [
     "prequential",
 ]
 
-_STREAM = (
-    {"check_estimator_tags_renamed": "river's base class has a `_more_tags` of its own"}
-    if find_spec("river")
-    else {}
-)
+_TAGS = {"check_estimator_tags_renamed": "river's base class has a `_more_tags` of its own"}
+_STREAM = _TAGS if find_spec("river") else {}
 _ORDERED = {**_STREAM, "check_row_order": "rows are learned in their order, and may drift"}
-_SURE = {
-    PROBABILITIES: "the check wants probabilities "
-    "strictly between 0 and 1; where all neighbours agree, they are not",
-}
+_SURE = {PROBABILITIES: "where all neighbours agree, probabilities are 0 or 1"}
 _WINDOW = "a window counts rows, and so do the neighbours in it"
 _around_river = partial(
     Learner,
@@ -106,16 +100,7 @@ ROSTER = {
     ),
 }
 
-_LAZY = {
-    "_learners._chain": "StreamClassifierChain",
-    "_learners._ml_hoeffding_tree": "MLHoeffdingTree",
-    "_learners._mlsampknn": "MLSAMPkNN SelfAdjusting",
-    "_learners._pruned_sets": "StreamPrunedSets",
-    "_learners._relevance": "StreamBinaryRelevance",
-    "_learners._subspaces": "NeighborSubspaceEnsemble",
-    "_learners._window_mlknn": "CountingWindow WindowMLkNN",
-    "_stream_classifier": "StreamClassifier",
-}
+_LAZY = "_chain _ml_hoeffding_tree _mlsampknn _pruned_sets _relevance _subspaces _window_mlknn"
 
 publish(globals())
 
@@ -124,8 +109,8 @@ def __getattr__(name: str) -> Any:
     """Load the learners when one is first used: their base class is river's, if installed."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    for home, names in _LAZY.items():
-        module = import_module(f"{__name__}.{home}")
-        globals().update({each: getattr(module, each) for each in names.split()})
+    for home in _LAZY.split():
+        found = vars(import_module(f"{__name__}._learners.{home}"))
+        globals().update({each: found[each] for each in __all__ if each in found})
     publish(globals())
     return globals()[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ def _as_probabilities(scores: Mapping[Hashable, float]) -> dict[Hashable, dict[b
     return {label: {True: p, False: 1.0 - p} for label, p in scores.items()}
 
 
+@dataclass(eq=False)
 class NoChange:
     """Predict the labels of the row learned last.
 
@@ -32,8 +34,7 @@ class NoChange:
     {'red': True, 'blue': False}
     """
 
-    def __init__(self) -> None:
-        self.last_: dict[Hashable, bool] = {}
+    last_: dict[Hashable, bool] = field(default_factory=dict, init=False, repr=False)
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
         """Remember the labels; unknown ones stay as they were."""
@@ -47,10 +48,8 @@ class NoChange:
         """Probabilities, all 0 or 1."""
         return _as_probabilities({label: float(y) for label, y in self.last_.items()})
 
-    def __repr__(self) -> str:
-        return "NoChange()"
 
-
+@dataclass(eq=False)
 class LabelShares:
     """Predict the frequency of each label, whatever the features.
 
@@ -70,11 +69,14 @@ class LabelShares:
     ({'red': True}, 0.667)
     """
 
-    def __init__(self, fading: float = 1.0) -> None:
-        if not 0 < fading <= 1:
-            raise ValueError(f"fading must lie between 0 and 1, 0 excluded, got {fading!r}")
-        self.fading = fading
-        self.sums_: dict[Hashable, tuple[float, float]] = {}
+    fading: float = 1.0
+    sums_: dict[Hashable, tuple[float, float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fading <= 1:
+            raise ValueError(f"fading must lie between 0 and 1, 0 excluded, got {self.fading!r}")
 
     def learn_one(self, x: Mapping[Any, Any], y: Mapping[Any, bool]) -> None:  # noqa: ARG002
         """Count the labels."""
@@ -89,9 +91,6 @@ class LabelShares:
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Hashable, dict[bool, float]]:  # noqa: ARG002
         """Frequency of each label."""
         return _as_probabilities({l: total / weight for l, (total, weight) in self.sums_.items()})
-
-    def __repr__(self) -> str:
-        return f"LabelShares(fading={self.fading})"
 
 
 class ArrayLearner:
@@ -125,10 +124,8 @@ class ArrayLearner:
 
     def __init__(self, estimator: Any, batch: int = 1, first: int = 100) -> None:
         if not hasattr(estimator, "partial_fit"):
-            raise TypeError(
-                f"estimator must have partial_fit to learn from a stream, but "
-                f"{type(estimator).__name__} has none"
-            )
+            kind = type(estimator).__name__
+            raise TypeError(f"estimator must have partial_fit to learn from a stream, got {kind}")
         for name, value in {"batch": batch, "first": first}.items():
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}")
@@ -143,8 +140,7 @@ class ArrayLearner:
         if not self.labels_:
             if not x or not y:
                 return
-            self.features_ = {name: j for j, name in enumerate(x)}
-            self.labels_ = tuple(y)
+            self.features_, self.labels_ = {name: j for j, name in enumerate(x)}, tuple(y)
         if not all(label in y for label in self.labels_):
             return
         self._waiting.append((self._row(x), [bool(y[label]) for label in self.labels_]))
@@ -154,9 +150,8 @@ class ArrayLearner:
     def _learn(self) -> None:
         X = np.array([x for x, _ in self._waiting])
         Y = np.array([y for _, y in self._waiting], dtype=np.int64)
-        more = {}
-        if isinstance(self.estimator, MultiOutputClassifier) and not self.is_fitted_:
-            more["classes"] = [np.array([0, 1])] * len(self.labels_)
+        first = isinstance(self.estimator, MultiOutputClassifier) and not self.is_fitted_
+        more = {"classes": [np.array([0, 1])] * len(self.labels_)} if first else {}
         self.estimator.partial_fit(X, Y, **more)
         self.is_fitted_ = True
         self._waiting.clear()
@@ -221,9 +216,9 @@ class RegressorLearner:
     def __init__(self, regressor: Any) -> None:
         for method in ("learn_one", "predict_one"):
             if not hasattr(regressor, method):
+                kind = type(regressor).__name__
                 raise TypeError(
-                    f"regressor must have {method} as river's have, but "
-                    f"{type(regressor).__name__} has none"
+                    f"regressor must have {method} as river's have, but {kind} has none"
                 )
         self.regressor = regressor
         self.labels_: dict[Hashable, None] = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,8 @@ CONSTRAINTS = {
 _CANDIDATES = 16  # rows to choose one from, where the frequencies of labels are shifted
 
 
-class Concept(Protocol):
-    """The distribution of rows between two drifts."""
-
-    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
-        """Features (n, d) and labels (n, q) at row t."""
+# the distribution of rows between two drifts: draws features (n, d) and labels (n, q) at row t
+Concept: TypeAlias = Callable[[np.random.Generator, int, int], tuple[Any, Any]]
 
 
 class GeneratedStream(Stream):
@@ -99,10 +96,8 @@ class GeneratedStream(Stream):
             drift_at = [i * self.n_rows // 4 for i in (1, 2, 3)]
         rows = [] if self.drift in ("none", "moving") else [int(row) for row in drift_at]
         if rows != sorted(set(rows)) or any(not 0 < row < self.n_rows for row in rows):
-            raise ValueError(
-                f"drift_at must be ascending rows between 1 and {self.n_rows - 1}, "
-                f"got {list(drift_at)}"
-            )
+            between = f"ascending rows between 1 and {self.n_rows - 1}"
+            raise ValueError(f"drift_at must be {between}, got {list(drift_at)}")
         if any(b - a < self.width for a, b in pairwise(rows)):
             raise ValueError(f"width must fit between the drifts at {rows}, got {self.width}")
         return rows
@@ -135,17 +130,15 @@ class GeneratedStream(Stream):
         rng = self._rng(0)
         for t in range(self.n_rows):
             phase = self._phase(t, rng)
-            X, Y = concepts[phase % several].draw(rng, _CANDIDATES if fixed else 1, t)
+            X, Y = concepts[phase % several](rng, _CANDIDATES if fixed else 1, t)
             chosen = 0
             if fixed:  # P(x | y) stays: rows are chosen by their labels alone
                 weights = np.exp(Y @ favours[phase])
                 chosen = rng.choice(_CANDIDATES, p=weights / weights.sum())
             y = Y[chosen] ^ (rng.random(self.n_labels) < self.noise)
             known = self.n_labels - self.new_labels + min(phase, self.new_labels)
-            yield (
-                dict(zip(features, X[chosen].tolist())),
-                dict(zip(labels[:known], y.tolist())),
-            )
+            x: dict[Hashable, Any] = dict(zip(features, X[chosen].tolist()))
+            yield x, dict(zip(labels[:known], y.tolist()))
 
     def _phase(self, t: int, rng: np.random.Generator) -> int:
         """How many drifts the row at t has behind it."""
@@ -196,7 +189,26 @@ class RandomTreeStream(GeneratedStream):
         self.depth: int = depth
 
     def _concept(self, number: int) -> Concept:
-        return _Tree(self._rng(1, number), self.n_features, self.n_labels, self.depth)
+        rng, d, inner = self._rng(1, number), self.n_features, 2**self.depth - 1
+        feature, cut = rng.integers(0, d, inner), np.empty(inner)
+        low, high = np.zeros((2 * inner + 1, d)), np.ones((2 * inner + 1, d))
+        for node in range(inner):  # cuts in the middle half of a cell: no leaf is empty
+            j = feature[node]
+            share = rng.uniform(0.25, 0.75)
+            cut[node] = low[node, j] + share * (high[node, j] - low[node, j])
+            for side, child in enumerate((2 * node + 1, 2 * node + 2)):
+                low[child], high[child] = low[node], high[node]
+                (low if side else high)[child, j] = cut[node]
+        sets = _label_sets(rng, (high - low)[inner:].prod(axis=1), self.n_labels)
+
+        def draw(rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG001
+            X = rng.random((n, d))
+            node, rows = np.zeros(n, dtype=np.intp), np.arange(n)
+            for _ in range(self.depth):
+                node = 2 * node + 1 + (X[rows, feature[node]] > cut[node])
+            return X, sets[node - inner]
+
+        return draw
 
 
 def _label_sets(
@@ -212,29 +224,6 @@ def _label_sets(
         before = np.cumsum(shares[order]) - shares[order] / 2
         sets[order[before < 0.4], l] = True
     return sets
-
-
-class _Tree:
-    def __init__(self, rng: np.random.Generator, d: int, q: int, depth: int) -> None:
-        self.depth, self.d = depth, d
-        inner = 2**depth - 1
-        self.feature, self.cut = rng.integers(0, d, inner), np.empty(inner)
-        low, high = np.zeros((2 * inner + 1, d)), np.ones((2 * inner + 1, d))
-        for node in range(inner):  # cuts in the middle half of a cell: no leaf is empty
-            j = self.feature[node]
-            share = rng.uniform(0.25, 0.75)
-            self.cut[node] = low[node, j] + share * (high[node, j] - low[node, j])
-            for side, child in enumerate((2 * node + 1, 2 * node + 2)):
-                low[child], high[child] = low[node], high[node]
-                (low if side else high)[child, j] = self.cut[node]
-        self.sets = _label_sets(rng, (high - low)[inner:].prod(axis=1), q)
-
-    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG002
-        X = rng.random((n, self.d))
-        node, rows = np.zeros(n, dtype=np.intp), np.arange(n)
-        for _ in range(self.depth):
-            node = 2 * node + 1 + (X[rows, self.feature[node]] > self.cut[node])
-        return X, self.sets[node - len(self.cut)]
 
 
 class MovingCentreStream(GeneratedStream):
@@ -283,29 +272,22 @@ class MovingCentreStream(GeneratedStream):
             self.drifts = (Drift(0, self.n_rows, "moving"),)
 
     def _concept(self, number: int) -> Concept:
+        rng, k = self._rng(1, number), self.n_centres
+        centres, way = rng.random((k, self.n_features)), rng.standard_normal((k, self.n_features))
         speed = self.speed if self.drift == "moving" else 0.0
-        sizes = (self.n_centres, self.n_features, self.n_labels)
-        return _Centres(self._rng(1, number), *sizes, self.spread, speed)
+        way = speed * way / np.linalg.norm(way, axis=1, keepdims=True)
+        sets = _label_sets(rng, np.full(k, 1 / k), self.n_labels)
+
+        def draw(rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
+            which = rng.integers(0, k, n)
+            place = centres[which] + t * way[which]
+            place = 1 - np.abs(np.mod(place, 2) - 1)  # back from the walls of the cube
+            return place + self.spread * rng.standard_normal(place.shape), sets[which]
+
+        return draw
 
     def _phase(self, t: int, rng: np.random.Generator) -> int:
         return 0 if self.drift == "moving" else super()._phase(t, rng)
-
-
-class _Centres:
-    def __init__(
-        self, rng: np.random.Generator, k: int, d: int, q: int, spread: float, speed: float
-    ) -> None:
-        self.spread = spread
-        self.centres = rng.random((k, d))
-        way = rng.standard_normal((k, d))
-        self.way = speed * way / np.linalg.norm(way, axis=1, keepdims=True)
-        self.sets = _label_sets(rng, np.full(k, 1 / k), q)
-
-    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:
-        which = rng.integers(0, len(self.centres), n)
-        place = self.centres[which] + t * self.way[which]
-        place = 1 - np.abs(np.mod(place, 2) - 1)  # back from the walls of the cube
-        return place + self.spread * rng.standard_normal(place.shape), self.sets[which]
 
 
 class LabelDependenceStream(GeneratedStream):
@@ -339,19 +321,15 @@ class LabelDependenceStream(GeneratedStream):
         self.correlation: float = correlation
 
     def _concept(self, number: int) -> Concept:
-        sign = -1 if number % 2 else 1
-        return _Pairs(self._rng(1), self.n_features, self.n_labels, sign * self.correlation)
+        rho = -self.correlation if number % 2 else self.correlation
+        d, q = self.n_features, self.n_labels
+        W = self._rng(1).standard_normal((d, q))
+        W /= np.linalg.norm(W, axis=0)
 
+        def draw(rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG001
+            X, errors = rng.standard_normal((n, d)), rng.standard_normal((n, q))
+            left, right = errors[:, 0 : q - 1 : 2], errors[:, 1::2]
+            errors[:, 1::2] = rho * left + np.sqrt(1 - rho**2) * right
+            return X, X @ W + errors > 0.5
 
-class _Pairs:
-    def __init__(self, rng: np.random.Generator, d: int, q: int, correlation: float) -> None:
-        W = rng.standard_normal((d, q))
-        self.W = W / np.linalg.norm(W, axis=0)
-        self.correlation = correlation
-
-    def draw(self, rng: np.random.Generator, n: int, t: int) -> tuple[Any, Any]:  # noqa: ARG002
-        d, q = self.W.shape
-        X, errors = rng.standard_normal((n, d)), rng.standard_normal((n, q))
-        left, right = errors[:, 0 : q - 1 : 2], errors[:, 1::2]
-        errors[:, 1::2] = self.correlation * left + np.sqrt(1 - self.correlation**2) * right
-        return X, X @ self.W + errors > 0.5
+        return draw

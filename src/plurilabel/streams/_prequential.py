@@ -80,9 +80,8 @@ def prequential(
 ) -> StreamResults:
     """Test learners on each row of a stream, then let them learn it.
 
-    All learners see the stream once, side by side. Measures over a window, with fading and over
-    all rows are read every so many rows. Unknown labels of a row (absent, None or NaN) are neither
-    measured nor learned; new labels may appear at any time.
+    All learners see the stream once, side by side. Unknown labels of a row (absent, None or NaN)
+    are neither measured nor learned; new labels may appear at any time.
 
     Parameters
     ----------
@@ -182,12 +181,11 @@ def named_learners(learners: Any) -> dict[str, Any]:
 def _short_name(learner: Any) -> str:
     if isinstance(learner, str):
         return learner
-    steps = getattr(learner, "steps", None)
-    if isinstance(steps, dict):  # a pipeline of river
+    if isinstance(steps := getattr(learner, "steps", None), dict):  # a pipeline of river
         return " | ".join(map(str, steps))
-    if isinstance(learner, ArrayLearner):
-        learner = learner.estimator
-    return type(learner.regressor if isinstance(learner, RegressorLearner) else learner).__name__
+    if isinstance(learner, ArrayLearner | RegressorLearner):
+        learner = learner.estimator if isinstance(learner, ArrayLearner) else learner.regressor
+    return type(learner).__name__
 
 
 def _row_learner(name: str, given: Any) -> Any:
@@ -225,10 +223,7 @@ def _plan(
     propensities: Any,
     command: str | None,
 ) -> dict[str, Any]:
-    about = {
-        name: re.sub(r" at 0x[0-9a-fA-F]+", "", learner_text(one))
-        for name, one in learners.items()
-    }
+    address = re.compile(r" at 0x[0-9a-fA-F]+")
     made_by = versions("river")
     plan = {
         "format": FORMAT,
@@ -236,7 +231,7 @@ def _plan(
         "stream": plain(stream.made_of()),
         "name": stream.name,
         "drifts": [list(drift) for drift in stream.drifts],
-        "learners": about,
+        "learners": {name: address.sub("", learner_text(one)) for name, one in learners.items()},
         "protocol": {**plain(options), "measures": list(measures)},
         "propensities": plain(propensities),
     }
@@ -252,12 +247,10 @@ class _Run:
         self.seconds, self.error = 0.0, ""
         kinds = {get_measure(name).kind for name in measures.measures}
         self.wants_labels = "labels" in kinds
+        inner, methods = learner, ["predict_proba_one"]
         if isinstance(learner, ArrayLearner):
-            inner = learner.estimator
-            scored = hasattr(inner, "predict_proba") or hasattr(inner, "decision_function")
-        else:
-            scored = hasattr(learner, "predict_proba_one")
-        self.wants_scores = scored and "scores" in kinds
+            inner, methods = learner.estimator, ["predict_proba", "decision_function"]
+        self.wants_scores = "scores" in kinds and any(hasattr(inner, name) for name in methods)
 
     def test(self, x: dict[Hashable, Any], y: dict[Hashable, Any]) -> None:
         """Predict a row, and measure the prediction."""
@@ -287,7 +280,9 @@ class _Run:
         """Labels, from the probabilities where they follow from these."""
         if probabilities is not None and hasattr(self.learner, "labels_of"):
             return self.learner.labels_of(probabilities)
-        if probabilities is not None and _takes_most_probable(self.learner):
+        river = sys.modules.get("river.base")
+        own = river and river.MultiLabelClassifier.predict_one  # the most probable labels
+        if probabilities is not None and own and type(self.learner).predict_one is own:
             return {l: max(p, key=p.get) for l, p in probabilities.items() if p}
         return self.learner.predict_one(dict(x))
 
@@ -315,14 +310,6 @@ def _present(probabilities: Any) -> float:
     return probabilities.get(True, 0.0)
 
 
-def _takes_most_probable(learner: Any) -> bool:
-    """Whether predict_one is river's own, which would only compute the probabilities again."""
-    river = sys.modules.get("river.base")
-    return (
-        river is not None and type(learner).predict_one is river.MultiLabelClassifier.predict_one
-    )
-
-
 class _Evaluation:
     """All learners, the rows whose labels have not arrived, and the readings."""
 
@@ -334,10 +321,9 @@ class _Evaluation:
         self.kinds = kinds_of(self.protocol)
         every = self.protocol["every"]
         self.checkpoint = -(-self.protocol["checkpoint"] // every) * every
-        self.row, self.digest = 0, b""
+        self.row, self.digest, self.n_saved = 0, b"", 0  # saved: readings that are in the folder
         self.waiting: deque[Row] = deque()
         self.readings = empty_readings(self.runs, self.protocol["measures"], self.kinds)
-        self.n_saved = 0  # readings that are in the folder
 
     def run(self, progress: Progress | None) -> StreamResults:
         every = self.protocol["every"]
@@ -352,22 +338,18 @@ class _Evaluation:
                     self._save(self.folder)
         if self.row == 0:
             raise ValueError("stream must have at least one row, got none")
-        self._read_end()
+        if self.row % every:
+            self._read(with_size=True)
+        elif self.row % self.checkpoint:  # the last reading is that of the end, without sizes
+            for name, run in self.runs.items():
+                if not run.error:
+                    self.readings["learners"][name]["bytes"][-1] = run.size()
         if self.folder is not None:
             self._finish(self.folder)
         results = self._results(is_finished=True)
         if progress is not None:
             progress(results)
         return results
-
-    def _read_end(self) -> None:
-        """Read once more if the stream went on after the last reading; sizes in any case."""
-        if self.row % self.protocol["every"]:
-            self._read(with_size=True)
-        elif self.row % self.checkpoint:
-            for name, run in self.runs.items():
-                if not run.error:
-                    self.readings["learners"][name]["bytes"][-1] = run.size()
 
     def _rows(self) -> Iterator[Row]:
         """The rows that are left; those before them must be the ones that were learned."""
@@ -396,9 +378,9 @@ class _Evaluation:
         known = {label: value for label, value in y.items() if not is_missing(value)}
         for label, value in known.items():
             if value != 0 and value != 1:
+                got = f"{value!r} for {label!r}"
                 raise ValueError(
-                    f"row {self.row} of the stream must have labels 0 and 1, got {value!r} for "
-                    f"{label!r}"
+                    f"row {self.row} of the stream must have labels 0 and 1, got {got}"
                 )
         return {label: bool(value) for label, value in known.items()}
 
@@ -427,14 +409,12 @@ class _Evaluation:
         self.readings["rows"].append(self.row)
         for name, run in self.runs.items():
             values: dict[Any, Any] = {} if run.error else run.measures.read()
-            seconds = nan if run.error else run.seconds
-            size = run.size() if with_size and not run.error else nan
             found = self.readings["learners"][name]
             for kind in self.kinds:
                 for measure, value in values.get(kind, nothing).items():
                     found[kind][measure].append(value)
-            found["seconds"].append(seconds)
-            found["bytes"].append(size)
+            found["seconds"].append(nan if run.error else run.seconds)
+            found["bytes"].append(run.size() if with_size and not run.error else nan)
 
     def _results(self, *, is_finished: bool = False) -> StreamResults:
         end: dict[str, Any] = {"errors": self._errors(), "is_finished": is_finished}
@@ -482,9 +462,10 @@ class _Evaluation:
         if plan is None:
             write_json(folder / "plan.json", self.plan)
         elif plan["key"] != self.plan["key"]:
+            words = (w for field, w in DIFFERENCES.items() if plan.get(field) != self.plan[field])
             raise ValueError(
-                f"{folder} holds a run with {self._difference(plan)}; choose another folder, or "
-                "replace it with fresh=True"
+                f"{folder} holds a run with {next(words, 'something else')}; choose another "
+                "folder, or replace it with fresh=True"
             )
         if (folder / "finished.json").exists():
             return True
@@ -499,9 +480,3 @@ class _Evaluation:
         self.readings, _ = read_parts(folder, self.plan)
         self.n_saved = len(self.readings["rows"])
         return False
-
-    def _difference(self, plan: Mapping[str, Any]) -> str:
-        words = (
-            text for field, text in DIFFERENCES.items() if plan.get(field) != self.plan[field]
-        )
-        return next(words, "something else")

@@ -10,17 +10,12 @@ from plurilabel._core.compat import import_extra
 
 HAS_RIVER = find_spec("river") is not None
 
-if TYPE_CHECKING:
+if TYPE_CHECKING or not HAS_RIVER:
 
     class RiverClassifier:
         """River's base class of multi-label classifiers; an empty one without river."""
 else:
-    if HAS_RIVER:
-        from river.base import MultiLabelClassifier as RiverClassifier
-    else:
-
-        class RiverClassifier:
-            """River's base class of multi-label classifiers; an empty one without river."""
+    from river.base import MultiLabelClassifier as RiverClassifier  # noqa: F401
 
 
 def import_river(module: str, user: str) -> Any:
@@ -29,13 +24,7 @@ def import_river(module: str, user: str) -> Any:
 
 
 class Watch:
-    """A drift detector, and whether the errors have risen: fewer errors are no drift to act on.
-
-    Parameters
-    ----------
-    detector : river drift detector
-        Cloned.
-    """
+    """A clone of a drift detector, and whether errors have risen: fewer are no drift to act on."""
 
     def __init__(self, detector: Any) -> None:
         self.detector = detector.clone()
@@ -55,13 +44,7 @@ class Watch:
 
 
 class Guarded:
-    """A classifier of river that starts anew when a detector finds that its errors have risen.
-
-    Parameters
-    ----------
-    classifier, detector : river classifier, river drift detector
-        Cloned.
-    """
+    """A classifier of river that starts anew when a detector finds that its errors have risen."""
 
     def __init__(self, classifier: Any, detector: Any) -> None:
         self.classifier, self.detector = classifier, detector
@@ -88,10 +71,10 @@ class Guarded:
         try:
             self.model.learn_one(x, y)
         except OverflowError:  # of a power of a plain float
-            name = type(self.model).__name__
+            name, largest = type(self.model).__name__, max(map(abs, x.values()))
             raise ValueError(
-                f"the values of a row are too large for {name}, got up to "
-                f"{max(abs(value) for value in x.values()):g}: scale the features first"
+                f"the values of a row are too large for {name}, got up to {largest:g}: scale the "
+                "features first"
             ) from None
 
 
@@ -106,6 +89,5 @@ def parts(classifier: Any, detector: Any, user: str, *, multiclass: bool) -> tup
     if classifier is not None:
         return classifier, detector
     linear, optim = import_river("linear_model", user), import_river("optim", user)
-    if multiclass:
-        return linear.SoftmaxRegression(optim.AdaGrad(1.0)), detector
-    return linear.LogisticRegression(optim.AdaGrad(1.0)), detector
+    default = linear.SoftmaxRegression if multiclass else linear.LogisticRegression
+    return default(optim.AdaGrad(1.0)), detector

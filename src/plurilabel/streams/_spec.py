@@ -49,8 +49,8 @@ def make_stream_learners(text: str) -> dict[str, Any]:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError(f"{text!r} is not a list of learners")
     named = [(ast.unparse(node), node) for node in call.args]
-    named += [(str(word.arg), word.value) for word in call.keywords if word.arg]
-    if not named or any(word.arg is None for word in call.keywords):
+    named += [(word.arg or "", word.value) for word in call.keywords]
+    if not named or not all(name for name, _ in named):
         raise ValueError(f"expected at least one learner, got {text!r}")
     table: dict[str, Any] = {}
     for name, node in named:
@@ -62,28 +62,27 @@ def make_stream_learners(text: str) -> dict[str, Any]:
 
 def _made(node: ast.expr) -> Any:
     """The learner that a name, a call or a pipeline stands for."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr) and "river." in _text(node):
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.BitOr)
+        and "river." in ast.unparse(node)
+    ):
         return _made(node.left) | _made(node.right)
     call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
     found = _class(call.func)
     if found is None:
-        return make_learner(_text(node))
-    words = {str(word.arg): _value(word.value) for word in _checked(found, call.keywords)}
-    try:
-        return found(*map(_value, call.args), **words)
-    except TypeError as error:
-        raise ValueError(f"{_text(node)} cannot be made: {error}") from None
-
-
-def _checked(found: type, words: list[ast.keyword]) -> list[ast.keyword]:
-    """The keywords of a call, all of which must be parameters of the class."""
+        return make_learner(ast.unparse(node))
     parameters = inspect.signature(found).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for word in words:
+    for word in call.keywords:
         if word.arg is None or (word.arg not in parameters and not takes_any):
             there = ", ".join(parameters) or "none"
             raise ValueError(f"{found.__name__} has no parameter {word.arg!r}; it has {there}")
-    return words
+    words = {str(word.arg): _value(word.value) for word in call.keywords}
+    try:
+        return found(*map(_value, call.args), **words)
+    except TypeError as error:
+        raise ValueError(f"{ast.unparse(node)} cannot be made: {error}") from None
 
 
 def _class(node: ast.expr) -> type | None:
@@ -91,7 +90,7 @@ def _class(node: ast.expr) -> type | None:
     if isinstance(node, ast.Name):
         found = getattr(importlib.import_module("plurilabel.streams"), node.id, None)
         return found if isinstance(found, type) and hasattr(found, "learn_one") else None
-    name = _text(node)
+    name = ast.unparse(node)
     if not isinstance(node, ast.Attribute) or not name.startswith("river."):
         return None
     river = import_extra("river.base", name, "streams")
@@ -114,8 +113,4 @@ def _value(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        raise ValueError(f"{_text(node)!r} is not allowed here") from None
-
-
-def _text(node: ast.expr) -> str:
-    return ast.unparse(node)
+        raise ValueError(f"{ast.unparse(node)!r} is not allowed here") from None

@@ -102,16 +102,15 @@ class DatasetStream(Stream):
         for i in range(len(self)):
             if sparse.issparse(X):
                 stored = slice(X.indptr[i], X.indptr[i + 1])
-                names = [features[j] for j in X.indices[stored].tolist()]
-                x: dict[Hashable, Any] = dict(zip(names, X.data[stored].tolist()))
+                x = zip((features[j] for j in X.indices[stored].tolist()), X.data[stored].tolist())
             else:
-                x = dict(zip(features, X[i].tolist()))
+                x = zip(features, X[i].tolist())
             if sparse.issparse(Y):
                 present = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist()
             else:
                 present = np.flatnonzero(Y[i]).tolist()
             y = {**absent, **{labels[j]: True for j in present}}
-            yield {name: value for name, value in x.items() if value == value}, y
+            yield {name: value for name, value in x if value == value}, y
 
 
 class _Rows(Stream):
@@ -128,10 +127,8 @@ class _Rows(Stream):
                 x, y = row
                 yield dict(x), dict(y)
             except (TypeError, ValueError):
-                raise ValueError(
-                    f"row {number} of the stream must be a pair of dicts (x, y), got "
-                    f"{str(row)[:80]}"
-                ) from None
+                words = f"row {number} of the stream must be a pair of dicts (x, y), got "
+                raise ValueError(words + str(row)[:80]) from None
 
 
 def as_stream(given: Any) -> Stream:

@@ -25,8 +25,7 @@ from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.streams._river import RiverClassifier
 
 Floats: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int8]
-"""0 and 1, and -1 for unknown labels."""
+Labels: TypeAlias = NDArray[np.int8]  # 0 and 1, and -1 for unknown labels
 
 UNKNOWN = -1
 
@@ -173,31 +172,25 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
     def _row(self, x: Mapping[Hashable, Any], *, grow: bool) -> Any:
         """Convert a dict for the core; new features become columns, or are left out."""
         columns = self._columns
-        if self._takes_dicts:
-            numbers(x, list(x.values()))
-            if grow and not columns.keys() >= x.keys():
-                self._add_columns(x)
-            return x
-        if len(x) == len(columns):  # the usual case: the same features in every row
+        if not self._takes_dicts and len(x) == len(columns):  # usual: the same features again
             try:
                 return numbers(columns, list(map(x.__getitem__, columns)))
             except KeyError:
                 pass
         row = numbers(x, list(x.values()))
         if grow and not columns.keys() >= x.keys():
-            self._add_columns(x)
+            # sorted, so that the order of the keys in a dict does not matter
+            for name in sorted((name for name in x if name not in columns), key=str):
+                columns[name] = len(self.columns_)
+                self.columns_.append(name)
+            self.n_features_in_ = len(self.columns_)
+        if self._takes_dicts:
+            return x
         out = np.zeros(len(columns))
         for name, value in zip(x, row):
             if name in columns:
                 out[columns[name]] = value
         return out
-
-    def _add_columns(self, x: Mapping[Hashable, Any]) -> None:
-        # sorted, so that the order of the keys in a dict does not matter
-        for name in sorted((name for name in x if name not in self._columns), key=str):
-            self._columns[name] = len(self.columns_)
-            self.columns_.append(name)
-        self.n_features_in_ = len(self.columns_)
 
     # scikit-learn's interface -------------------------------------------------------------
 
@@ -274,9 +267,8 @@ class StreamClassifier(ProbabilisticClassifier, RiverClassifier):
         refuse_masked(y, "y")
         flat = column_or_1d(y).tolist()
         if strange := [value for value in flat if value not in self._labels]:
-            raise ValueError(
-                f"y has the class {strange[0]!r}, which is not among {self.classes_.tolist()}"
-            )
+            known = self.classes_.tolist()
+            raise ValueError(f"y has the class {strange[0]!r}, which is not among {known}")
         Y = np.zeros((len(flat), self.n_labels_), dtype=np.int8)
         Y[np.arange(len(flat)), [self._labels[value] for value in flat]] = 1
         return Y

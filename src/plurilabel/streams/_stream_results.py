@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Mapping
+from itertools import product
 from math import nan
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -19,9 +20,7 @@ from plurilabel._core.words import counted
 from plurilabel.metrics import get_measure
 from plurilabel.streams._stream import Drift
 
-FORMAT = 1
-"""Number of the format of a run on disk; a change that old readers cannot read raises it."""
-
+FORMAT = 1  # of a run on disk: a change that old readers cannot read raises it
 KINDS = ("overall", "window", "fading")
 
 Readings: TypeAlias = dict[str, Any]
@@ -151,12 +150,11 @@ class StreamResults:
 
     def speed(self) -> dict[str, float]:
         """Rows a second by learner, for prediction and learning together."""
-        found = {}
+        found = dict.fromkeys(self.learners, np.nan)
         for name in self.learners:
             seconds = self.curve("seconds", name)
-            known = np.flatnonzero(np.nan_to_num(seconds) > 0)
-            last = known[-1] if len(known) else None
-            found[name] = np.nan if last is None else float(self.rows[last] / seconds[last])
+            for last in np.flatnonzero(np.nan_to_num(seconds) > 0)[-1:]:
+                found[name] = float(self.rows[last] / seconds[last])
         return found
 
     def size(self) -> dict[str, float]:
@@ -192,35 +190,23 @@ class StreamResults:
         for drift, end in zip(self.drifts, ends):
             before = np.flatnonzero((rows <= drift.row) & np.isfinite(curve))
             after = np.flatnonzero((rows > drift.row) & (rows <= end) & np.isfinite(curve))
-            if not len(before) or not len(after):
-                found.append(None)
-                continue
-            least = curve[before[-1]] - tolerance
-            worst = int(np.argmin(curve[after]))
-            if curve[after[worst]] >= least:
-                found.append(0)
-                continue
-            back = [i for i in after[worst:] if curve[i] >= least]
-            found.append(int(rows[back[0]]) - drift.row if back else None)
+            rest: int | None = None
+            if len(before) and len(after):
+                least, worst = curve[before[-1]] - tolerance, int(np.argmin(curve[after]))
+                back = [i for i in after[worst:] if curve[i] >= least]
+                is_left = curve[after[worst]] < least
+                rest = (int(rows[back[0]]) - drift.row if back else None) if is_left else 0
+            found.append(rest)
         return found
 
     def frame(self) -> Any:
         """All readings as a pandas data frame: one line for each learner, kind and row."""
         pd = import_extra("pandas", "frame", "table")
-        parts = [
-            pd.DataFrame(
-                {
-                    "row": self.rows,
-                    "learner": name,
-                    "kind": kind,
-                    **{measure: self.curve(measure, name, kind) for measure in self.measures},
-                    "seconds": self.curve("seconds", name),
-                    "bytes": self.curve("bytes", name),
-                }
-            )
-            for name in self.learners
-            for kind in self.kinds
-        ]
+        parts = []
+        for name, kind in product(self.learners, self.kinds):
+            columns = (*self.measures, "seconds", "bytes")
+            curves = {column: self.curve(column, name, kind) for column in columns}
+            parts.append(pd.DataFrame({"row": self.rows, "learner": name, "kind": kind, **curves}))
         return pd.concat(parts, ignore_index=True)
 
     def plot(self, measure: str, kind: str = "window", ax: Any = None) -> Any:
@@ -330,10 +316,8 @@ def as_lists(readings: Any, start: int) -> Any:
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """The plan in a folder, None if there is none; an error if it is that of something else."""
-    return records.read_plan(folder, "stream", FORMAT, _IN_PLAN)
-
-
-_IN_PLAN = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
+    types = {"key": str, "learners": dict, "protocol": dict, "drifts": list, "versions": dict}
+    return records.read_plan(folder, "stream", FORMAT, types)
 
 
 def part_path(folder: Path, row: int) -> Path:

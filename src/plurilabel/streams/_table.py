@@ -20,11 +20,8 @@ from plurilabel.io import FileFormatError, file_format
 from plurilabel.io.shared import CellReader, header_separator, opened
 from plurilabel.streams._stream import Row, Stream
 
-LONGEST = 1 << 24
-"""Bytes of a line; beyond that, the file is not what it seems."""
-
+LONGEST = 1 << 24  # bytes of a line; beyond that, the file is not what it seems
 _SETTINGS = ("labels", "features", "drop", "tag_sep", "sep", "format", "text")
-
 _MISSING = {"", "?", "NA", "N/A", "NaN", "nan", "null", "None"}
 
 
@@ -33,10 +30,9 @@ class TableStream(Stream):
 
     Columns have no types, since later rows are unknown: a number is a feature with its value, a
     date several numbers, and any other text a feature ``column=text`` with the value 1. Empty
-    cells and ``null`` are left out. Numbers and dates are written as in
-    :func:`~plurilabel.io.read_table`; Where a cell can
-    be read in two ways, the first clear cell of its column decides; if an earlier cell was read
-    otherwise, that is an error.
+    cells and ``null`` are left out. Numbers and dates are as in :func:`~plurilabel.io.read_table`.
+    Where a cell can be read in two ways, the first clear cell of its column decides; if an earlier
+    cell was read otherwise, that is an error.
 
     Parameters
     ----------
@@ -98,6 +94,7 @@ class TableStream(Stream):
     ) -> None:
         self.source, self.tag_sep = source, tag_sep
         self.labels = labels if isinstance(labels, str) else list(labels)
+        self._label_columns = [labels] if isinstance(labels, str) else list(labels)
         self.text, self.drop = list(text), list(drop)
         if features is None and self.text:
             features = ()
@@ -132,10 +129,9 @@ class TableStream(Stream):
 
     def made_of(self) -> Any:
         """The name and size of the file, and how it is read."""
-        is_file = os.path.isfile(self.path)
         return {
             "name": self.name,
-            "bytes": os.path.getsize(self.path) if is_file else None,
+            "bytes": os.path.getsize(self.path) if os.path.isfile(self.path) else None,
             **{name: getattr(self, name) for name in _SETTINGS},
             **{name: self._reading[name] for name in ("decimal", "day_first")},
         }
@@ -179,9 +175,7 @@ class TableStream(Stream):
         return FileFormatError(self.path, line, why)
 
     def _lines(self, stream: BinaryIO) -> Iterator[str]:
-        number = 0
-        while raw := stream.readline(LONGEST + 1):
-            number += 1
+        for number, raw in enumerate(iter(lambda: stream.readline(LONGEST + 1), b""), 1):
             if len(raw) > LONGEST:
                 raise self._error(number, f"the line is longer than {LONGEST:,} bytes")
             try:
@@ -192,8 +186,7 @@ class TableStream(Stream):
     def _csv_rows(self, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
         lines = self._lines(stream)
         first = next(lines, "")
-        wanted = {self.labels} if isinstance(self.labels, str) else set(self.labels)
-        sep = self.sep or header_separator(first, wanted)
+        sep = self.sep or header_separator(first, set(self._label_columns))
         reader = csv.reader(chain([first], lines), delimiter=sep, strict=True)
         names: list[str] | None = None
         try:
@@ -205,11 +198,11 @@ class TableStream(Stream):
                     if (twice := first_repeated(names)) is not None:
                         raise self._error(reader.line_num, f"the column {twice!r} is there twice")
                     self._check_columns(names)
-                    continue
-                if len(cells) != len(names):
+                elif len(cells) != len(names):
                     words = f"expected {len(names)} values, got {len(cells)}"
                     raise self._error(reader.line_num, words)
-                yield reader.line_num, dict(zip(names, cells))
+                else:
+                    yield reader.line_num, dict(zip(names, cells))
         except csv.Error as error:
             raise self._error(reader.line_num, str(error)) from None
 
@@ -222,16 +215,13 @@ class TableStream(Stream):
             except (ValueError, RecursionError) as error:
                 raise self._error(number, f"not JSON: {error}") from None
             if not isinstance(cells, dict):
-                found = shortened(line.strip(), 40)
-                raise self._error(number, f"expected an object, got {found}")
+                raise self._error(number, f"expected an object, got {shortened(line.strip(), 40)}")
             yield number, cells
 
     def _check_columns(self, names: list[str]) -> None:
-        wanted = [self.labels] if isinstance(self.labels, str) else self.labels
-        for what, columns in (
-            ("labels", wanted), ("features", self.features or ()), ("drop", self.drop),
-            ("text", self.text),
-        ):  # fmt: skip
+        given = {"labels": self._label_columns, "features": self.features or (),
+                 "drop": self.drop, "text": self.text}  # fmt: skip
+        for what, columns in given.items():
             for column in columns:
                 if column not in names:
                     near = similar(column, names)
@@ -240,11 +230,10 @@ class TableStream(Stream):
 
     def _x(self, cells: dict[str, Any]) -> dict[Hashable, Any]:
         x: dict[Hashable, Any] = {}
-        labels = {self.labels} if isinstance(self.labels, str) else set(self.labels)
+        others = {*self._label_columns, *self.drop, *self.text}
         for name in cells if self.features is None else self.features:
-            if name in labels or name in self.drop or name in self.text:
-                continue
-            x.update(self._reader.features(name, cells.get(name)))
+            if name not in others:
+                x.update(self._reader.features(name, cells.get(name)))
         for name in self.text:
             x.update(self._reader.text_features(name, cells.get(name)))
         return x

@@ -40,8 +40,8 @@ CONSTRAINTS = {
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
 }
 
+# called with the number of finished cells, their total, the last one, and seconds left
 Progress: TypeAlias = Callable[[int, int, Cell, float | None], Any]
-"""Called with the number of finished cells, their total, the last one, and seconds left."""
 
 
 def compare(
@@ -148,10 +148,8 @@ def compare(
     if time_limit is not None and n_jobs is None:
         raise ValueError("time_limit needs worker processes, got n_jobs=None")
     if scheduler is not None and not all(hasattr(scheduler, m) for m in ("submit", "scatter")):
-        raise TypeError(
-            f"scheduler must be a distributed.Client, got {type(scheduler).__name__}: "
-            "Client(address) makes one"
-        )
+        got = f"{type(scheduler).__name__}: Client(address) makes one"
+        raise TypeError(f"scheduler must be a distributed.Client, got {got}")
     plan, places = make_plan(
         datasets, learners, cv=cv, measures=measures, command=command, **options
     )

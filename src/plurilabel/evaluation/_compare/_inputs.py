@@ -40,8 +40,11 @@ def named_learners(learners: Any) -> dict[str, Any]:
         table = {str(name): _learner(one) for name, one in learners.items()}
     elif isinstance(learners, str):
         table = make_learners(learners)
-    else:
-        table = _with_names(learners if isinstance(learners, Sequence) else [learners])
+    else:  # by class, by their parameters where that is not enough, or numbered
+        several = learners if isinstance(learners, Sequence) else [learners]
+        made = [_learner(one) for one in several]
+        texts = [a if isinstance(a, str) else learner_text(b) for a, b in zip(several, made)]
+        table = dict(zip(distinct_names([short_name(one) for one in made], texts), made))
     if not table:
         raise ValueError("learners must hold at least one learner, got none")
     check_distinct("learners", list(table))
@@ -68,13 +71,6 @@ def _learner(given: Any) -> Any:
     return make_learner(given) if isinstance(given, str) else given
 
 
-def _with_names(several: Sequence[Any]) -> dict[str, Any]:
-    """Learners by class, by their parameters where that is not enough, or numbered."""
-    made = [_learner(one) for one in several]
-    texts = [a if isinstance(a, str) else learner_text(b) for a, b in zip(several, made)]
-    return dict(zip(distinct_names([short_name(one) for one in made], texts), made))
-
-
 def short_name(learner: Any) -> str:
     """Name of a learner: its class, the steps of a pipeline, or the learner of a search.
 
@@ -86,9 +82,8 @@ def short_name(learner: Any) -> str:
     """
     if isinstance(learner, Pipeline):
         return " | ".join(short_name(step) for _, step in learner.steps)
-    if hasattr(learner, "estimator") and (
-        hasattr(learner, "param_grid") or hasattr(learner, "param_distributions")
-    ):
+    searched = hasattr(learner, "param_grid") or hasattr(learner, "param_distributions")
+    if searched and hasattr(learner, "estimator"):
         return f"{short_name(learner.estimator)} (search)"
     return type(learner).__name__
 
@@ -139,10 +134,8 @@ def _dataset(given: Any, name: str) -> Dataset:
             f"there are {', '.join(library.dataset_names())}"
         )
     if not _is_pair(given):
-        raise TypeError(
-            "datasets must be names, paths, Dataset objects or pairs (X, Y), "
-            f"got {type(given).__name__}"
-        )
+        forms, kind = "names, paths, Dataset objects or pairs (X, Y)", type(given).__name__
+        raise TypeError(f"datasets must be {forms}, got {kind}")
     X, Y = given
     filled, unknown = known_part(Y)
     labels: Any = check_labels(filled).astype(np.int64)
@@ -183,10 +176,8 @@ def splits_of(
     for repeat, folds in enumerate(parts):
         for fold, (train, test) in enumerate(folds):
             if not len(train) or not len(test):
-                raise ValueError(
-                    f"cv must leave rows to train and to test, got {len(train)} and {len(test)} "
-                    f"in split {fold} of {name}"
-                )
+                got = f"{len(train)} and {len(test)} in split {fold} of {name}"
+                raise ValueError(f"cv must leave rows to train and to test, got {got}")
             splits.append(Split(repeat, fold, np.asarray(train), np.asarray(test)))
     return words, splits
 

@@ -21,8 +21,7 @@ from plurilabel.evaluation._compare._inputs import Split, named_datasets, named_
 from plurilabel.learners import learner_text
 from plurilabel.metrics.shared import check_measures
 
-FORMAT = 1
-"""Number of the format of plans and cells; a change that old readers cannot read raises it."""
+FORMAT = 1  # of plans and cells: a change that old readers cannot read raises it
 
 Cell: TypeAlias = dict[str, Any]
 
@@ -40,10 +39,11 @@ def make_plan(
     """The plan as it is written down, and the cells in the order in which they run."""
     table, by_name = named_learners(learners), named_datasets(datasets)
     names, made_by = check_measures(measures), versions("joblib", "torch")
-    what = {
-        name: {"class": class_name(one), "repr": learner_text(one), "parameters": _parameters(one)}
-        for name, one in table.items()
-    }
+    what = {}
+    for name, one in table.items():
+        given = plain(one.get_params(deep=False)) if hasattr(one, "get_params") else {}
+        text = learner_text(one)
+        what[name] = {"class": class_name(one), "repr": text, "parameters": given}
     protocol = {"cv": cv, "repeats": repeats, "random_state": random_state}
     if command is None:
         options = protocol if measures is None else {**protocol, "measures": names}
@@ -102,33 +102,22 @@ def _call_text(datasets: Iterable[str], learners: Mapping[str, Any], options: An
 
 def empty_cell(measures: Sequence[str]) -> Cell:
     """The fields of a cell that a successful run fills."""
-    costs = dict.fromkeys(("fit_seconds", "predict_seconds", "search_seconds", "peak_mb"))
-    more = dict.fromkeys(
-        ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
-    )
-    return {"scores": dict.fromkeys(measures), **costs, **more, "warnings": []}
-
-
-def _parameters(learner: Any) -> Any:
-    return plain(learner.get_params(deep=False)) if hasattr(learner, "get_params") else {}
+    costs = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
+    more = ("best_params", "per_label", "threshold_curve", "calibration_error", "traceback")
+    return {"scores": dict.fromkeys(measures), **dict.fromkeys(costs + more), "warnings": []}
 
 
 def _described_data(data: Dataset) -> dict[str, Any]:
     found = describe(data)
     figures = ("cardinality", "density", "diversity", "mean_ir", "scumble")
-    return plain(
-        {
-            "n": found.instances,
-            "d": found.features,
-            "q": found.labels,
-            **{name: getattr(found, name) for name in figures},
-            "sparse": bool(sparse.issparse(data.X)),
-            "citation": data.citation,
-            "label_names": data.label_names,
-            "label_counts": found.counts,
-            **({"not_known": found.unknown} if found.unknown else {}),
-        }
-    )
+    about = {
+        **{"n": found.instances, "d": found.features, "q": found.labels},
+        **{name: getattr(found, name) for name in figures},
+        "sparse": bool(sparse.issparse(data.X)),
+        **{"citation": data.citation, "label_names": data.label_names},
+        "label_counts": found.counts,
+    }
+    return plain(about | ({"not_known": found.unknown} if found.unknown else {}))
 
 
 def derived_seed(random_state: int, dataset: str, repeat: int, fold: int) -> int:
@@ -213,22 +202,15 @@ def read_cell(path: Path) -> Cell | None:
     cell = read_json(path)
     if not isinstance(cell, dict) or cell.get("format") != FORMAT:
         return None
-    return cell if all(type(cell.get(name)) is kind for name, kind in _IN_CELL.items()) else None
-
-
-_IN_CELL = {
-    **dict.fromkeys(("key", "dataset", "learner", "status"), str),
-    **dict.fromkeys(("repeat", "fold"), int),
-    "scores": dict,
-}
-"""What every cell has, and its type."""
-
-_IN_PLAN = dict.fromkeys(("protocol", "learners", "datasets"), dict)
+    types = dict.fromkeys(("key", "dataset", "learner", "status"), str)
+    types |= {"repeat": int, "fold": int, "scores": dict}  # type: ignore[dict-item]
+    return cell if all(type(cell.get(name)) is kind for name, kind in types.items()) else None
 
 
 def read_plan(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The plan in a folder; None if there is none, or only part of one."""
-    plan = records.read_plan(folder, "comparison", FORMAT, _IN_PLAN)
+    types = dict.fromkeys(("protocol", "learners", "datasets"), dict)
+    plan = records.read_plan(folder, "comparison", FORMAT, types)
     if plan is None:
         return None
     measures = plan["protocol"].get("measures")

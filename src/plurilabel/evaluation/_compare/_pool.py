@@ -1,11 +1,8 @@
 """The parent's side: worker processes that may die, hang, or be stopped.
 
-By hand, since nothing well kept does it. In ``concurrent.futures`` and joblib's loky one process
-that dies breaks the pool, and a task that has begun cannot be stopped. Pebble (LGPL) can do both,
-but stops only the process itself and not what it has started, cannot keep the learners of one
-split in one process, where they share their neighbour searches, loses a dying process' last words,
-and starts processes as ``multiprocessing`` does: forked from threads, or importing a script that
-then needs a guard.
+In ``concurrent.futures`` and joblib's loky one process that dies breaks the pool, and a running
+task cannot be stopped. Pebble can do both, but does not stop the children of a process, keep the
+learners of one split together to share their searches, or keep the last words of a dying process.
 """
 
 from __future__ import annotations
@@ -201,8 +198,8 @@ class Worker:
         """How the process ended, as part of a cell."""
         code = self.process.returncode
         if self.is_late:
-            limit = f"{time_limit:g}"
-            return {"status": "timeout", "error": f"stopped at the time limit of {limit} seconds"}
+            words = f"stopped at the time limit of {time_limit:g} seconds"
+            return {"status": "timeout", "error": words}
         if code == -_SIGKILL:
             how = "was killed, possibly out of memory,"
         elif code < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,10 +17,8 @@ from plurilabel._core.words import counted, shortened
 from plurilabel.evaluation._compare._plan import Cell, cell_path, read_cell, read_plan
 from plurilabel.metrics import get_measure
 
+# costs of a cell, which `Results.means` and the like take as measures
 COSTS = ("fit_seconds", "predict_seconds", "search_seconds", "peak_mb")
-"""Costs of a cell, which :meth:`Results.means` and the like take as measures."""
-
-
 _SHOWN = 8  # measures in a notebook
 
 
@@ -97,14 +96,10 @@ class Results:
         plan = read_plan(folder)
         if plan is None:
             raise FileNotFoundError(f"{folder} holds no comparison: there is no whole plan.json")
-        cells = [
-            read_cell(path)
-            for dataset in plan["datasets"]
-            for learner in plan["learners"]
-            for path in cell_path(
-                folder, {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
-            ).parent.glob("*-*.json")
-        ]
+        cells: list[Cell | None] = []
+        for dataset, learner in product(plan["datasets"], plan["learners"]):
+            place = {"dataset": dataset, "learner": learner, "repeat": 0, "fold": 0}
+            cells += map(read_cell, cell_path(folder, place).parent.glob("*-*.json"))
         return cls(plan, [cell for cell in cells if cell is not None], folder)
 
     def __repr__(self) -> str:
@@ -123,18 +118,13 @@ class Results:
         else:
             heads = [shortened(name, 24) for name in self.datasets]
             tables = {m: (heads, self.means(m).T, self.best(m).T) for m in known[:3]}
-        parts = [
-            html_table(
-                ["learner", *heads],
-                [
-                    [name, *("–" if np.isnan(value) else f"{value:.4f}" for value in row)]
-                    for name, row in zip(self.learners, values)
-                ],
-                title=title,
-                bold=bold,
-            )
-            for title, (heads, values, bold) in tables.items()
-        ]
+        parts = []
+        for title, (heads, values, bold) in tables.items():
+            rows = [
+                [name, *("–" if np.isnan(value) else f"{value:.4f}" for value in row)]
+                for name, row in zip(self.learners, values)
+            ]
+            parts.append(html_table(["learner", *heads], rows, title=title, bold=bold))
         return "".join(parts) + html_table([], [[repr(self)]])
 
     def failures(self) -> list[Cell]:
@@ -172,10 +162,8 @@ class Results:
             Splits in the order of repeats and folds, the same for all learners of a dataset. NaN
             where a cell is missing, failed, or does not define the measure.
         """
-        if measure not in (*self.measures, *COSTS):
-            raise ValueError(
-                f"measure must be one of {', '.join((*self.measures, *COSTS))}, got {measure!r}"
-            )
+        if measure not in (known := (*self.measures, *COSTS)):
+            raise ValueError(f"measure must be one of {', '.join(known)}, got {measure!r}")
         splits = {
             name: sorted({(c["repeat"], c["fold"]) for c in self.cells if c["dataset"] == name})
             for name in self.datasets

@@ -59,10 +59,10 @@ class SearchCache:
 
     def index(self, metric: Any, n_jobs: int | None, digest: str, X: Any) -> ExactIndex:
         """An index fitted on X."""
+        size = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
+        make = ExactIndex(metric, n_jobs=n_jobs).fit
         with self._lock:
-            return self._get(
-                (metric, digest), lambda: ExactIndex(metric, n_jobs=n_jobs).fit(X), _size(X)
-            )
+            return self._get((metric, digest), lambda: make(X), int(size))
 
     def neighbors(
         self, index: ExactIndex, n_jobs: int | None, key: Any, X: Any, k: int
@@ -70,8 +70,7 @@ class SearchCache:
         """The k nearest training points of X, or of the training points themselves."""
         most = index.n_samples_fit_ - (X is None)
         if k > most:
-            error: Neighbors = index.kneighbors(X, n_neighbors=k)  # the index raises it
-            return error
+            return index.kneighbors(X, n_neighbors=k)  # raises an error
         wide = max(k, min(self.n_neighbors.get(index.metric, 0), most))
         rows = index.n_samples_fit_ if X is None else X.shape[0]
 
@@ -131,10 +130,6 @@ class SharedIndex(BaseEstimator):
         k = 5 if n_neighbors is None else n_neighbors
         key = (self.metric, self.digest_, None if X is None else digest_of(X))
         return self.cache.neighbors(self.index_, self.n_jobs, key, X, k)
-
-
-def _size(X: Any) -> int:
-    return int(X.data.nbytes + X.indices.nbytes) if sparse.issparse(X) else int(X.nbytes)
 
 
 def is_searching(learner: Any) -> bool:

@@ -53,14 +53,10 @@ from plurilabel.metrics import (
     propensities,
 )
 
-MOST_LABELS = 2000
-"""With more labels, a cell has no counts per label."""
+MOST_LABELS = 2000  # with more labels, a cell has no counts per label
 
 CURVE = ("hamming_loss", "subset_accuracy", "accuracy", "f1", "macro_f1", "micro_f1")
-CURVE_ENTRIES = 500_000
-"""With more scores, the threshold curve uses evenly spaced test rows."""
-
-
+CURVE_ENTRIES = 500_000  # with more scores, the threshold curve uses evenly spaced test rows
 MOST_ENTRIES = 5_000_000
 """Up to this size, sparse labels become an array: most of scikit-learn takes nothing else."""
 
@@ -76,8 +72,7 @@ class Unit(NamedTuple):
     learners: dict[int, bytes]
 
 
-Finished = Generator[tuple[int, Cell], None, None]
-"""Numbers and contents of cells, as they come."""
+Finished = Generator[tuple[int, Cell], None, None]  # numbers and contents of cells, as they come
 
 
 def _run_cell(unit: Unit, pickled: bytes, cache: SearchCache, catch: type[BaseException]) -> Cell:
@@ -132,16 +127,10 @@ def _fill(cell: Cell, unit: Unit, learner: Any, cache: SearchCache) -> None:
         found = {"auc": [None] * q} | per_label(Y_test, scores, labels)
         cell["per_label"] = {name: plain(found[name]) for name in ("tp", "fp", "fn", "tn", "auc")}
     if scores is not None and not sparse.issparse(scores):
-        cell |= plain(_by_score(learner, Y_test, scores))
-
-
-def _by_score(learner: Any, Y: Any, scores: Any) -> Cell:
-    """What only dense scores have: a curve over thresholds and, of probabilities, calibration."""
-    probabilities = score_method(learner) == "predict_proba"
-    found: Cell = {"threshold_curve": _curve(Y, scores, probabilities)}
-    if probabilities and scores.min() >= 0 and scores.max() <= 1:
-        found["calibration_error"] = expected_calibration_error(Y, scores)
-    return found
+        probabilities = score_method(learner) == "predict_proba"
+        cell["threshold_curve"] = plain(_curve(Y_test, scores, probabilities))
+        if probabilities and scores.min() >= 0 and scores.max() <= 1:
+            cell["calibration_error"] = plain(expected_calibration_error(Y_test, scores))
 
 
 def _measured(
@@ -156,14 +145,11 @@ def _measured(
         top=sorted(k for k in top if k <= Y_test.shape[1]),
         propensities=propensities(Y_train) if weighted else None,
     )
-    values: dict[str, float | None] = {}
-    for name in measures:
-        measure = get_measure(name)
+    values: dict[str, float | None] = dict.fromkeys(measures)
+    for name, measure in zip(measures, map(get_measure, measures)):
         if name in found:
             values[name] = found[name]
-        elif "@" in name or (measure.kind == "scores" and scores is None):
-            values[name] = None
-        else:
+        elif "@" not in name and (measure.kind != "scores" or scores is not None):
             values[name] = measure.function(Y_test, labels if measure.kind == "labels" else scores)
     return values
 
@@ -175,10 +161,7 @@ def _curve(Y: Any, scores: Any, probabilities: bool) -> dict[str, list[float]]:
     ends = (0.0, 1.0) if probabilities else (float(scores.min()), float(scores.max()))
     cuts = np.linspace(*ends, 41)
     found = [evaluate(Y, labels=scores > cut) for cut in cuts]
-    return {
-        "cut": cuts.tolist(),
-        **{name: [measures[name] for measures in found] for name in CURVE},
-    }
+    return {"cut": cuts.tolist()} | {name: [values[name] for values in found] for name in CURVE}
 
 
 def _best_params(learner: Any) -> dict[str, Any] | None:
@@ -212,12 +195,10 @@ def _reset_peak() -> bool:
 
 def _peak_mb() -> float | None:
     """Largest resident size since ``_reset_peak`` or the start, in MB; None where unknown."""
-    try:
+    with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return round(int(line.split()[1]) / 1024, 1)
-    except OSError:
-        pass
     try:
         import resource
     except ImportError:

@@ -23,8 +23,7 @@ from plurilabel.evaluation._papers._reproduction import (
 from plurilabel.metrics import get_measure
 
 PICTURES = "_static/reproduction"
-WORDS = ("", "measure", "statement", "verdict")
-"""Columns that hold words; the others hold numbers."""
+WORDS = ("", "measure", "statement", "verdict")  # columns that hold words; the others hold numbers
 
 MARKS = ("o", "s", "^", "D")
 
@@ -46,11 +45,8 @@ def write_page(reproduction: Reproduction, folder: str | Path) -> Path:
         for (paper, name), curves in reproduction.curves.items()
         for measure in curves.figure.measures
     ]
-    content = {
-        path: page(reproduction),
-        path.with_suffix(".jsonl"): "".join(json.dumps(panel) + "\n" for panel in panels),
-    }
-    for file, text in content.items():
+    values = "".join(json.dumps(panel) + "\n" for panel in panels)
+    for file, text in ((path, page(reproduction)), (path.with_suffix(".jsonl"), values)):
         with write_atomic(file) as stream:
             stream.write(text.encode())
     draw_figures(folder)

@@ -218,8 +218,7 @@ def _made(kind: type[Made], entries: Mapping[str, Any], where: str) -> Made:
     for name, one in known.items():
         if name not in entries and one.default is MISSING and one.default_factory is MISSING:
             raise ValueError(f"{where}: {name} is missing")
-    unknown = [name for name in entries if name not in known]
-    if unknown:
+    if unknown := [name for name in entries if name not in known]:
         raise ValueError(f"{where}: unknown entries {', '.join(unknown)}")
     for name, allowed in CHOICES.items():
         if name in entries:
@@ -236,10 +235,8 @@ def _table(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -
     where = f"{key}, {entry.get('name')}"
     # entries of a table are defaults of its rows
     shared = {name: entry.pop(name) for name in [f.name for f in fields(Row)[1:]] if name in entry}
-    rows = [
-        _row(shared | row, f"{where}, {row.get('name')}", protocols)
-        for row in entry.pop("row", [])
-    ]
+    given = entry.pop("row", [])
+    rows = [_row(shared | row, f"{where}, {row.get('name')}", protocols) for row in given]
     table = _made(PublishedTable, {**entry, "rows": rows}, where)
     for row in table.rows:
         for measure in {**row.published, **row.recorded, **row.differs}:
@@ -252,21 +249,17 @@ def _row(entry: dict[str, Any], where: str, protocols: Mapping[str, Protocol]) -
     _check_choice("protocol", entry.get("protocol"), protocols, where)
     values = dict(entry.get("tolerance", {}))
     rest = {name: values.pop(name) for name in ("reason", "deviations") if name in values}
-    return _made(
-        Row,
-        {
-            **entry,
-            "protocol": protocols[entry["protocol"]],
-            "tolerance": _made(Tolerance, {"values": values, **rest}, f"{where}, tolerance"),
-            "differs": {m: _made(Known, k, where) for m, k in entry.get("differs", {}).items()},
-        },
-        where,
-    )
+    read = {
+        "protocol": protocols[entry["protocol"]],
+        "tolerance": _made(Tolerance, {"values": values, **rest}, f"{where}, tolerance"),
+        "differs": {m: _made(Known, k, where) for m, k in entry.get("differs", {}).items()},
+    }
+    return _made(Row, entry | read, where)
 
 
 def _figure(entry: dict[str, Any], key: str, protocols: Mapping[str, Protocol]) -> PublishedFigure:
     where = f"{key}, {entry.get('name')}"
     _check_choice("protocol", entry.get("protocol"), protocols, where)
-    statements = [_made(Statement, one, where) for one in entry.pop("statement", [])]
-    protocol = protocols[entry["protocol"]]
-    return _made(PublishedFigure, {**entry, "protocol": protocol, "statements": statements}, where)
+    entry["statements"] = [_made(Statement, one, where) for one in entry.pop("statement", [])]
+    entry["protocol"] = protocols[entry["protocol"]]
+    return _made(PublishedFigure, entry, where)

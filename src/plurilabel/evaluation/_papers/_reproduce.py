@@ -113,7 +113,11 @@ def reproduce_papers(
         if isinstance(part, PublishedTable):
             cells += _table_cells(paper, part, ours)
         else:
-            curves[paper.key, part.name] = drawn = _curves(part, ours)
+            values = [
+                [ours.values(part.protocol, expanded(text, part.over), m) for m in part.measures]
+                for text in part.curves.values()
+            ]  # NaN where a learner failed
+            drawn = curves[paper.key, part.name] = Curves(part, np.array(values)[:, :, :, 0])
             cells += _figure_cells(paper, part, drawn)
     return Reproduction(tuple(papers), tuple(cells), curves)
 
@@ -135,14 +139,11 @@ class _Ours:
         # a missing file stops here, with one error, before anything is computed
         self.data = {name: datasets.load(name) for name in dict.fromkeys(key[0] for key in texts)}
         needed = {key: learners for key, learners in texts.items() if learners}
-        comparisons = [
-            {
-                "datasets": {name: self.data[name]},
-                "learners": learners,
-                "cv": cv if cv == "holdout" else KFold(cv, shuffle=True, random_state=0),
-            }
-            for (name, cv), learners in needed.items()
-        ]
+        comparisons = []
+        for (name, folds), own in needed.items():
+            cv = folds if folds == "holdout" else KFold(folds, shuffle=True, random_state=0)
+            data = {name: self.data[name]}
+            comparisons.append({"datasets": data, "learners": own, "cv": cv})
         found = compare_many(comparisons, n_jobs=n_jobs, progress=progress)
         self.results = dict(zip(needed, found))
 
@@ -240,22 +241,11 @@ def _verdict(row: Row, measure: str, ours: float, tolerance: float | None) -> Ve
 # figures -----------------------------------------------------------------------------------
 
 
-def _curves(figure: PublishedFigure, ours: _Ours) -> Curves:
-    """Our values, (curves, measures, k); NaN where a learner failed."""
-    found = [
-        [ours.values(figure.protocol, expanded(text, figure.over), m) for m in figure.measures]
-        for text in figure.curves.values()
-    ]
-    return Curves(figure, np.array(found)[:, :, :, 0])
-
-
 def _figure_cells(paper: Paper, figure: PublishedFigure, curves: Curves) -> Iterator[Cell]:
     for statement in figure.statements:
         difference, holds = _check(statement, curves)
-        if holds:
-            verdict = Verdict("holds", True)
-        else:
-            verdict = Verdict("differs", statement.why is not None, statement.why or "")
+        differs = Verdict("differs", statement.why is not None, statement.why or "")
+        verdict = Verdict("holds", True) if holds else differs
         yield Cell(
             paper=paper.key,
             table=figure.name,
@@ -276,8 +266,6 @@ def _check(statement: Statement, curves: Curves) -> tuple[float, bool]:
         ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
         correlation = float(np.corrcoef(np.arange(len(values)), ranks)[0, 1])
         return correlation, sign * correlation > 0
-    winner, loser = (
-        np.mean(curves.of(str(name), statement.measure))
-        for name in (statement.winner, statement.loser)
-    )
+    names = (str(statement.winner), str(statement.loser))
+    winner, loser = (np.mean(curves.of(name, statement.measure)) for name in names)
     return float(winner - loser), bool(sign * (winner - loser) > 0)

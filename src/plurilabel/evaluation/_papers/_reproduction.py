@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,8 +30,7 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-ROUNDING = 1e-9
-"""So that a difference of exactly the tolerance, as printed, is within it."""
+ROUNDING = 1e-9  # so that a difference of exactly the tolerance, as printed, is within it
 
 
 def judge(
@@ -82,8 +81,7 @@ def facts(data: Dataset, label_set: tuple[str, ...] | None = None) -> dict[str, 
         if wanted.sum() != len(label_set):
             raise ValueError(f"{data.name} has the labels {data.label_names}, got {label_set}")
         return {"instances": float((dense(data.Y) == wanted).all(axis=1).sum())}
-    n, q = data.Y.shape
-    sizes = np.asarray(data.Y.sum(axis=1)).ravel()
+    (n, q), sizes = data.Y.shape, np.asarray(data.Y.sum(axis=1)).ravel()
     found = {"instances": n, "features": data.X.shape[-1], "labels": q}
     found |= {"cardinality": float(sizes.mean()), "density": float(sizes.mean()) / q}
     if data.train is not None and data.test is not None:
@@ -214,8 +212,7 @@ class Reproduction:
 
 # lines of tables -------------------------------------------------------------------------------
 
-Lines = tuple[list[str], list[list[str]]]
-"""Columns and rows, all of them text."""
+Lines = tuple[list[str], list[list[str]]]  # columns and rows, all of them text
 
 
 def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
@@ -229,11 +226,9 @@ def lines_of(cells: Sequence[Cell], best: str = "") -> Lines:
     if cells[0].table.startswith("figure"):
         rows = [[cell.row, cell.verdict, number(cell.ours, 4, sign=True)] for cell in cells]
         return ["statement", "verdict", "ours"], rows
-    names = [cell.row for cell in cells]
-    rows = [
-        ["" if name == before else name, *_values_of(cell)]
-        for cell, name, before in zip(cells, names, ["", *names])
-    ]
+    names = ["", *(cell.row for cell in cells)]
+    shown = ["" if name == before else name for before, name in pairwise(names)]
+    rows = [[name, *_values_of(cell)] for name, cell in zip(shown, cells)]
     return ["", "measure", "published", "ours", "difference", "tolerance", "verdict"], rows
 
 
@@ -287,10 +282,5 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(cell) for cell in column) for column in zip(*rows)]
     numbers = [all(not c or c[0] in "+-.0123456789" for c in column[1:]) for column in zip(*rows)]
     numbers[0] = False
-    return [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, numbers)
-        ).rstrip()
-        for row in rows
-    ]
+    forms = [f"{{:{'>' if right else '<'}{width}}}" for right, width in zip(numbers, widths)]
+    return ["  ".join(forms).format(*row).rstrip() for row in rows]

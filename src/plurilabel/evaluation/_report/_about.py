@@ -12,12 +12,12 @@ from plurilabel.evaluation._compare._results import Results
 
 Rows = list[tuple[str, list[str]]]
 
+# figures of a dataset in a plan, and their titles
 FIGURES = {
     "n": "instances", "d": "features", "q": "labels", "cardinality": "cardinality",
     "density": "density", "diversity": "label sets", "mean_ir": "mean imbalance",
     "scumble": "SCUMBLE", "not_known": "labels not known", "split": "split",
 }  # fmt: skip
-"""Figures of a dataset in a plan, and their titles."""
 
 
 def about(results: Results, learners: Sequence[str]) -> dict[str, Any]:
@@ -91,15 +91,13 @@ def _calibration(results: Results, learners: Sequence[str]) -> Rows:
     for cell in results.cells:
         if (error := cell.get("calibration_error")) is not None:
             found.setdefault((cell["learner"], cell["dataset"]), []).append(float(error))
-    rows = [
-        (learner, [found.get((learner, dataset), []) for dataset in results.datasets])
-        for learner in learners
-    ]
-    return [
-        (learner, [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors])
-        for learner, errors in rows
-        if any(errors)
-    ]
+    rows = []
+    for learner in learners:
+        errors = [found.get((learner, dataset), []) for dataset in results.datasets]
+        if any(errors):
+            means = [f"{sum(of) / len(of):.3f}" if of else "–" for of in errors]
+            rows.append((learner, means))
+    return rows
 
 
 def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:
@@ -151,19 +149,17 @@ def _chosen(results: Results, learner: str) -> str:
 def _repeat(results: Results) -> list[tuple[str, str]]:
     """What has to be the same to get the same results, as (word, value)."""
     plan = results.plan
+    seed = plan["protocol"].get("random_state")
     known = [
         ("protocol", _protocol(results)),
-        (
-            "seed",
-            f"{plan['protocol'].get('random_state')}; the seeds derived from it are in the cells",
-        ),
+        ("seed", f"{seed}; the seeds derived from it are in the cells"),
         ("measures", ", ".join(results.measures)),
     ]
     if results.folder is not None:
         known.append(("cells", f"{results.folder.name}/cells, one file for each learner and fold"))
     known += [(str(name), str(version)) for name, version in plan.get("versions", {}).items()]
-    digests = {name: of_one.get("digest") for name, of_one in plan["datasets"].items()}
-    said = ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items() if digest)
+    digests = {name: str(one.get("digest") or "") for name, one in plan["datasets"].items()}
+    said = ", ".join(f"{name} {digest[:12]}" for name, digest in digests.items() if digest)
     peak = max(float(cell.get("peak_mb") or 0) for cell in results.cells)
     known += [("data (digest)", said)] if said else []
     return known + ([("peak memory", f"{peak:,.0f} MB")] if peak else [])

@@ -1,9 +1,8 @@
 """The charts of the report: axes and marks that the template draws as SVG.
 
-Drawn by hand rather than with matplotlib, because the page gives the colors: marks only have
-classes, so one drawing is right in light and dark, on screen and on paper, and its points show
-their names under the pointer. It is also small and quick, and a report may have a hundred charts:
-5 kB and 3 ms each, against 19 kB and 100 ms for matplotlib's SVG.
+Not drawn with matplotlib, because the page gives the colors: marks only have classes, so one
+drawing is right in light and dark, on screen and on paper, and its points show their names under
+the pointer. It is also smaller and much quicker, and a report may have a hundred charts.
 """
 
 from __future__ import annotations
@@ -21,16 +20,12 @@ from plurilabel.evaluation._report._findings import Findings
 from plurilabel.evaluation._report._tables import Array, MeasureTable
 from plurilabel.metrics import get_measure
 
-SERIES = 7
-"""Learners with a color of their own; the others are gray."""
+SERIES = 7  # learners with a color of their own; the others are gray
 QUALITY = ("average_precision", "f1", "micro_f1", "accuracy", "hamming_loss")
 AGAINST_K = ("hamming_loss", "f1", "ranking_loss", "average_precision")
 CURVES = ("hamming_loss", "f1", "subset_accuracy")
-MOST_POINTS = 400
-"""Labels of a dataset in the chart of recall."""
-RECALL_SERIES = 4
-MOST_LABELS = 30
-MOST_LEARNERS = 12
+MOST_POINTS, RECALL_SERIES = 400, 4  # labels and learners in the chart of recall
+MOST_LABELS, MOST_LEARNERS = 30, 12  # in the table of labels
 
 Ends = tuple[float, float]
 
@@ -170,9 +165,9 @@ def _lines_of_k(
     lines = {}
     for name, group in groups.items():
         points = [(k, t.means[i, findings.results.learners.index(one)]) for k, one in group]
-        points = [(k, value) for k, value in points if np.isfinite(value)]
-        if len(points) > 1:
-            lines[name] = tuple(zip(*points))
+        known = [point for point in points if np.isfinite(point[1])]
+        if len(known) > 1:
+            lines[name] = tuple(zip(*known))
     return lines
 
 
@@ -214,15 +209,11 @@ def time_against_quality(findings: Findings, dataset: str) -> list[Chart]:
     tables = [findings.tables[m] for m in QUALITY if m in findings.tables] or findings.headlines
     if not tables:
         return []
-    i = findings.results.datasets.index(dataset)
-    seconds, quality = findings.seconds[i], tables[0].means[i]
-    shown = [j for j in findings.order if seconds[j] > 0 and np.isfinite(quality[j])]
-    return [_time_chart(findings, dataset, tables[0], shown)] if shown else []
-
-
-def _time_chart(findings: Findings, dataset: str, t: MeasureTable, shown: list[int]) -> Chart:
     names, i = findings.results.learners, findings.results.datasets.index(dataset)
-    seconds, quality = findings.seconds[i], t.means[i]
+    t, seconds, quality = tables[0], findings.seconds[i], tables[0].means[i]
+    shown = [j for j in findings.order if seconds[j] > 0 and np.isfinite(quality[j])]
+    if not shown:
+        return []
     low, high = seconds[shown].min(), seconds[shown].max()
     chart = Chart(
         "Time against quality",
@@ -243,7 +234,7 @@ def _time_chart(findings: Findings, dataset: str, t: MeasureTable, shown: list[i
     if len(front) > 1:
         joined = listed([names[j] for j in front], 5)
         chart.caption = f"The line joins the learners that no other beats in both: {joined}."
-    return chart
+    return [chart]
 
 
 def _front(shown: list[int], seconds: Array, losses: Array) -> list[int]:
@@ -264,9 +255,8 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
     present = order[frequency[order] > 0]
     if not learners or len(present) < 2:
         return []
-    drawn = present
-    if len(present) > MOST_POINTS:
-        drawn = present[np.linspace(0, len(present) - 1, MOST_POINTS).astype(int)]
+    at = np.linspace(0, len(present) - 1, MOST_POINTS).astype(int)
+    drawn = present[at] if len(present) > MOST_POINTS else present
     chart = Chart(
         "Label frequency against recall",
         f"Recall of the labels of {dataset} against their frequency",
@@ -283,19 +273,15 @@ def frequency_against_recall(findings: Findings, dataset: str) -> list[Chart]:
         style = series(findings.learners.index(learner))
         chart.cloud(frequency[drawn], recall[drawn], style)
         chart.series(*_means_of(runs, frequency, recall), style, learner)
-    chart.caption = "Each point is a label"
-    if runs:
-        chart.caption += "; lines are means over labels of about equal frequency"
-    if len(drawn) < len(present):
-        chart.caption += f"; {len(drawn)} of {len(present):,} labels are drawn"
-    chart.caption += "."
+    means = "; lines are means over labels of about equal frequency" if runs else ""
+    some = f"; {len(drawn)} of {len(present):,} labels are drawn"
+    chart.caption = f"Each point is a label{means}{some if len(drawn) < len(present) else ''}."
     return [chart]
 
 
 def _means_of(runs: Sequence[Any], frequency: Array, recall: Array) -> tuple[Any, Any]:
     """Geometric mean of the frequency and mean recall, of each run of labels with a recall."""
-    known = [run[np.isfinite(recall[run])] for run in runs]
-    known = [run for run in known if len(run)]
+    known = [of for run in runs if len(of := run[np.isfinite(recall[run])])]
     xs = [np.exp(np.log(frequency[run]).mean()) for run in known]
     return xs, [recall[run].mean() for run in known]
 

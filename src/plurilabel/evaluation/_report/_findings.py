@@ -28,11 +28,11 @@ from plurilabel.evaluation._stats._nemenyi import (
 from plurilabel.evaluation._stats._pairs import Comparisons, wilcoxon
 from plurilabel.metrics import get_measure
 
+# the measures of the overview, the plots and the tests
 HEADLINES = (
     "hamming_loss", "subset_accuracy", "f1", "macro_f1", "one_error", "ranking_loss",
     "average_precision", "macro_auc",
 )  # fmt: skip
-"""The measures of the overview, the plots and the tests."""
 FAMILIES = ("Label sets, by instance", "Label sets, by label", "Rankings of the labels")
 FEWEST_DATASETS = 5
 """With fewer, ranks over datasets say nothing: even Wilcoxon's smallest p of four is 0.125."""
@@ -54,8 +54,7 @@ class Value(NamedTuple):
 
 
 Rows = list[tuple[str, list[Value]]]
-Texts = dict[str, list[list[Value]]]
-"""The cells by measure, dataset and learner."""
+Texts = dict[str, list[list[Value]]]  # the cells by measure, dataset and learner
 
 
 class ResultTable(NamedTuple):
@@ -87,10 +86,9 @@ class OverDatasets(NamedTuple):
 class Findings:
     """Everything that a report is made of, computed once.
 
-    ``tables`` has the measures with any value, ``headlines`` those that plots and the overview
-    show; ``tested`` says on which datasets differences are tested over the folds. ``overall`` is
-    the mean rank of each learner over the headline measures and datasets, a missing result taking
-    the last rank; ``order`` and ``learners`` are the learners by that rank, the best first.
+    ``headlines`` are the measures of plots and overview; ``tested`` tells on which datasets folds
+    are tested. ``overall`` is the mean rank over the headline measures and datasets, a missing
+    result taking the last rank; ``order`` and ``learners`` are the learners by it, the best first.
     """
 
     def __init__(self, results: Results) -> None:
@@ -183,9 +181,8 @@ def _values(t: MeasureTable) -> list[list[Value]]:
 
 def _rank(t: MeasureTable, j: int) -> Value:
     rank = t.average_ranks[j]
-    if np.isnan(rank):
-        return Value("–")
-    return Value(f"{rank:.2f}", rank == np.nanmin(t.average_ranks))
+    known = not np.isnan(rank)
+    return Value(f"{rank:.2f}", rank == np.nanmin(t.average_ranks)) if known else Value("–")
 
 
 def _overview(findings: Findings, values: Texts) -> tuple[list[str], Rows]:
@@ -196,19 +193,16 @@ def _overview(findings: Findings, values: Texts) -> tuple[list[str], Rows]:
     for j in findings.order:
         cells = [values[t.measure][0][j] if is_single else _rank(t, j) for t in shown]
         times = findings.seconds[:, j][np.isfinite(findings.seconds[:, j])]
-        time = _two_figures(times.mean()) if len(times) else "–"
-        cells += [Value(f"{findings.overall[j]:.2f}"), Value(time)]
+        time = times.mean() if len(times) else 0.0
+        digits = max(0, 1 - int(np.floor(np.log10(time)))) if time > 0 else 0  # two figures
+        seconds = f"{time:,.{digits}f}" if len(times) else "–"
+        cells += [Value(f"{findings.overall[j]:.2f}"), Value(seconds)]
         rows.append((findings.results.learners[j], [c._replace(deviation="") for c in cells]))
     return [*heads, "mean rank", "seconds per fold"], rows
 
 
 def _head(t: MeasureTable) -> str:
     return f"{t.title}\u00a0{t.arrow}"
-
-
-def _two_figures(value: float) -> str:
-    digits = max(0, 1 - int(np.floor(np.log10(value)))) if value > 0 else 0
-    return f"{value:,.{digits}f}"
 
 
 def _families(findings: Findings, values: Texts) -> dict[str, list[ResultTable]]:
@@ -253,11 +247,11 @@ def _over_datasets(results: Results, t: MeasureTable) -> OverDatasets | None:
     f = friedman(values, greater_is_better=t.greater_is_better, names=names)
     n = nemenyi(values, greater_is_better=t.greater_is_better, names=names, alpha=ALPHA)
     w = wilcoxon(values, greater_is_better=t.greater_is_better, names=names)
-    left_out = []
-    if unknown := list(compress(results.datasets, ~datasets)):
-        left_out.append(f"{listed(unknown, 6)} (no learner has a result)")
-    if lacking := list(compress(results.learners, ~learners)):
-        left_out.append(f"{listed(lacking, 6)} (without a result on some dataset or fold)")
+    absent = {
+        "no learner has a result": list(compress(results.datasets, ~datasets)),
+        "without a result on some dataset or fold": list(compress(results.learners, ~learners)),
+    }
+    left_out = [f"{listed(who, 6)} ({why})" for why, who in absent.items() if who]
     (N, k), cd = values.shape, f"{n.critical_difference:.2f}"
     found = "The learners differ" if f.pvalue <= ALPHA else "No significant difference"
     p = "p < 0.0001" if f.pvalue < 1e-4 else f"p = {f.pvalue:.4f}"
@@ -309,10 +303,8 @@ def headline(findings: Findings) -> str:
     if len(results.datasets) >= FEWEST_DATASETS:
         where = f"By average rank over {counted(len(results.datasets), 'dataset')},"
         return _named(findings, _wins(findings, None), where)
-    said = [
-        _numbered(findings, _wins(findings, i), f"on {name},")
-        for i, name in enumerate(results.datasets)
-    ]
+    places = enumerate(results.datasets)
+    said = [_numbered(findings, _wins(findings, i), f"on {name},") for i, name in places]
     return capital("; ".join(said)) + "."
 
 

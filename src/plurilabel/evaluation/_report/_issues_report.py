@@ -60,24 +60,21 @@ def write_issues_report(
     """
     n, q = issues.shape
     if instances is not None and len(instances) != n:
-        raise ValueError(
-            f"instances must have {n} entries, one for each row, got {len(instances)}"
-        )
+        got = len(instances)
+        raise ValueError(f"instances must have {n} entries, one for each row, got {got}")
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
         raise ValueError(f"top must be an integer of at least 1, got {top!r}")
     lines = [
         {
             "row": row,
             "text": "" if instances is None else str(instances[row]),
-            "label": issues.label_names[label],
+            "label": issues.label_names[issues.labels[i]],
             "given": bool(issues.given[i]),
             "quality": f"{issues.quality[i]:.3f}",
             "score": f"{issues.scores[i]:.2f}",
             "agreeing": None if issues.agreeing is None else int(issues.agreeing[i]),
         }
-        for i, (row, label) in enumerate(
-            zip(issues.rows[:top].tolist(), issues.labels[:top].tolist())
-        )
+        for i, row in enumerate(issues.rows[:top].tolist())
     ]
     counts = np.bincount(issues.labels, minlength=q)
     wrong = np.bincount(issues.labels[issues.given], minlength=q)

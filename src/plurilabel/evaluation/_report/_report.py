@@ -162,19 +162,17 @@ def rendered(results: Results, formats: Sequence[str], title: str | None) -> dic
     """The text of each format."""
     findings = Findings(results)
     texts = {"csv": _csv(findings)} if "csv" in formats else {}
-    pages = [name for name in formats if name != "csv"]
-    if pages:
-        shown = describe(findings)
-        shown["title"] = title or shown["title"]
-    if "html" in pages:
+    shown = describe(findings) if set(formats) - {"csv"} else {}
+    shown["title"] = title or shown.get("title")
+    if "html" in formats:
         plan = results.plan["datasets"]
         shown["plots"] = [
             (name, plan[name].get("q"), charts(findings, name), label_scores(findings, name))
             for name in results.datasets
         ]
-    for name in pages:
-        is_html = name == "html"
-        texts[name] = html_page("report", shown) if is_html else _template(name).render(shown)
+        texts["html"] = html_page("report", shown)
+    for name in set(formats) - {"csv", "html"}:
+        texts[name] = _template(name).render(shown)
     return texts
 
 
@@ -219,6 +217,5 @@ def _csv(findings: Findings) -> str:
             for measure, parts in tables.items():
                 numbers = [part[i, j].item() for part in parts]
                 cells = ["" if np.isnan(number) else number for number in numbers]
-                names = map(no_formula, (dataset, learner, measure))
-                writer.writerow([*names, *cells])
+                writer.writerow([*map(no_formula, (dataset, learner, measure)), *cells])
     return text.getvalue()

@@ -19,8 +19,7 @@ HEADLINES = (
     "subset_accuracy", "f1", "micro_f1", "macro_f1", "hamming_loss", "average_precision",
     "ranking_loss",
 )  # fmt: skip
-MOST_POINTS = 400
-"""Points of a curve that are drawn."""
+MOST_POINTS = 400  # points of a curve that are drawn
 FORMATS = ("html", "csv")
 
 
@@ -64,30 +63,34 @@ def write_stream_report(
     place, formats = destination(results.folder, folder, formats, FORMATS)
     if not results.n_rows:
         raise ValueError("results must have at least one reading, got none")
-    texts = {}
-    if "html" in formats:
-        texts["html"] = html_page("stream", _shown(results, title))
-    if "csv" in formats:
-        texts["csv"] = results.frame().to_csv(index=False, lineterminator="\n")
-    return write_files(place, {name: texts[name] for name in formats})
+    writers = {
+        "html": lambda: html_page("stream", _shown(results, title)),
+        "csv": lambda: results.frame().to_csv(index=False, lineterminator="\n"),
+    }
+    return write_files(place, {name: writers[name]() for name in formats})
 
 
 def _shown(results: StreamResults, title: str | None) -> dict[str, Any]:
     """The variables of the template."""
     headlines = [name for name in HEADLINES if name in results.measures] or results.measures[:6]
     others = [name for name in results.measures if name not in headlines]
-    kind = next(k for k in ("window", "fading", "overall") if k in results.kinds)
-    plan = results.plan
+    plan, protocol = results.plan, results.plan["protocol"]
+    kinds = {
+        "window": f"over the last {counted(protocol['window'] or 0, 'row')}",
+        "fading": f"with fading by {protocol['fading']}",
+        "overall": "over all rows so far",
+    }
+    kind = next(kind for kind in kinds if kind in results.kinds)
     return {
         "title": title or f"{capital(listed(results.learners, 3))} on {plan['name']}",
         "headline": _headline(results, headlines[0]),
         "facts": _facts(results),
         "overall": _table(results, [*headlines, *others], results.final),
         "means": _table(results, headlines, results.mean) if "fading" in results.kinds else None,
-        "fading": plan["protocol"]["fading"],
+        "fading": protocol["fading"],
         "recoveries": _recoveries(results, headlines[0], kind),
         "costs": _costs(results),
-        "kind": _kind_in_words(results, kind),
+        "kind": kinds[kind],
         "charts": _drawn(curve_chart(results, name, kind) for name in headlines),
         "others": _drawn(curve_chart(results, name, kind) for name in others),
         "cost_charts": _drawn(cost_chart(results, name) for name in ("seconds", "bytes")),
@@ -171,31 +174,17 @@ def _recoveries(results: StreamResults, measure: str, kind: str) -> Any:
 
 
 def _costs(results: StreamResults) -> list[tuple[str, list[str]]]:
-    speed, size = results.speed(), results.size()
-    rows = []
-    for name in results.learners:
-        fast = f"{speed[name]:,.0f}" if np.isfinite(speed[name]) else "–"
-        large = file_size(size[name]) if np.isfinite(size[name]) else "–"
-        rows.append((name, [fast, large]))
-    return rows
-
-
-def _kind_in_words(results: StreamResults, kind: str) -> str:
-    protocol = results.plan["protocol"]
-    return {
-        "window": f"over the last {counted(protocol['window'] or 0, 'row')}",
-        "fading": f"with fading by {protocol['fading']}",
-        "overall": "over all rows so far",
-    }[kind]
+    speeds = {n: f"{v:,.0f}" if np.isfinite(v) else "–" for n, v in results.speed().items()}
+    sizes = {n: file_size(v) if np.isfinite(v) else "–" for n, v in results.size().items()}
+    return [(name, [speeds[name], sizes[name]]) for name in results.learners]
 
 
 def curve_chart(results: StreamResults, measure: str, kind: str) -> Chart | None:
     """A measure over time for all learners; None if it is nowhere defined."""
     about = get_measure(measure)
-    title = capital(about.title)
     curves = {name: results.curve(measure, name, kind) for name in results.learners}
-    arrow = "↑" if about.greater_is_better else "↓"
-    chart = _chart(results, curves, title, f"{about.title} {arrow}")
+    label = f"{about.title} {'↑' if about.greater_is_better else '↓'}"
+    chart = _chart(results, curves, capital(about.title), label)
     if chart is not None:
         mark_drifts(chart, results)
     return chart
@@ -204,12 +193,11 @@ def curve_chart(results: StreamResults, measure: str, kind: str) -> Chart | None
 def cost_chart(results: StreamResults, cost: str) -> Chart | None:
     """Time or size of the learners over time."""
     curves = {name: results.curve(cost, name) for name in results.learners}
-    if cost == "bytes":
-        curves = {name: curve / 1e6 for name, curve in curves.items()}
-        if sum(np.isfinite(curve).sum() > 1 for curve in curves.values()) == 0:
-            return None
-        return _chart(results, curves, "Size when pickled", "MB", at_zero=True)
-    return _chart(results, curves, "Time of prediction and learning", "seconds", at_zero=True)
+    if cost == "seconds":
+        return _chart(results, curves, "Time of prediction and learning", "seconds", at_zero=True)
+    sizes = {name: curve / 1e6 for name, curve in curves.items()}
+    several = any(np.isfinite(curve).sum() > 1 for curve in sizes.values())
+    return _chart(results, sizes, "Size when pickled", "MB", at_zero=True) if several else None
 
 
 def _chart(

@@ -131,10 +131,11 @@ def measure_tables(
 
     parts = (means, deviations, counts, splits, ranks, average, best, close)
     absent, tables = _absent(results), {}
-    for m, measure in enumerate(known):
+    for name, measure, *own in zip(names, known, *parts):
         better = measure.greater_is_better
-        arrow, own = "↑" if better else "↓", (part[m] for part in parts)
-        tables[names[m]] = MeasureTable(names[m], measure.title, arrow, better, absent, *own)
+        tables[name] = MeasureTable(
+            name, measure.title, "↑" if better else "↓", better, absent, *own
+        )
     return tables
 
 
@@ -168,14 +169,12 @@ def fold_ratios(results: Results) -> Array:
         splits[cell["dataset"]].add((cell["repeat"], cell["fold"]))
         if cell.get("n_train") and cell.get("n_test"):
             shares[cell["dataset"]].append(cell["n_test"] / cell["n_train"])
-    about = results.plan["datasets"]
-    again = {n for n in about if str(about[n].get("split", "")).startswith("published")}
-    return np.array(
-        [
-            np.mean(shares[n]) if shares[n] and len(splits[n]) > 1 and n not in again else np.nan
-            for n in results.datasets
-        ]
-    )
+    ratios = np.full(len(results.datasets), np.nan)
+    for i, name in enumerate(results.datasets):
+        again = str(results.plan["datasets"][name].get("split", "")).startswith("published")
+        if shares[name] and len(splits[name]) > 1 and not again:
+            ratios[i] = np.mean(shares[name])
+    return ratios
 
 
 def _absent(results: Results) -> NDArray[np.str_]:

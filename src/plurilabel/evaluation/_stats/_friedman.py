@@ -15,10 +15,8 @@ from plurilabel._core.base import column_names
 
 Array = NDArray[np.float64]
 
-MOST_SUMS = 2_000_000
-"""Rank sums that :func:`exact_friedman` may enumerate: less than a second."""
-MOST_LEARNERS = 7
-"""Beyond this, the k! orders of one dataset are too many for more than two datasets."""
+MOST_SUMS = 2_000_000  # rank sums that :func:`exact_friedman` may enumerate: less than a second
+MOST_LEARNERS = 7  # beyond this, the k! orders of one dataset are too many for the exact test
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +107,7 @@ def average_ranks(values: ArrayLike, *, greater_is_better: bool, missing: str = 
     Returns
     -------
     ndarray of shape (learners,)
-        Equal values share the mean of their ranks; those that agree to eleven digits of the
-        largest of their dataset are equal.
+        Equal values share the mean of their ranks, as in :func:`rank_rows`.
 
     Examples
     --------
@@ -179,8 +176,7 @@ def friedman(
     """
     values, names = check_values(values, names, missing=missing)
     ranks = rank_rows(values, greater_is_better)
-    n, k = ranks.shape
-    R = ranks.mean(axis=0)
+    (n, k), R = ranks.shape, ranks.mean(axis=0)
     chi2 = 12 * n / (k * (k + 1)) * (np.sum(R**2) - k * (k + 1) ** 2 / 4)
     if correct_ties:
         # the variance of tied ranks is smaller by exactly this factor; 0 if all are tied
@@ -253,22 +249,17 @@ def check_values(
     known = tuple(map(str, names)) if names is not None else tuple(f"learner{j}" for j in range(k))
     if len(known) != k:
         raise ValueError(f"names must have {k} entries, one per learner, got {len(known)}")
-    return _complete(table, known, missing), known
-
-
-def _complete(table: Array, names: tuple[str, ...], missing: str) -> Array:
-    """The datasets with a value of every learner; an error if others may not be dropped."""
     absent = np.isnan(table)
     if missing == "error" and absent.any():
         i, j = np.argwhere(absent)[0]
         raise ValueError(
-            f"values must have a value of every learner on every dataset, got NaN for {names[j]} "
+            f"values must have a value of every learner on every dataset, got NaN for {known[j]} "
             f"in row {i}; missing='drop' leaves such datasets out"
         )
     table = table[~absent.any(axis=1)]
     if len(table) == 0:
         raise ValueError("values must have a dataset with a value of every learner, got none")
-    return table
+    return table, known
 
 
 def rank_lines(names: Sequence[str], ranks: Array) -> str:

@@ -15,6 +15,9 @@ from scipy import stats
 from plurilabel._core.compat import import_extra
 from plurilabel.evaluation._stats._friedman import Array, check_values, rank_lines, ranks_and_error
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True, eq=False)
 class Nemenyi:
@@ -50,9 +53,8 @@ class Nemenyi:
             f"  critical difference {self.critical_difference:.3f} at alpha = {self.alpha:g}",
             rank_lines(self.names, self.average_ranks),
         ]
-        alike = [", ".join(self.names[j] for j in group) for group in self.groups]
-        if alike:
-            lines += ["not significantly different", *(f"  {group}" for group in alike)]
+        alike = ["  " + ", ".join(self.names[j] for j in group) for group in self.groups]
+        lines += ["not significantly different", *alike] if alike else []
         return "\n".join(lines)
 
 
@@ -104,11 +106,10 @@ def nemenyi(
     k = len(R)
     apart = np.abs(R[:, None] - R) / error * np.sqrt(2)
     distinct, where = np.unique(apart, return_inverse=True)
+    spread = stats.studentized_range(k, np.inf)
     # beyond 20 the p-value is 0 to every digit anyone prints, and the integral is slow
-    p = [
-        float(stats.studentized_range.sf(a, k, np.inf)) if 0 < a < 20 else a == 0 for a in distinct
-    ]
-    quantile = float(stats.studentized_range.isf(alpha, k, np.inf)) / np.sqrt(2)
+    p = [float(spread.sf(a)) if 0 < a < 20 else a == 0 for a in distinct]
+    quantile = float(spread.isf(alpha)) / np.sqrt(2)
     return Nemenyi(
         names=names,
         average_ranks=R,
@@ -131,10 +132,6 @@ def cliques(ranks: ArrayLike, critical_difference: float) -> list[tuple[int, ...
             groups.append(tuple(order[start:end].tolist()))
             last = end
     return groups
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 Points = list[tuple[float, float]]

@@ -13,8 +13,7 @@ from scipy import special, stats
 
 from plurilabel.evaluation._stats._friedman import Array, check_values, ranks_and_error
 
-EXACT_UP_TO = 200
-"""Differences up to which Wilcoxon's p-value is exact: a few milliseconds."""
+EXACT_UP_TO = 200  # differences up to which Wilcoxon's p-value is exact: a few milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +172,8 @@ def holm_adjusted(pvalues: ArrayLike) -> Array:
     p = np.asarray(pvalues, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
         raise ValueError("pvalues must be a list of numbers from 0 to 1")
-    order = np.argsort(p, kind="stable")
+    order, adjusted = np.argsort(p, kind="stable"), np.empty_like(p)
     steps = np.arange(len(p), 0, -1)
-    adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * steps), 1)
     return adjusted
 
@@ -299,7 +297,7 @@ def corrected_resampled_t(
     d = a - b
     mean, df = float(d.mean()), len(d) - 1
     error = float(np.sqrt((1 / len(d) + test_to_train) * d.var(ddof=1)))
-    if error <= 1e-12 * max(float(np.abs(a).max()), float(np.abs(b).max())):
+    if error <= 1e-12 * float(np.abs([a, b]).max()):
         # the same difference in every fold: rounding must not decide
         if np.allclose(d, 0, atol=1e-12):
             return ResampledT(mean, 0.0, df, 1.0)

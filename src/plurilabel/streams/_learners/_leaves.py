@@ -18,11 +18,9 @@ from plurilabel.streams._learners._pruned_sets import LabelSet, SetCounts
 from plurilabel.streams._learners._window_mlknn import CountingWindow
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
-N_THRESHOLDS = 8
-"""Thresholds of each feature in a leaf."""
+N_THRESHOLDS = 8  # thresholds of each feature in a leaf
 
-FEWEST = 0.01
-"""The share of the rows that each side of a split must have, as in MOA."""
+FEWEST = 0.01  # the share of the rows that each side of a split must have, as in MOA
 
 
 def hoeffding_bound(delta: float, n: int) -> float:
@@ -101,11 +99,10 @@ class SplitCounts:
         """Make room for more features and labels: features were 0, labels unknown."""
         if (more := d - len(self.edges)) > 0:
             self.edges = np.vstack([self.edges, thresholds(np.zeros((1, more)))])
-            total = self.rows[0].sum() if len(self.rows) else 0
-            told = self.counts[0].sum(axis=0) if len(self.counts) else 0
             counts = np.zeros((more, *self.counts.shape[1:]), dtype=np.int32)
             rows = np.zeros((more, N_THRESHOLDS + 1), dtype=np.int64)
-            counts[:, 1], rows[:, 1] = told, total
+            counts[:, 1] = self.counts[:1].sum(axis=(0, 1))
+            rows[:, 1] = self.rows[:1].sum()
             self.counts, self.rows = np.vstack([self.counts, counts]), np.vstack([self.rows, rows])
         if (more := q - self.counts.shape[-1]) > 0:
             new = np.zeros((*self.counts.shape[:-1], more), dtype=np.int32)
@@ -162,19 +159,16 @@ class SplitCounts:
 
     def shares(self, feature: int, threshold: float) -> tuple[Floats, Floats]:
         """The share of each label on both sides of a split, smoothed."""
-        left = self.edges[feature] <= threshold
         counts = self.counts[feature].astype(np.float64)
-        sides = counts[:-1][left].sum(axis=0), counts.sum(axis=0)
-        below, above = sides[0], sides[1] - sides[0]
+        below = counts[:-1][self.edges[feature] <= threshold].sum(axis=0)
+        above = counts.sum(axis=0) - below
         return (below[1] + 1) / (below.sum(axis=0) + 2), (above[1] + 1) / (above.sum(axis=0) + 2)
 
 
 def _spread(counts: NDArray[np.integer]) -> Floats:
     """Entropy in bits times n, from numbers of rows without and with a label: (..., 2, q)."""
-    terms = counts * np.log2(np.maximum(counts, 1))
-    n = counts.sum(axis=-2)
-    spread: Floats = n * np.log2(np.maximum(n, 1)) - terms.sum(axis=-2)
-    return spread
+    terms, n = counts * np.log2(np.maximum(counts, 1)), counts.sum(axis=-2)
+    return np.asarray(n * np.log2(np.maximum(n, 1)) - terms.sum(axis=-2))
 
 
 def resized(x: Floats, d: int) -> Floats:
@@ -185,16 +179,12 @@ def resized(x: Floats, d: int) -> Floats:
     >>> resized(np.array([1.0, 2.0]), 3), resized(np.array([1.0, 2.0]), 1)
     (array([1., 2., 0.]), array([1.]))
     """
-    if len(x) >= d:
-        return x[:d]
-    return np.concatenate([x, np.zeros(d - len(x))])
+    return x[:d] if len(x) >= d else np.concatenate([x, np.zeros(d - len(x))])
 
 
-SKETCH = 50
-"""Rows of a leaf from which its thresholds are drawn."""
+SKETCH = 50  # rows of a leaf from which its thresholds are drawn
 
-LATELY = 0.99
-"""Weight of the past, relative to one row later."""
+LATELY = 0.99  # weight of the past, relative to one row later
 
 
 class Answer(Protocol):
@@ -294,8 +284,7 @@ class BayesOfSets:
         given = np.log((inside + usual) / (self.n + 1))
         logs = np.stack([prior, prior + given.sum(axis=0)])
         p = np.exp(logs - logs.max(axis=1, keepdims=True))
-        shares: Floats = p / p.sum(axis=1, keepdims=True) @ self.members
-        return shares
+        return np.asarray(p / p.sum(axis=1, keepdims=True) @ self.members)
 
     def score(self, x: Floats, counts: SplitCounts | None) -> Floats:
         """Sum of the probabilities of the sets that have the label."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,9 @@ class HoeffdingTree:
         """Handle a drift and a split that is due, then teach the leaf of the row."""
         held, undo = vars(self).copy(), list[Callable[[], None]]()
         try:
-            self._make_room(len(x), len(y))
+            if len(x) > self.d or len(y) > self.q:
+                self.d, self.q = max(len(x), self.d), max(len(y), self.q)
+                self._check_size(self.n_leaves)
             self._look_for_drifts(x, y, undo)
             self._look_for_split(x, undo)
             self._path(x)[-1].learn(self.seen, x, y)  # type: ignore[union-attr]
@@ -81,11 +84,6 @@ class HoeffdingTree:
         except BaseException:
             restore(self, held, undo)
             raise
-
-    def _make_room(self, d: int, q: int) -> None:
-        if d > self.d or q > self.q:
-            self.d, self.q = max(d, self.d), max(q, self.q)
-            self._check_size(self.n_leaves)
 
     def _check_size(self, n_leaves: int) -> None:
         of_leaf = 8.0 * self.leaf_size * self.d + 8.0 * self.d * (N_THRESHOLDS + 1) * self.q
@@ -127,18 +125,16 @@ class HoeffdingTree:
         self._hang(parent, node, self._renewed(node), undo)
 
     def _look_for_split(self, x: Floats, undo: list[Callable[[], None]]) -> None:
-        path = self._path(x)
-        leaf = path[-1]
+        parent, leaf = [None, *self._path(x)][-2:]
         assert isinstance(leaf, Leaf)
         if leaf.n and leaf.n % self.grace_period == 0 and (split := self._split(leaf)):
-            self._hang(path[-2] if len(path) > 1 else None, leaf, split, undo)
+            self._hang(parent, leaf, split, undo)
 
     def _hang(
         self, parent: Node | None, old: Node, new: Node, undo: list[Callable[[], None]]
     ) -> None:
         """Put a node in the place of another one, below its parent."""
-        counts = [sum(1 for _ in self._leaves(node)) for node in (new, old)]
-        self.n_leaves += counts[0] - counts[1]
+        self.n_leaves += len(list(self._leaves(new))) - len(list(self._leaves(old)))
         if parent is None:
             self.root = new
             return
@@ -157,9 +153,8 @@ class HoeffdingTree:
 
     def _renewed(self, node: Node) -> Leaf:
         """A leaf in place of a branch, with the rows that the detector takes to be alike."""
-        rows = sorted(
-            (row for leaf in self._leaves(node) for row in leaf.rows), key=lambda row: row.number
-        )
+        rows = [row for leaf in self._leaves(node) for row in leaf.rows]
+        rows.sort(key=attrgetter("number"))
         width = int(getattr(node.watch.detector, "width", 0))
         return self._taught(rows[max(len(rows) - width, 0) :], np.zeros(self.q))
 
@@ -182,9 +177,8 @@ class HoeffdingTree:
             return None
         split = Split(best.feature, best.threshold, [], leaf.watch)
         for side, shares in enumerate(leaf.counts.shares(best.feature, best.threshold)):
-            split.sides.append(
-                self._taught([row for row in leaf.rows if split.side(row.x) == side], shares)
-            )
+            rows = [row for row in leaf.rows if split.side(row.x) == side]
+            split.sides.append(self._taught(rows, shares))
         return split
 
 
@@ -301,10 +295,8 @@ class MLHoeffdingTree(StreamClassifier):
 
     def _new_core(self) -> HoeffdingTree:
         if self.n_neighbors >= self.leaf_size:
-            raise ValueError(
-                f"n_neighbors must be smaller than leaf_size={self.leaf_size}, "
-                f"got {self.n_neighbors}"
-            )
+            most = f"leaf_size={self.leaf_size}"
+            raise ValueError(f"n_neighbors must be smaller than {most}, got {self.n_neighbors}")
         make: Any = partial(BayesOfSets, self.min_count, self.max_sets)
         if self.leaf == "mlknn":
             make = partial(Neighbors, self.leaf_size, self.metric, self.n_neighbors, 1.0, None)

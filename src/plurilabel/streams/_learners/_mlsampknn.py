@@ -17,11 +17,9 @@ from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels, Strea
 PULL = 5.0
 """How many rows of evidence a label's own figures must outweigh: rare labels follow the others."""
 
-CUTS = np.array([0.5, 0.4, 0.3, 0.2])
-"""Shares of the votes above which a label may be predicted."""
+CUTS = np.array([0.5, 0.4, 0.3, 0.2])  # shares of the votes above which a label may be predicted
 
-FEW = 10
-"""With fewer features than these, all members look at all of them."""
+FEW = 10  # with fewer features than these, all members look at all of them
 
 
 class SelfAdjusting(Window):
@@ -163,10 +161,9 @@ class SelfAdjusting(Window):
         point = self.prepared(x)
         if self.n:
             self._judge(*self._votes(point), y)
-        free = np.flatnonzero(~self.alive[:, : self.n].any(axis=0))
-        if self.n < self.size:
-            slot = self.n
-        else:
+        slot = self.n
+        if slot == self.size:
+            free = np.flatnonzero(~self.alive.any(axis=0))
             slot = int(free[0]) if len(free) else int(self.born.argmin())
         before.note(slot)
         self.put(slot, point, y)
@@ -327,16 +324,13 @@ class MLSAMPkNN(StreamClassifier):
         return SelfAdjusting(*self._settings(), members=1, rng=np.random.default_rng(0))
 
     def _settings(self) -> tuple[int, int, str, tuple[int, ...], float, float]:
+        most = f"must be at most window_size={self.window_size}"
         if self.min_window > self.window_size:
-            raise ValueError(
-                f"min_window must be at most window_size={self.window_size}, got {self.min_window}"
-            )
+            raise ValueError(f"min_window {most}, got {self.min_window}")
         ks = np.unique(np.atleast_1d(np.asarray(self.n_neighbors)))
         if ks.dtype.kind not in "iu" or not len(ks) or ks[0] < 1:
             raise ValueError(f"n_neighbors must be positive integers, got {self.n_neighbors!r}")
         if ks[-1] > self.window_size:
-            raise ValueError(
-                f"n_neighbors must be at most window_size={self.window_size}, got {ks[-1]}"
-            )
+            raise ValueError(f"n_neighbors {most}, got {ks[-1]}")
         sizes = self.window_size, self.min_window
         return *sizes, self.metric, tuple(ks.tolist()), self.penalty, self.fading

@@ -15,8 +15,7 @@ from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
 LabelSet: TypeAlias = tuple[int, ...]
 
-SPARE = 10
-"""Label sets that are counted, for each one that is learned."""
+SPARE = 10  # label sets that are counted, for each one that is learned
 
 
 class SetCounts:

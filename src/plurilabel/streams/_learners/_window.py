@@ -14,8 +14,7 @@ from plurilabel._core.limits import check_size
 from plurilabel.neighbors import Formula
 from plurilabel.streams._stream_classifier import UNKNOWN, Floats, Labels
 
-UNIT = 2.0**-53
-"""Largest relative rounding error of one float64 operation."""
+UNIT = 2.0**-53  # largest relative rounding error of one float64 operation
 
 _NOTHING = (-1, None, None)
 

@@ -33,8 +33,7 @@ class CountingWindow(NeighborWindow):
         self, size: int, metric: str, k: int, s: float, rng: np.random.Generator | None
     ) -> None:
         super().__init__(size, metric, k)
-        self.s = s
-        self.rng = rng  # None for a sliding window
+        self.s, self.rng = s, rng  # no rng for a sliding window
         self.counts = np.zeros((2, 0, k + 1), dtype=np.int64)
         self.cells = np.zeros((size, 0), dtype=np.intp)  # where each row and label is counted
 
@@ -184,10 +183,8 @@ class WindowMLkNN(StreamClassifier):
 
     def _new_core(self) -> CountingWindow:
         if self.n_neighbors >= self.window_size:
-            raise ValueError(
-                f"n_neighbors must be smaller than window_size={self.window_size}, "
-                f"got {self.n_neighbors}"
-            )
+            most = f"window_size={self.window_size}"
+            raise ValueError(f"n_neighbors must be smaller than {most}, got {self.n_neighbors}")
         fading = self.forgetting == "fading"
         rng = np.random.default_rng(self.random_state) if fading else None
         return CountingWindow(self.window_size, self.metric, self.n_neighbors, self.smoothing, rng)
