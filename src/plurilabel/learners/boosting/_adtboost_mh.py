@@ -12,13 +12,11 @@ from plurilabel._core.base import LabelMatrix
 from plurilabel.learners.boosting._best_condition import (
     TIE,
     Found,
+    PairWeights,
     best_condition,
     bools_of,
     by_sign,
-    exp_losses,
-    first_weights,
     log_ratio,
-    normalise,
 )
 from plurilabel.learners.boosting._bins import Bins
 from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
@@ -139,17 +137,16 @@ random_state :
     ) -> Iterator[tuple[DecisionNode, float]]:
         """AdaBoost.MH whose rules may stand below others; yields each rule and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
-        m, k = has.shape
         eps = self._epsilon(has.shape, weights, unknown)
         columns = Columns(X)
         P: list[Rows] = []  # the preconditions: instances at each prediction node
-        search = _Search(self._bins(X, k), P)
-        f = np.zeros((m, k))
-        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
+        search = _Search(self._bins(X, has.shape[1]), P)
+        f = np.zeros(has.shape)
+        pairs = PairWeights(has, weights, unknown)
         for t in range(1 + self.n_estimators):
-            V = by_sign(D, has)
+            V = by_sign(pairs.D, has)
             if t == 0:
-                rule = DecisionNode(0, None, log_ratio(V.sum(axis=0), eps), np.zeros(k))
+                rule = DecisionNode(0, None, log_ratio(V.sum(axis=0), eps), np.zeros(has.shape[1]))
             else:
                 p, c = search.best(V)  # of smallest Z_t
                 if c is None:
@@ -158,10 +155,7 @@ random_state :
                 rule = DecisionNode(p, c, yes, no)
             del V  # or else two of them would be held in the next round
             rule.add_to(f, columns, P)
-            D = exp_losses(f, has, out=D)  # D_1 exp(-Y f), normalised as in AdaBoost.MH
-            Z = normalise(D, D_1)
-            yield rule, Z
-            D /= Z if D_1 is not None else Z * (m * k)
+            yield rule, pairs.update(f)
 
     def _walk(self, columns: Columns) -> Iterator[Floats]:
         f = np.zeros((columns.n, self.n_labels_))
@@ -260,7 +254,11 @@ class _Search:
         p = int(np.argmax(gains >= gains.max() - TIE))
         found = self.known[p][1]
         assert found is not None
-        self._forget_overlapping(p)
+        changed = np.zeros(self.bins.n, dtype=bool)
+        changed[self.nodes[p]] = True
+        self.known = {
+            node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
+        }
         return p, found.condition
 
     def _gain(self, p: int, W: float, V: Floats) -> float:
@@ -273,10 +271,3 @@ class _Search:
         then, found = self.known[p]
         # since then the weights of all instances of p have been divided by the same numbers
         return 0.0 if found is None or then == 0 else (then - found.Z) * W / then
-
-    def _forget_overlapping(self, p: int) -> None:
-        changed = np.zeros(self.bins.n, dtype=bool)
-        changed[self.nodes[p]] = True
-        self.known = {
-            node: kept for node, kept in self.known.items() if not changed[self.nodes[node]].any()
-        }

@@ -49,8 +49,7 @@ class LabelRule:
     confidences: tuple[float, ...]
 
 
-BLOCK = 2**24
-"""Instances times rules that are looked at together."""
+BLOCK = 2**24  # instances times rules that are looked at together
 
 
 class MMAC(ScoringClassifier):
@@ -166,8 +165,6 @@ class MMAC(ScoringClassifier):
         self.max_bins = max_bins
         self.voting = voting
 
-    # learning ----------------------------------------------------------------------------
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset, dtype=np.float64)
 
@@ -221,16 +218,13 @@ class MMAC(ScoringClassifier):
             supports = np.bitwise_count(inside & labels[which]).sum(axis=1, dtype=np.int64)
             confidences = supports / int(np.bitwise_count(inside).sum())
             rank = (-confidences.max(), -supports.max(), len(condition), condition)
-            rules.append((rank, condition, which, supports, confidences))
+            rules.append((rank, which, supports, confidences))
         rules.sort(key=lambda rule: rule[0])
-        conditions = [condition for _, condition, *_ in rules]
-        columns = [which for _, _, which, *_ in rules]
+        conditions, columns = [rank[-1] for rank, *_ in rules], [which for _, which, *_ in rules]
         m, q = len(self._items), self.n_labels_
         self._conditions = _csr([np.ones(len(c), np.int8) for c in conditions], conditions, m)
         self._supports = _csr([supports for *_, supports, _ in rules], columns, q)
         self._confidences = _csr([confidences for *_, confidences in rules], columns, q)
-
-    # rules -------------------------------------------------------------------------------
 
     @property
     def rules_(self) -> list[LabelRule]:
@@ -282,8 +276,6 @@ class MMAC(ScoringClassifier):
         """Describe the conditions of the rules."""
         items = Items.from_table(self._items)
         return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
-
-    # predictions ---------------------------------------------------------------------------------
 
     def _matches(self, bits: Bits, n: int) -> NDArray[np.bool_]:
         """Which instances have the condition of which rule (n, R)."""
