@@ -99,8 +99,6 @@ class Insight:
             S[test] = dense(label_scores(estimator, safe_indexing(X, test), n_labels=S.shape[1]))
         return S
 
-    # scales -------------------------------------------------------------------------------------
-
     def probabilities(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores from 0 to 1, one half at the threshold of the learner."""
         if self.service.method == "predict_proba":
@@ -110,8 +108,6 @@ class Insight:
     def certainty(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distance of the least certain label of each row from one half, scaled to [0, 1]."""
         return np.abs(2 * self.probabilities(S) - 1).min(axis=1)
-
-    # views ------------------------------------------------------------------------------------
 
     def rows(
         self,

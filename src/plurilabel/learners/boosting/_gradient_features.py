@@ -222,7 +222,7 @@ def _ordered(
 def learn_codes(X: Any, asked: Any) -> tuple[Any, NDArray[np.intp], list[list[Any]]]:
     """X with the numbers of its categories, its categorical columns and their categories."""
     dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
-    nothing = X, np.empty(0, dtype=np.intp), []
+    nothing: Any = X, np.empty(0, dtype=np.intp), []
     if asked is None or (isinstance(asked, str) and not any(map(_is_categorical, dtypes))):
         return nothing
     columnar = _as_columns(X)

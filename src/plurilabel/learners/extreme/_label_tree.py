@@ -328,13 +328,13 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     ) -> list[NodeModel]:
         """The models of one tree, or those from before after further instances."""
         settings = Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune)
+        worth = self.worth_
 
         def tasks() -> Iterator[Any]:
             for rows, reached, labels in tree.nodes_of(Y, levels):
-                known = self.worth_ is not None and labels is not None
-                worth = self.worth_[order[labels]] if known else None
+                own = None if worth is None or labels is None else worth[order[labels]]
                 model = None if before is None else next(before)
-                yield delayed(tree.train_node)(X, rows, reached, weights, worth, model, settings)
+                yield delayed(tree.train_node)(X, rows, reached, weights, own, model, settings)
 
         return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks()))
 

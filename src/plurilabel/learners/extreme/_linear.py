@@ -124,7 +124,7 @@ def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]
 def _newton(
     X: Any, T: Any, sign: Any, cost: Any, settings: Settings, prior: Prior | None
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
-    """Weights, curvatures and the steps taken, by a truncated Newton method on all columns at once.
+    """Weights, curvatures and steps, by a truncated Newton method on all columns at once.
 
     A step of the inner loop is two sparse products. A column that is done leaves.
     """
