@@ -164,9 +164,8 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         return _bag_means(self._votes(X), X)
 
-    def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
+    def _explain(self, X: Bags, _: Given) -> list[BagExplanation]:
         """The shares of a bag's instances, which add up to its score."""
-        del given
         alone = self._votes(X)
         shares = alone / np.repeat(X.sizes, X.sizes)[:, None]
         return explanations(X, _bag_means(alone, X), shares, alone, self, SCORE)

@@ -191,9 +191,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         )
         bags = self._bags(X, reset=True)
         self.kinds_ = (self.kinds,) if isinstance(self.kinds, str) else tuple(self.kinds)
-        for kind in self.kinds_:
-            if kind not in ROW_KINDS:
-                raise ValueError(f"kinds must be among {', '.join(ROW_KINDS)}, got {kind!r}")
+        if strange := [kind for kind in self.kinds_ if kind not in ROW_KINDS]:
+            raise ValueError(f"kinds must be among {', '.join(ROW_KINDS)}, got {strange[0]!r}")
         if not self.kinds_:
             raise ValueError(f"kinds must name at least one of {', '.join(ROW_KINDS)}, got none")
         names = getattr(self, "feature_names_in_", bags.feature_names)

@@ -249,6 +249,8 @@ async def metrics(context: Shared) -> Response:
     return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
 
 
+SECTIONS = (predictions, explanations, corrections, data, status)
+
 PAGE = {  # path: file and media type
     "/": ("serve/page/page.html", "text/html"),
     "/page.css": ("serve/page/page.css", "text/css"),

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -263,22 +264,21 @@ class Service:
     def _responses(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
         """Predict requests together."""
         given = [rows for rows, _ in requests]
-        sizes = [len(one) if isinstance(one, list) else one.X.shape[0] for one in given]
+        sizes = [len(rows) if isinstance(rows, list) else rows.X.shape[0] for rows in given]
         asks = [ask for (_, ask), size in zip(requests, sizes) for _ in range(size)]
         rows = given[0]
         try:
             if isinstance(rows, list):
-                rows = self.reader.read_records([row for one in given for row in one])
+                rows = self.reader.read_records([*chain.from_iterable(given)])
             version, found = self._predicted(rows, asks)
         except BadInput:
             raise
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, rows) from None
-        results, end = [], 0
+        results, rest = [], iter(found)
         for size, remarks in zip(sizes, self.reader.remarks(rows, sizes)):
-            answer = {"version": version, "rows": found[end : end + size]}
-            results.append({**answer, "remarks": remarks} if remarks else answer)
-            end += size
+            more = {"remarks": remarks} if remarks else {}
+            results.append({"version": version, "rows": [*islice(rest, size)], **more})
         return results
 
     def _predicted(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:

@@ -227,8 +227,7 @@ def _root(plus: Floats, minus: Floats) -> Floats:
     return cost
 
 
-def _sum(costs: Floats, covered: Floats, missing: Floats) -> Floats:
-    del covered
+def _sum(costs: Floats, _covered: Floats, missing: Floats) -> Floats:
     return costs + missing
 
 

@@ -37,8 +37,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     the ``beam_width`` best nodes of each level, so that it asks few of the models: its cost grows
     with the logarithm of the number of labels. The scores of several trees are averaged.
 
-    Use ``predict_top`` for predictions. ``predict`` is sparse where y was; no matrix (n, q)
-    or (d, q) is made, except for ``predict_proba`` and ``decision_function``, which are dense by
+    Use ``predict_top`` for predictions: ``predict_proba`` and ``decision_function`` are dense by
     their contract and refuse what is too large.
 
     Parameters
@@ -111,15 +110,15 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
 
     *Further instances.* ``partial_fit`` keeps the trees and updates the models of nodes that new
     instances reach, as Chapelle and Li (Algorithm 3) do for one model: the penalty becomes
-    ½ Σ_j q_j (w_j - m_j)², where m are the weights so far and q their precisions. The precision
-    q_j = 1 + s_j c is not kept for each weight: s_j is the sum of the squares of the feature over
-    the instances so far, and c the mean second derivative of the losses of the child. A pruned
-    weight counts as 0, with the same precision as long as another child has a weight for the
-    feature. Propensities stay those of the first call.
+    ½ Σ_j q_j (w_j - m_j)², where m are the weights so far and q their precisions: the more
+    instances had a feature, the less its weights change. The precision q_j = 1 + s_j c is not kept
+    for each weight: s_j is the sum of the squares of the feature over the instances so far, and c
+    the mean second derivative of the losses of the child. A pruned weight counts as 0, with the
+    same precision as long as another child has a weight for the feature. Propensities stay those
+    of the first call.
 
-    *Instances without labels* reach the root, where they speak against all children.
-
-    *Weights.* The sums of label features and the losses are weighted by ``sample_weight``.
+    *Instances without labels* reach the root, where they speak against all children. The sums of
+    label features and the losses are weighted by ``sample_weight``.
 
     References
     ----------
@@ -259,11 +258,8 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     ) -> Self:
         """Learn from further instances, without those of earlier calls.
 
-        The first call is ``fit``. Later ones leave the trees as they are and go on from the
-        weights of each node that new instances reach. What earlier instances had to say is kept
-        as a normal distribution around these weights: the more of them had a feature, the less
-        its weights change (see the notes). The result is near that of one ``fit`` to all
-        instances, but not the same.
+        The first call is ``fit``. Later ones keep the trees and update the models (see the
+        notes); the result is near that of one ``fit`` to all instances, but not the same.
 
         Parameters
         ----------

@@ -107,8 +107,7 @@ class MMAC(ScoringClassifier):
     have are predicted always or never and take no part in the rules.
 
     *Cost.* Each round looks at every condition with enough support: instances / 64 words for each
-    condition and label. Dense features of many intervals have many such conditions: on Emotions
-    (72 features) ``max_length=3`` takes ten times as long as 2.
+    condition and label. Dense features of many intervals have many such conditions.
 
     References
     ----------
@@ -333,7 +332,7 @@ class MMAC(ScoringClassifier):
     def label_weights(self, X: ArrayLike) -> NDArray[np.float64]:
         """The weight of each label in the first rule that matches: its part of the supports.
 
-        What the three measures of the paper are about: :func:`top_label`, :func:`any_label` and
+        The measures of the paper take them: :func:`top_label`, :func:`any_label` and
         :func:`label_weight`.
 
         Returns
