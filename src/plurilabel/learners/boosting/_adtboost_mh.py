@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel.learners.boosting._best_condition import (
@@ -19,7 +18,7 @@ from plurilabel.learners.boosting._best_condition import (
     log_ratio,
 )
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, fitted_names
 from plurilabel.learners.boosting._rules import (
     Columns,
     Condition,
@@ -175,8 +174,7 @@ random_state :
         -------
         str
         """
-        check_is_fitted(self)
-        names, labels = names_of_features(self, feature_names), list(self.label_names_)
+        names, labels = fitted_names(self, feature_names)
 
         def below(node: int, indent: str) -> Iterator[str]:
             for t, rule in enumerate(self.rules_):
@@ -202,8 +200,7 @@ random_state :
         -------
         str
         """
-        check_is_fitted(self)
-        names, labels = names_of_features(self, feature_names), list(self.label_names_)
+        names, labels = fitted_names(self, feature_names)
 
         def prediction(node: int, scores: Floats) -> str:
             text = _quoted(scores_text(scores, labels, max_labels)).replace(", ", "\\n")

@@ -315,12 +315,14 @@ def held_out_sizes(n: int, fraction: float) -> tuple[int, int]:
     return n - size, size
 
 
-def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
-    """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
+def fitted_names(learner: Any, feature_names: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Names of the features: those given, those seen in ``fit``, or x0, x1, ...; and of labels."""
+    check_is_fitted(learner)
     d = learner.n_features_in_
     if feature_names is None:
         feature_names = getattr(learner, "feature_names_in_", default_feature_names(d))
-    return [str(name) for name in checked_given(feature_names, None, d).names]
+    names = [str(name) for name in checked_given(feature_names, None, d).names]
+    return names, list(learner.label_names_)
 
 
 def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
     LabelMatrix,
@@ -26,12 +25,8 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Contribu
 from plurilabel._core.fitted import Declared, count, labels, numbers, places, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import cell_weights, known_part
+from plurilabel.learners.boosting import _boosted_classifier as boosted
 from plurilabel.learners.boosting import _gradient_forest as forest
-from plurilabel.learners.boosting._boosted_classifier import (
-    held_out_sizes,
-    names_of_features,
-    rows_that_know,
-)
 from plurilabel.learners.boosting._gradient_features import Binned, encode, learn_codes, text_in
 from plurilabel.learners.boosting._gradient_losses import LOSSES, Bools, Run
 from plurilabel.learners.boosting._gradient_trees import Grower, Grown
@@ -277,7 +272,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         weight = np.ones(n) if weights is None else weights
         data = [X, Y, self._cells(Y, weight, unknown), weight]
         # instances without known labels must not even move the bins
-        kept = np.flatnonzero(rows_that_know(unknown, n))
+        kept = np.flatnonzero(boosted.rows_that_know(unknown, n))
         if len(kept) < n:
             data = [part[kept] for part in data]
         held = None
@@ -320,7 +315,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
 
     def _hold_out(self, data: list[Any], fraction: float) -> tuple[list[Any], list[Any]]:
         n = data[0].shape[0]
-        sizes = held_out_sizes(n, fraction)
+        sizes = boosted.held_out_sizes(n, fraction)
         rows = np.arange(n)[:, np.newaxis]
         train, held, _, _ = stratified_split(
             rows, data[1], sizes=sizes, random_state=self.random_state
@@ -497,8 +492,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         -------
         str
         """
-        check_is_fitted(self)
-        names, words = names_of_features(self, feature_names), list(self.label_names_)
+        names, words = boosted.fitted_names(self, feature_names)
         ways = self._ways(names)
         ends = np.append(self.roots_[1:], len(self.feature_))
         lines = []
