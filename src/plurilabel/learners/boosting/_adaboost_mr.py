@@ -14,7 +14,7 @@ from plurilabel._core.explanation.contributions import Parts
 from plurilabel.learners.boosting._adaboost import AdaBoost
 from plurilabel.learners.boosting._best_condition import bools_of
 from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
-from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import LinearThreshold
 
 
 class AdaBoostMR(AdaBoost):
@@ -28,7 +28,7 @@ class AdaBoostMR(AdaBoost):
 
     The sum f of the rules ranks labels, but does not say how many of them are right.
     ``decision_function`` is f(x, l) - t(x), where the threshold t is linear in the scores of the
-    instance and fitted to the training set (:class:`~plurilabel.LinearCut`), which leaves every
+    instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`), which leaves every
     ranking as it is. ``ranking_function`` is f itself.
 
     Parameters
@@ -48,7 +48,7 @@ n_iter_no_change, random_state :
 
     Attributes
     ----------
-    threshold_ : LinearCut
+    threshold_ : LinearThreshold
         The threshold t(x).
     bound_ : ndarray of shape (rounds,)
         Product of the Z_t after each round: an upper bound of the training ranking loss.
@@ -146,7 +146,7 @@ n_iter_no_change, random_state :
         return self._final(self._validate_X(X, reset=False))
 
     def _fit_cut(self, f: Floats, Y: LabelMatrix, weights: Floats | None) -> None:
-        self.threshold_ = LinearCut().fit(f, Y, sample_weight=weights)
+        self.threshold_ = LinearThreshold().fit(f, Y, sample_weight=weights)
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f - self.threshold_.cuts(f)[:, np.newaxis]

@@ -27,7 +27,7 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, checked_given
 from plurilabel._core.fitted import Declared, number, numbers, values
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.boosting._bins import Bins
 from plurilabel.learners.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
@@ -114,7 +114,7 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         return f
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             rows = np.flatnonzero(rows_that_know(Y.unknown, len(Y)))
             X, Y = X[rows], Y[rows]
             weights = None if weights is None else weights[rows]
