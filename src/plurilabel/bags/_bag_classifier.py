@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,8 @@ def validated_bags(estimator: Any, X: Any, *, reset: bool) -> Bags | None:
         return None
     bags = X if isinstance(X, Bags) else Bags(X)
     if len(bags) == 0:
-        raise ValueError(
-            f"Found 0 bags (0 sample(s)) while a minimum of 1 is required by "
-            f"{type(estimator).__name__}."
-        )
+        problem = "Found 0 bags (0 sample(s)) while a minimum of 1 is required by"
+        raise ValueError(f"{problem} {type(estimator).__name__}.")
     if reset:
         validate_data(estimator, bags, reset=True, skip_check_array=True)
         if bags.feature_names is not None:
@@ -64,9 +63,8 @@ class BagClassifier(MultiLabelClassifier):
             bags = Bags.from_rows(super()._validate_X(X, reset=reset))
         return bags
 
-    def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
-        """Explain each bag by its instances."""
-        del given  # instances are left out as wholes
+    def _explain(self, X: Bags, _: Given) -> list[BagExplanation]:
+        """Explain each bag by its instances, which are left out as wholes."""
         return explain_bags(self, X)
 
 
@@ -141,11 +139,9 @@ class BagExplanation(Explained):
 
     def __str__(self) -> str:
         width = max(5, *map(display_width, self.label_names))
-        lines = [f"{'label':{width}}   score  instances that speak for it (share)"]
-        lines += [
-            f"{filled(label, width)}  {score}  {told}" for label, score, told in self._rows()
-        ]
-        return "\n".join(lines)
+        head = f"{'label':{width}}   score  instances that speak for it (share)"
+        lines = [f"{filled(label, width)}  {score}  {told}" for label, score, told in self._rows()]
+        return "\n".join([head, *lines])
 
     def _rows(self) -> Iterator[list[str]]:
         """Label, score and instances as text, the highest score first."""
@@ -212,11 +208,10 @@ def explanations(
     last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     names = getattr(last, "label_names_", None)
     names = tuple(default_label_names(scores.shape[1]) if names is None else names)
+    scales = (scale,) * len(names)
     return [
-        BagExplanation(
-            scores[i], shares[start:end], alone[start:end], names, (scale,) * len(names)
-        )
-        for i, (start, end) in enumerate(zip(bags.offsets[:-1], bags.offsets[1:]))
+        BagExplanation(scores[i], shares[rows], alone[rows], names, scales)
+        for i, rows in enumerate(starmap(slice, pairwise(bags.offsets)))
     ]
 
 

@@ -16,12 +16,25 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags, as_bags
 from plurilabel._core.medoids import k_medoids as _k_medoids
 
-KINDS = ("max", "average", "min")
-_AT_ONCE = 2**17
-"""Distances that are held at a time: they stay in the cache of one core."""
+KINDS: dict[str, tuple[float, np.ufunc]] = {  # where to start, and how to combine
+    "max": (0.0, np.maximum),
+    "average": (0.0, np.add),
+    "min": (np.inf, np.minimum),
+}
+_AT_ONCE = 2**17  # distances that are held at a time: they stay in the cache of one core
+MOST = 1e300  # the largest entry of instances that have distances
+ALL_PAIRS = 5000  # up to so many bags all distances are kept, 200 MB; beyond, they are recomputed
+MOST_ROUNDS = 1000
 
-MOST = 1e300
-"""The largest entry of instances that have distances."""
+MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_medoids": [
+        Interval(Real, 0, 1, closed="neither"),
+        Interval(Integral, 1, None, closed="left"),
+    ],
+    "distance": [StrOptions(set(KINDS))],
+    "random_state": ["random_state"],
+    "n_jobs": [None, Integral],
+}
 
 
 def hausdorff_distances(
@@ -96,12 +109,8 @@ def _points(A: Bags, B: Bags) -> tuple[Any, Any, float]:
     Dense ones are moved to the mean of B's: less is lost when norms cancel.
     """
     thin = sparse.issparse(A.instances) or sparse.issparse(B.instances)
-    points = [
-        sparse.csr_array(bags.instances, dtype=np.float64)
-        if thin
-        else np.asarray(bags.instances, dtype=np.float64)
-        for bags in (A, B)
-    ]
+    matrix: Any = sparse.csr_array if thin else np.asarray
+    points = [matrix(bags.instances, dtype=np.float64) for bags in (A, B)]
     largest = max(float(abs(one).max()) for one in points)
     unit = 1.0
     if largest > 0 and not 1e-100 < largest < 1e100:
@@ -132,8 +141,7 @@ def _directed(
         ]
         a = np.column_stack([a, squared_norms(a), np.ones(len(a))])
     owner, n, m = A.owner, len(A), len(B)
-    start = {"max": 0.0, "average": 0.0, "min": np.inf}[kind]
-    combine = {"max": np.maximum, "average": np.add, "min": np.minimum}[kind]
+    start, combine = KINDS[kind]
     # in blocks of whole bags, as far as they fit: threads never write to the same row
     bags_at_once = max(1, int(_AT_ONCE / m / A.sizes.mean()))
     found = np.full((n, m), start)
@@ -172,22 +180,6 @@ def _nearest(a: Any, layers: list[Any], squares: list[Any]) -> NDArray[np.float6
     # below this a difference is rounding
     nearest[nearest <= 64 * np.finfo(np.float64).eps * own[:, None]] = 0
     return nearest
-
-
-ALL_PAIRS = 5000
-"""Up to so many bags all distances are kept, 200 megabytes; beyond, they are asked for again."""
-
-MOST_ROUNDS = 1000
-
-MEDOID_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_medoids": [
-        Interval(Real, 0, 1, closed="neither"),
-        Interval(Integral, 1, None, closed="left"),
-    ],
-    "distance": [StrOptions(set(KINDS))],
-    "random_state": ["random_state"],
-    "n_jobs": [None, Integral],
-}
 
 
 def k_medoids(D: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:

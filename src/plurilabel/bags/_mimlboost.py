@@ -21,8 +21,7 @@ from plurilabel._core.explanation.contributions import SCORE, Given
 from plurilabel._core.fitted import Declared, numbers, values
 from plurilabel.bags._bag_classifier import BagClassifier, BagExplanation, explanations
 
-_LARGEST_C = 50.0
-"""Where nothing stops the weight of a hypothesis from growing: exp(-50) is 0 for all purposes."""
+_LARGEST_C = 50.0  # where nothing stops a weight from growing: exp(-50) is 0 for all purposes
 
 
 class MIMLBoost(BagClassifier, ScoringClassifier):
@@ -143,10 +142,8 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
         self.estimator_weights_ = np.array(weights) / (sum(weights) or 1.0)
 
     def _new(self, random: np.random.RandomState) -> Any:
-        if self.estimator is None:
-            new = DecisionTreeClassifier(max_depth=8)
-        else:
-            new = clone(self.estimator)
+        tree = DecisionTreeClassifier(max_depth=8)
+        new = tree if self.estimator is None else clone(self.estimator)
         seeds = {
             key: random.randint(np.iinfo(np.int32).max)
             for key in sorted(new.get_params())
@@ -167,9 +164,8 @@ class MIMLBoost(BagClassifier, ScoringClassifier):
     def _scores(self, X: Bags) -> NDArray[np.float64]:
         return _bag_means(self._votes(X), X)
 
-    def _explain(self, X: Bags, given: Given) -> list[BagExplanation]:
+    def _explain(self, X: Bags, _: Given) -> list[BagExplanation]:
         """The shares of a bag's instances, which add up to its score."""
-        del given
         alone = self._votes(X)
         shares = alone / np.repeat(X.sizes, X.sizes)[:, None]
         return explanations(X, _bag_means(alone, X), shares, alone, self, SCORE)
@@ -182,10 +178,8 @@ def _train(h: Any, X: Bags, y: NDArray[np.int8], w: NDArray[np.float64]) -> NDAr
     signs = np.repeat(y, X.sizes)
     weights = np.repeat(w / X.sizes, X.sizes)
     total = weights.sum()
-    if total > 0:  # it is 0 where everything is right and exp has come to its end
-        weights *= len(weights) / total
-    else:
-        weights[:] = 1.0
+    # it is 0 where everything is right and exp has come to its end
+    weights = weights * (len(weights) / total) if total > 0 else np.ones(len(weights))
     h.fit(X.instances, signs, sample_weight=weights)
     return _bag_means((h.predict(X.instances) != signs).astype(np.float64)[:, None], X)[:, 0]
 

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from plurilabel._core.base import LabelMatrix, ScoringClassifier
-from plurilabel._core.blocks import dense, row_blocks
+from plurilabel._core.blocks import csr_of_rows, dense, row_blocks
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.fitted import Declared, count, labels, numbers, parameter, values
 from plurilabel.bags._bag_classifier import BagClassifier, as_targets, constants_of, with_constants
 from plurilabel.bags._hausdorff import KINDS, hausdorff_distances
 
-_AT_ONCE = 2**24
-"""Distances between bags that are kept at a time: an eighth of a gigabyte, and copies."""
+_AT_ONCE = 2**24  # distances between bags that are kept at a time: 128 MB, and copies
 
 
 class MIMLkNN(BagClassifier, ScoringClassifier):
@@ -163,5 +162,4 @@ def _nearest(D: NDArray[np.float64], k: int) -> NDArray[np.intp]:
 def _links(nearest: NDArray[np.intp], n: int) -> sparse.csr_array:
     """1 for each of the nearest, (rows, n)."""
     rows, k = nearest.shape
-    ends = np.arange(0, rows * k + 1, k)
-    return sparse.csr_array((np.ones(nearest.size), nearest.ravel(), ends), shape=(rows, n))
+    return csr_of_rows(np.ones(nearest.size), nearest.ravel(), np.full(rows, k), n)

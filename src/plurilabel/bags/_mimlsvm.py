@@ -125,12 +125,8 @@ class MIMLSVM(BagClassifier, ScoringClassifier):
 
     def _fit(self, X: Bags, Y: LabelMatrix) -> None:
         n = len(X)
-        check_size(
-            self,
-            f"{n:,} bags",
-            memory=24.0 * n * n,
-            instead="MIMLkNN, or BagsToRows and another learner",
-        )
+        instead = "MIMLkNN, or BagsToRows and another learner"
+        check_size(self, f"{n:,} bags", memory=24.0 * n * n, instead=instead)
         self.distance_, self.nonempty_, self.unit_ = self.distance, self.nonempty, 1.0
         self.medoids_, Z = fit_medoids(
             X, self.n_medoids, self.distance, self.random_state, self.n_jobs

@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from plurilabel._core.base import AllOrNothing
+from plurilabel._core.blocks import csr_of_rows
 from plurilabel._core.compat import (
     HasMethods,
     Interval,
@@ -174,8 +175,6 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         }
         return np.asarray([name for kind in self.kinds_ for name in names[kind]], dtype=object)
 
-    # ---------------------------------------------------------------------------------------------
-
     def _bags(self, X: Any, *, reset: bool) -> Bags:
         bags = validated_bags(self, X, reset=reset)
         if bags is None:
@@ -192,9 +191,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
         )
         bags = self._bags(X, reset=True)
         self.kinds_ = (self.kinds,) if isinstance(self.kinds, str) else tuple(self.kinds)
-        for kind in self.kinds_:
-            if kind not in ROW_KINDS:
-                raise ValueError(f"kinds must be among {', '.join(ROW_KINDS)}, got {kind!r}")
+        if strange := [kind for kind in self.kinds_ if kind not in ROW_KINDS]:
+            raise ValueError(f"kinds must be among {', '.join(ROW_KINDS)}, got {strange[0]!r}")
         if not self.kinds_:
             raise ValueError(f"kinds must name at least one of {', '.join(ROW_KINDS)}, got none")
         names = getattr(self, "feature_names_in_", bags.feature_names)
@@ -231,9 +229,8 @@ class BagsToRows(AllOrNothing, TransformerMixin, BaseEstimator):
                 parts += [_extremes(bags, np.minimum), _extremes(bags, np.maximum)]
             elif kind == "medoids":
                 if distances is None:
-                    distances = hausdorff_distances(
-                        bags, self.medoids_, self.distance_, n_jobs=self.n_jobs
-                    )
+                    to = self.medoids_, self.distance_
+                    distances = hausdorff_distances(bags, *to, n_jobs=self.n_jobs)
                 parts.append(distances)
             else:
                 # the nearest instance: the distance to a bag of one instance, "min"
@@ -265,18 +262,14 @@ def _n_different(points: Any) -> int:
     clean = points.copy()
     clean.sum_duplicates()
     clean.eliminate_zeros()
-    ends = clean.indptr
-    return len(
-        {(clean.indices[i:j].tobytes(), clean.data[i:j].tobytes()) for i, j in pairwise(ends)}
-    )
+    rows = [slice(*ends) for ends in pairwise(clean.indptr)]
+    return len({(clean.indices[row].tobytes(), clean.data[row].tobytes()) for row in rows})
 
 
 def _means(bags: Bags) -> Any:
     if sparse.issparse(bags.instances):
         shares = np.repeat(1 / bags.sizes, bags.sizes)
-        rows = sparse.csr_array(
-            (shares, np.arange(len(shares)), bags.offsets), shape=(len(bags), len(shares))
-        )
+        rows = csr_of_rows(shares, np.arange(len(shares)), bags.sizes, len(shares))
         return sparse.csr_array(rows @ bags.instances)
     sums = np.add.reduceat(bags.instances, bags.offsets[:-1], axis=0)
     return sums / bags.sizes[:, None].astype(sums.dtype)

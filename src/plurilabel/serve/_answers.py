@@ -111,12 +111,9 @@ def shared_features(now: Trained, X: Any, found: Sequence[Any]) -> list[list[lis
         common = np.minimum(np.abs(x), np.abs(near)) * (np.sign(x) == np.sign(near)) * telling
         best = np.argsort(-common, axis=1, kind="stable")[:, :_MOST_SHARED]
         few = (common > 0).mean(axis=1) < _SPARSE
-        shared.append(
-            [
-                [names[j] for j in row.tolist() if common[k, j] > 0] if few[k] else []
-                for k, row in enumerate(best)
-            ]
-        )
+        told = (common > 0) & few[:, np.newaxis]
+        rows = enumerate(best.tolist())
+        shared.append([[names[j] for j in row if told[k, j]] for k, row in rows])
     return shared
 
 

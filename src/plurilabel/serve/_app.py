@@ -1,4 +1,4 @@
-"""The application: routes, middleware and error handlers."""
+"""The application: routes, middleware, error handlers and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 
 from plurilabel import __version__
 from plurilabel.serve import _routes
+from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import Context, Guard, Limits, error_response
-from plurilabel.serve._openapi import open_api
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
 from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+
+_TEXT = {"type": "string"}
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {"error": _TEXT, "row": {"type": "integer"}, "column": _TEXT},
+}
+_REFUSALS = {
+    "400": "Not HTTP, not JSON, or not an Arrow table",
+    "401": "Missing or wrong token",
+    "404": "No such row or correction",
+    "408": "Request not complete in time",
+    "409": "Conflict: a key used twice, or a correction already undone",
+    "413": "Too large",
+    "415": "Unsupported content type",
+    "422": "Invalid request: the error names row and column",
+    "503": "Too busy: try again",
+}
 
 
 class _Application(FastAPI):
@@ -72,16 +91,8 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.context, app.state.label_studio = context, _backend.LabelStudio(service)
-    app.openapi = lambda: open_api(app, service)
-    for router in (
-        _routes.predictions,
-        _routes.explanations,
-        _routes.corrections,
-        _routes.data,
-        _routes.status,
-        _backend.router,
-        _routes.page(),
-    ):
+    app.openapi = lambda: _open_api(app, service)
+    for router in (*_routes.SECTIONS, _backend.router, _routes.page()):
         app.include_router(router)
     for error in (BadInput, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
@@ -94,3 +105,91 @@ def create_app(
         direct={"/predict": _routes.predict},
     )
     return app
+
+
+def _open_api(app: FastAPI, service: Service) -> dict[str, Any]:
+    """Create the OpenAPI document, with working examples of the served model."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    for path, (schema, example) in _bodies(service).items():
+        content: Any = {"application/json": {"schema": schema, "example": example}}
+        if path == "/predict":
+            content["text/csv"] = {"schema": _TEXT}
+            content["application/vnd.apache.arrow.stream"] = {
+                "schema": {**_TEXT, "format": "binary"}
+            }
+        operation = document["paths"][path]["post"]
+        operation["requestBody"] = {"required": True, "content": content}
+        if path != "/feedback":
+            answered = operation["responses"]["200"]["content"]["application/json"]
+            answered["example"] = _answer(service, path, example)
+    error = {"application/json": {"schema": _ERROR}}
+    errors = {status: {"description": w, "content": error} for status, w in _REFUSALS.items()}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].update(errors)
+    document.get("components", {}).get("schemas", {}).clear()
+    app.openapi_schema = document
+    return document
+
+
+def _bodies(service: Service) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Schema and example of the body of a request, by path."""
+    row, labels = service.example(), list(service.model.label_names)
+    names = {"type": "array", "items": {**_TEXT, "enum": labels}}
+    rows, count = _list(_row(service)), {"type": "integer", "minimum": 1}
+    correction = _object(
+        "labels",
+        labels=names,
+        row={"type": "integer"},
+        features=_row(service),
+        key={**_TEXT, "maxLength": 200},
+    )
+    options = {} if service.method is None else {"scores": True, "top": min(3, len(labels))}
+    flag, number = {"type": "boolean"}, {"type": "number"}
+    return {
+        "/predict": (
+            _object("rows", rows=rows, scores=flag, top=count, cut=number, remember=flag),
+            {"rows": [row], **options},
+        ),
+        "/explain": (
+            _object("rows", rows=rows, labels={"type": "array", "items": _TEXT}, top=count),
+            {"rows": [row], "top": 3},
+        ),
+        "/feedback": (
+            _object("corrections", corrections=_list(correction)),
+            {"corrections": [{"features": row, "labels": labels[:1]}]},
+        ),
+    }
+
+
+def _answer(service: Service, path: str, request: dict[str, Any]) -> Any:
+    try:
+        if path == "/predict":
+            ask = Ask(request.get("scores", False), request.get("top"))
+            return service.predict(request["rows"], ask)
+        return service.explain(request["rows"], top=3)
+    except BadInput as error:  # an invented row that the model rejects
+        return {"error": str(error)}
+
+
+def _object(required: str, **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "required": [required], "properties": properties}
+    return {**schema, "additionalProperties": False}
+
+
+def _list(items: Any) -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+def _row(service: Service) -> dict[str, Any]:
+    if service.reader.texts_only:
+        return _TEXT
+    kinds = {"numbers": ["number", "null"], "text": ["string", "null"]}
+    properties = {
+        name: {"type": kinds.get(kind, ["string", "number", "null"])}
+        for name, kind in service.reader.kinds.items()
+    }
+    required = [] if service.model.sparse_features else list(properties)
+    return {"type": "object", "properties": properties, "required": required}

@@ -87,8 +87,6 @@ class Corrections:
             refitter.join(timeout=5)
         self.store.close()
 
-    # checks and commits ------------------------------------------------------------------------
-
     def _refusal(self, error: Exception, request: Any) -> BadInput:
         if isinstance(error, BadInput):
             return error
@@ -168,7 +166,9 @@ class Corrections:
             raise BadInput(error.problem, row=i, column=error.column) from None
         except _ERRORS as error:
             raise BadInput(one_line(error), row=i) from None
-        exact = self.training.how == "exact" and not _takes_nan(self.model.learner)
+        learner = self.model.learner
+        takes_nan = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
+        exact = self.training.how == "exact" and not takes_nan
         if exact and not sparse.issparse(X) and not np.isfinite(np.asarray(X, np.float64)).all():
             named = self.reader.missing(read) or self.reader.huge("too large", read.X)
             named = named or BadInput("a value is missing, and the model takes none")
@@ -210,10 +210,6 @@ class Corrections:
     def _end_refit(self) -> None:
         self._refitter = None
         self._refitted.notify_all()
-
-
-def _takes_nan(learner: Any) -> bool:
-    return hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
 
 
 def _check_key(key: Any, i: int) -> None:

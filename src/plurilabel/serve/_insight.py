@@ -62,9 +62,8 @@ class Insight:
     def view(self) -> View:
         """The view of the current version."""
         if not self.possible:
-            most = f"of at most {MOST_CELLS:,.0f} labels"
-            problem = f"there are no rows to show: start the service with the data, {most}"
-            raise BadInput(problem, status=404)
+            problem = "there are no rows to show: start the service with the data, of at most"
+            raise BadInput(f"{problem} {MOST_CELLS:,.0f} labels", status=404)
         with self._lock:
             now, ledger = self.service.now, self.service.ledger
             if self._view is None or self._view.version != now.version:
@@ -99,8 +98,6 @@ class Insight:
             S[test] = dense(label_scores(estimator, safe_indexing(X, test), n_labels=S.shape[1]))
         return S
 
-    # scales -------------------------------------------------------------------------------------
-
     def probabilities(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores from 0 to 1, one half at the threshold of the learner."""
         if self.service.method == "predict_proba":
@@ -110,8 +107,6 @@ class Insight:
     def certainty(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
         """Distance of the least certain label of each row from one half, scaled to [0, 1]."""
         return np.abs(2 * self.probabilities(S) - 1).min(axis=1)
-
-    # views ------------------------------------------------------------------------------------
 
     def rows(
         self,
@@ -207,10 +202,10 @@ class Insight:
         S, Y = view.scores, view.Y.astype(bool)
         if j is not None:
             S, Y = S[:, [j]], Y[:, [j]]
-        cuts = np.linspace(0, 1, _CUTS)
+        low, high = 0.0, 1.0
         if self.service.method != "predict_proba":
             low, high = np.quantile(S, [0.001, 0.999]).tolist()
-            cuts = np.linspace(low, high, _CUTS)
+        cuts = np.linspace(low, high, _CUTS)
         true, every = np.sort(S[Y]), np.sort(S.ravel())
         hits = len(true) - np.searchsorted(true, cuts, side="right")
         said = len(every) - np.searchsorted(every, cuts, side="right")
@@ -250,12 +245,10 @@ class Insight:
             for entry in ledger.entries.values()
             if entry.features is not None and not ledger.undone(entry.id)
         }
-        waiting = [*service.pool, *reversed(list(service.asked.values()))]
-        seen: dict[str, Any] = {}
-        for record in waiting:
-            if (key := row_key(record)) not in labelled:
-                seen.setdefault(key, record)
-        records = list(seen.values())[:MOST_QUEUED]
+        waiting: dict[str, Any] = {}
+        for record in (*service.pool, *reversed(list(service.asked.values()))):
+            waiting.setdefault(row_key(record), record)
+        records = [r for key, r in waiting.items() if key not in labelled][:MOST_QUEUED]
         if not records or service.method is None:
             return {"version": now.version, "total": 0, "rows": []}
         X = service.reader.read_records(records).X

@@ -11,23 +11,13 @@ from typing import Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
+from plurilabel.serve import _http
 from plurilabel.serve._answers import Ask
-from plurilabel.serve._http import (
-    Shared,
-    checked_object,
-    content_type,
-    context_of,
-    json_body,
-    json_response,
-    parsed_json,
-    read_body,
-)
+from plurilabel.serve._http import Shared, checked_object, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 
 _ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 
-
-# predictions ------------------------------------------------------------------------------------
 
 predictions = APIRouter()
 
@@ -35,11 +25,11 @@ predictions = APIRouter()
 @predictions.post("/predict", summary="Predict labels")
 async def predict(request: Request) -> Response:
     """Rows are JSON objects by column name, or CSV or Arrow with the options in the query."""
-    context, kind = context_of(request), content_type(request)
+    context, kind = _http.context_of(request), _http.content_type(request)
     service, most, remember = context.service, context.limits.rows, False
     rows: Any
     if kind == "application/json":
-        said = checked_object(parsed_json(await read_body(request)), "rows", _OPTIONS)
+        said = checked_object(await json_body(request), "rows", _OPTIONS)
         ask, remember = _checked_ask(said), said.get("remember", False)
         _check_length(said["rows"], most)
         reader = service.reader
@@ -48,7 +38,7 @@ async def predict(request: Request) -> Response:
     elif kind == "text/csv" or kind in _ARROW:
         ask = _checked_ask(_query_options(request))
         read = service.reader.read_csv if kind == "text/csv" else service.reader.read_arrow
-        rows = await context.in_thread(read, await read_body(request), most)
+        rows = await context.in_thread(read, await _http.read_body(request), most)
         n = rows.X.shape[0]
     else:
         kinds = ", ".join(["application/json", "text/csv", *_ARROW])
@@ -60,10 +50,6 @@ async def predict(request: Request) -> Response:
     return json_response(answer)
 
 
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
@@ -72,9 +58,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
+_FLAG = (lambda value: isinstance(value, bool)), "true or false"
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "scores": (_is_bool, "true or false"),
-    "remember": (_is_bool, "true or false"),
+    "scores": _FLAG,
+    "remember": _FLAG,
     "top": (_is_count, "a whole number of at least 1"),
     "cut": (_is_number, "a number"),
 }
@@ -109,8 +96,6 @@ def _check_length(rows: Any, most: int) -> None:
         check_number_of_rows(len(rows), most)
 
 
-# explanations -----------------------------------------------------------------------------------
-
 explanations = APIRouter()
 
 
@@ -125,8 +110,6 @@ async def explain(request: Request, context: Shared) -> Response:
     work, labels = context.service.explain, said.get("labels")
     return json_response(await context.in_thread(work, said["rows"], labels=labels, top=top))
 
-
-# corrections ------------------------------------------------------------------------------------
 
 corrections = APIRouter(prefix="/feedback")
 
@@ -175,8 +158,6 @@ async def export(
     headers = {"content-disposition": f'attachment; filename="corrections.{format}"'}
     return Response(content, media_type=_EXPORTS[format], headers=headers)
 
-
-# training data ----------------------------------------------------------------------------------
 
 data = APIRouter(prefix="/data")
 
@@ -236,8 +217,6 @@ async def queue(context: Shared, most: int = Query(10, ge=1, le=100)) -> Respons
     return json_response(await context.in_thread(context.insight.queue, most))
 
 
-# the service itself -----------------------------------------------------------------------------
-
 status = APIRouter()
 
 
@@ -270,7 +249,7 @@ async def metrics(context: Shared) -> Response:
     return Response(context.counters.text(gauges), media_type="text/plain; version=0.0.4")
 
 
-# the page ---------------------------------------------------------------------------------------
+SECTIONS = (predictions, explanations, corrections, data, status)
 
 PAGE = {  # path: file and media type
     "/": ("serve/page/page.html", "text/html"),

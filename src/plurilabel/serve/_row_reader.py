@@ -8,6 +8,7 @@ import re
 import tempfile
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -70,14 +71,11 @@ class RowReader:
     def __init__(self, model: Model) -> None:
         self.model, encoder = model, model.encoder
         self.names = [str(name) for name in model.feature_names]
-        self.kinds = dict.fromkeys(self.names, "numbers")
-        if encoder is not None:
-            self.kinds = io.column_kinds(encoder)
+        numbers = dict.fromkeys(self.names, "numbers")
+        self.kinds = numbers if encoder is None else io.column_kinds(encoder)
         self.texts_only = not self.names
         self.plain = encoder is None  # numbers in the order of the features
         self._place = {name: j for j, name in enumerate(self.names)}
-
-    # JSON ---------------------------------------------------------------------------------------
 
     def records(self, rows: Any) -> list[Any]:
         """Check JSON rows: objects by column name, lists of numbers, or texts."""
@@ -125,10 +123,9 @@ class RowReader:
             wanted = row
             if strange := [name for name in row if name not in self._place]:
                 raise BadInput("the model has no such feature", row=i, column=str(strange[0]))
-        for name in wanted:
-            if name not in row:
-                problem = "the value is missing; send null if there is none"
-                raise BadInput(problem, row=i, column=name)
+        if absent := [name for name in wanted if name not in row]:
+            problem = "the value is missing; send null if there is none"
+            raise BadInput(problem, row=i, column=absent[0])
         return {name: self._value(row[name], i, name) for name in wanted}
 
     def _value(self, value: Any, row: int, column: str) -> Any:
@@ -151,9 +148,7 @@ class RowReader:
 
         The format of numbers and dates given as text is inferred from the whole column.
         """
-        if self.plain:
-            return True
-        return all(
+        return self.plain or all(
             _FIXED_FORMAT[kind](row[name])
             for name, kind in self.kinds.items()
             if kind in _FIXED_FORMAT
@@ -209,8 +204,6 @@ class RowReader:
         i, j, values = zip(*found) if found else ((), (), ())
         shape = (len(records), len(self.names))
         return sparse.csr_array((np.array(values, dtype=np.float64), (i, j)), shape=shape)
-
-    # tables -------------------------------------------------------------------------------------
 
     def read_csv(self, content: bytes, most: int) -> ModelRows:
         """Read the rows of a CSV file."""
@@ -284,8 +277,6 @@ class RowReader:
         except _READ_ERRORS as error:
             raise BadInput(one_line(error)) from None
 
-    # errors -------------------------------------------------------------------------------------
-
     def blamed(self, error: Exception, rows: ModelRows | Any) -> BadInput:
         """Convert an error of a learner to one that names the cell at fault, if it is found."""
         problem = one_line(error)
@@ -317,13 +308,12 @@ class RowReader:
         X = rows.X
         if sparse.issparse(X) or not _has_numbers(X):
             return None
-        gaps = X.isna().to_numpy() if hasattr(X, "iloc") else np.isnan(X)
-        names = [str(name) for name in getattr(X, "columns", self.names)]
-        if not gaps.any():
+        gaps = np.argwhere(X.isna().to_numpy() if hasattr(X, "iloc") else np.isnan(X))
+        if not len(gaps):
             return None
-        i, j = (int(place[0]) for place in np.nonzero(gaps))
-        problem = "a value is missing, and the model takes none"
-        return BadInput(problem, row=i, column=names[j])
+        i, j = gaps[0].tolist()
+        column = str(getattr(X, "columns", self.names)[j])
+        return BadInput("a value is missing, and the model takes none", row=i, column=column)
 
     def json_rows(self, X: Any, frame: Any = None) -> list[Any]:
         """Convert rows of the model, and their table if there is one, to JSON rows."""
@@ -336,7 +326,7 @@ class RowReader:
             names, rows = self.names, dense(np.asarray(X) if hasattr(X, "iloc") else X).tolist()
         keep_zeros = not self.model.sparse_features
         return [
-            {name: v for name, v in zip(names, map(plain_value, row)) if v or keep_zeros}
+            {name: v for name, v in zip(names, map(json_value, row)) if v or keep_zeros}
             for row in rows
         ]
 
@@ -358,12 +348,11 @@ def _unexpected(kind: str, value: Any, row: int, column: str) -> BadInput:
 
 
 def _checked_record_text(row: Any, i: int) -> str:
-    if isinstance(row, Mapping) and set(row) == {"text"}:
-        row = row["text"]
-    if not isinstance(row, str):
-        raise BadInput(f"expected a text, got {_kind(row)}", row=i)
-    check_text(row, i, None)
-    return row
+    text = row["text"] if isinstance(row, Mapping) and set(row) == {"text"} else row
+    if not isinstance(text, str):
+        raise BadInput(f"expected a text, got {_kind(text)}", row=i)
+    check_text(text, i, None)
+    return text
 
 
 def _has_numbers(X: Any) -> bool:
@@ -380,11 +369,10 @@ def _is_number(value: Any) -> bool:
         return True
     if not isinstance(value, str | bytes | int | float | Decimal | np.number | np.bool_):
         return False
-    try:
+    with suppress(ValueError, OverflowError):
         float(value)
-    except (ValueError, OverflowError):
-        return False
-    return True
+        return True
+    return False
 
 
 def row_key(record: Any) -> str:
@@ -397,12 +385,16 @@ def row_key(record: Any) -> str:
     return json.dumps(record, sort_keys=True)
 
 
-def plain_value(value: Any) -> Any:
-    """Convert a cell of a table to a JSON value."""
+def json_value(value: Any) -> Any:
+    """Convert a cell of a table, or notes, to a JSON value."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | bool | int):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): json_value(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(one) for one in value]
     if value != value or value in (math.inf, -math.inf):  # also NaT
         return None
     if isinstance(value, float):
@@ -434,8 +426,7 @@ def checked_labels(labels: Any, names: Mapping[str, int], row: int | None = None
     if not isinstance(labels, list) or not all(isinstance(name, str) for name in labels):
         raise BadInput("labels must be a list of names", row=row)
     if strange := [name for name in labels if name not in names]:
+        problem = f"the model has no label {shortened(strange[0], 60)!r}"
         known = listed([repr(name) for name in names], 5)
-        raise BadInput(
-            f"the model has no label {shortened(strange[0], 60)!r}; there are {known}", row=row
-        )
+        raise BadInput(f"{problem}; there are {known}", row=row)
     return sorted(set(labels), key=names.__getitem__)

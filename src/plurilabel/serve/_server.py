@@ -41,8 +41,12 @@ def _config(service: Service, host: str, token: str | None, limits: Limits) -> A
     )
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    """Create a listening socket."""
+def _bound(host: str, port: int) -> list[socket.socket]:
+    """Create a listening socket, and copies of it.
+
+    uvloop accepts one connection per socket and iteration of the event loop: with one socket, a
+    new client would wait for seconds while many others are served.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle's algorithm only for sockets with an explicit TCP protocol
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -53,15 +57,6 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise OSError(error.errno, f"port {port} of {host}: {error.strerror}") from None
-    return listening
-
-
-def _duplicated(listening: socket.socket) -> list[socket.socket]:
-    """The same socket several times.
-
-    uvloop accepts one connection per socket and iteration of the event loop: with one socket, a
-    new client would wait for seconds while many others are served.
-    """
     return [listening, *(listening.dup() for _ in range(15))]
 
 
@@ -101,17 +96,17 @@ def run(
     if host not in LOCAL and token is None:
         token = secrets.token_urlsafe(24)
     try:
-        listening = _bound(host, port)
+        sockets = _bound(host, port)
     except OSError:
         service.close()
         raise
     if ready is not None:
-        ready(_address(listening, token))
+        ready(_address(sockets[0], token))
     server = uvicorn.Server(_config(service, host, token, limits or Limits()))
     # The model stays in memory: scanning it for garbage took a third of the time of requests.
     gc.collect()
     gc.freeze()
-    server.run(sockets=_duplicated(listening))
+    server.run(sockets=sockets)
 
 
 @contextmanager
@@ -151,10 +146,9 @@ def running(
     {'status': 'ok', 'version': 0}
     """
     host = "127.0.0.1"
-    listening = _bound(host, port)
+    sockets = _bound(host, port)
     server = uvicorn.Server(_config(service, host, token, limits or Limits()))
-    sockets = {"sockets": _duplicated(listening)}
-    thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
+    thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
     thread.start()
     until = monotonic() + 30
     while not server.started and thread.is_alive() and monotonic() < until:
@@ -162,14 +156,11 @@ def running(
     try:
         if not server.started:
             raise RuntimeError("the server did not start")
-        yield _address(listening, None)
+        yield _address(sockets[0], None)
     finally:
         server.should_exit = True
         thread.join(timeout=60)
-        listening.close()
-
-
-# connections ------------------------------------------------------------------------------------
+        sockets[0].close()
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -177,12 +168,6 @@ class LimitedProtocol(HttpToolsProtocol):
 
     uvicorn has no such limits: a connection without a request, or with half a request line, would
     stay open forever. The time for a body is limited where it is read.
-
-    Parameters
-    ----------
-    limits : Limits
-    **uvicorn : dict
-        Parameters that uvicorn passes.
     """
 
     def __init__(self, *, limits: Limits, **uvicorn: Any) -> None:
@@ -210,8 +195,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self._stop("head")
         self._stop("taking")
         super().connection_lost(exc)
-
-    # the head of a request ----------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -242,8 +225,6 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(f"the request was not complete after {self.seconds:g} seconds", 408)
         self.transport.close()
         self._start("head", self.seconds, self._no_head)  # close() waits for the send buffer
-
-    # responses ----------------------------------------------------------------------------------
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,23 +21,11 @@ from plurilabel._core.compat import safe_indexing, versions
 from plurilabel._core.scores import score_method
 from plurilabel.learners import learner_text
 from plurilabel.models import Model, ModelRows, load_model
-from plurilabel.serve._answers import (
-    Ask,
-    answered_row,
-    explained,
-    exported,
-    finite,
-    shared_features,
-)
+from plurilabel.serve import _answers as answers
+from plurilabel.serve._answers import Ask, finite
 from plurilabel.serve._corrections import Corrections
 from plurilabel.serve._ledger import Ledger
-from plurilabel.serve._row_reader import (
-    BadInput,
-    RowReader,
-    checked_labels,
-    plain_value,
-    row_key,
-)
+from plurilabel.serve._row_reader import BadInput, RowReader, checked_labels, json_value, row_key
 from plurilabel.serve._store import Store
 from plurilabel.serve._training import Growing, Refitting, Trained, Training
 from plurilabel.thresholds import PCut
@@ -112,7 +101,9 @@ class Service:
             self.pool = self.reader.json_rows(read.X, read.frame)
         self.training = self._training()
         self.n_given = self.training.n_given  # training rows before any correction
-        self.method = _score_method(self.model.estimator)
+        self.method: str | None = None
+        with suppress(AttributeError, TypeError, ValueError):
+            self.method = score_method(self.model.estimator)
         self.asked: dict[str, Any] = {}  # rows of earlier requests by key, the latest last
         about = {"model": digest or _digest(self.model), "rows": str(self.n_given)}
         self.store = Store(store, about)
@@ -124,8 +115,6 @@ class Service:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         options.setdefault("name", Path(path).stem)
         return cls(load_model(path), digest=digest, **options)
-
-    # state -------------------------------------------------------------------------------------
 
     @property
     def now(self) -> Trained:
@@ -191,7 +180,7 @@ class Service:
     def card(self) -> dict[str, Any]:
         """The model card: learner, inputs, labels, corrections and measures."""
         now, ledger = self.now, self.ledger
-        notes = _plain(self.model.notes)
+        notes = json_value(self.model.notes)
         held_out = notes.get("held_out")
         measures = held_out.get("measures", {}) if isinstance(held_out, dict) else {}
         columns = [{"name": name, "kind": kind} for name, kind in self.reader.kinds.items()]
@@ -232,8 +221,6 @@ class Service:
             return "some words"
         values = {"numbers": 1.0, "dates": "2024-05-17"}
         return {name: values.get(kind, "some words") for name, kind in self.reader.kinds.items()}
-
-    # predictions --------------------------------------------------------------------------------
 
     def predict(self, rows: Any, ask: Ask | None = None) -> dict[str, Any]:
         """Predict the labels of JSON rows.
@@ -276,22 +263,22 @@ class Service:
 
     def _responses(self, requests: Sequence[tuple[Any, Ask]]) -> list[Any]:
         """Predict requests together."""
-        rows, sizes = None, [_n_rows(records) for records, _ in requests]
+        given = [rows for rows, _ in requests]
+        sizes = [len(rows) if isinstance(rows, list) else rows.X.shape[0] for rows in given]
         asks = [ask for (_, ask), size in zip(requests, sizes) for _ in range(size)]
+        rows = given[0]
         try:
-            rows = requests[0][0]
             if isinstance(rows, list):
-                rows = self.reader.read_records([row for given, _ in requests for row in given])
+                rows = self.reader.read_records([*chain.from_iterable(given)])
             version, found = self._predicted(rows, asks)
         except BadInput:
             raise
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, rows) from None
-        results, end = [], 0
+        results, rest = [], iter(found)
         for size, remarks in zip(sizes, self.reader.remarks(rows, sizes)):
-            answer = {"version": version, "rows": found[end : end + size]}
-            results.append({**answer, "remarks": remarks} if remarks else answer)
-            end += size
+            more = {"remarks": remarks} if remarks else {}
+            results.append({"version": version, "rows": [*islice(rest, size)], **more})
         return results
 
     def _predicted(self, rows: ModelRows, asks: Sequence[Ask]) -> tuple[int, list[Any]]:
@@ -318,7 +305,7 @@ class Service:
         return [
             {"labels": [], "remark": "no known word: the model cannot predict this row"}
             if unknown[i]
-            else answered_row(ask, model.label_names, S[i], sets[i])
+            else answers.answered_row(ask, model.label_names, S[i], sets[i])
             for i, ask in enumerate(asks)
         ]
 
@@ -331,8 +318,6 @@ class Service:
         while len(self.asked) > most:
             with suppress(StopIteration, KeyError):  # removed by another thread
                 self.asked.pop(next(iter(self.asked)))
-
-    # explanations -------------------------------------------------------------------------------
 
     def explain(self, rows: Any, *, labels: Sequence[str] | None = None, top: int = 8) -> Any:
         """Explain the scores of JSON rows.
@@ -358,17 +343,15 @@ class Service:
             found = now.model.explanations(read.X)
         except (ValueError, TypeError, OverflowError) as error:
             raise self.reader.blamed(error, read) from None
-        told = [explained(why, self.model.label_names, wanted, top) for why in found]
+        told = [answers.explained(why, self.model.label_names, wanted, top) for why in found]
         if self.training.how == "exact" and found and hasattr(found[0], "neighbors"):
-            for one, why, shared in zip(told, found, shared_features(now, read.X, found)):
+            for one, why, shared in zip(told, found, answers.shared_features(now, read.X, found)):
                 rows_near = now.rows[why.neighbors].tolist()
                 one["neighbors"] = [
                     {**self.row_card(row), "distance": finite(distance), "shares": names}
                     for row, distance, names in zip(rows_near, why.distances, shared)
                 ]
         return {"version": now.version, "rows": told}
-
-    # rows ---------------------------------------------------------------------------------------
 
     def features_of(self, row: int) -> Any:
         """A training row as JSON; None if only the learner has it, encoded."""
@@ -394,8 +377,6 @@ class Service:
             "labels": self.labels_of(row),
             "corrected": self.ledger.labels(row) is not None,
         }
-
-    # corrections --------------------------------------------------------------------------------
 
     def correct(self, corrections: Any) -> dict[str, Any]:
         """Store corrections on disk, and learn them.
@@ -431,8 +412,6 @@ class Service:
         """The corrections, latest first."""
         return self.corrections.history(most)
 
-    # export -------------------------------------------------------------------------------------
-
     def export(self, format: str = "csv", *, all_rows: bool = False) -> bytes:
         """Export the corrected rows as a dataset for ``plurilabel fit``.
 
@@ -447,21 +426,17 @@ class Service:
         if all_rows:
             rows = ledger.rows()
         features = [self.features_of(row) for row in rows]
-        if any(one is None for one in features):
-            raise BadInput(
-                "the original training rows are not available: start the service with the data",
-                status=409,
+        if None in features:
+            problem = (
+                "the original training rows are not available: start the service with the data"
             )
+            raise BadInput(problem, status=409)
         labels = [self.labels_of(row) for row in rows]
-        return exported(self.model, list(self.reader.kinds), features, labels, format)
+        return answers.exported(self.model, list(self.reader.kinds), features, labels, format)
 
     def close(self) -> None:
         """Close the store."""
         self.corrections.close()
-
-
-def _n_rows(records: Any) -> int:
-    return len(records) if isinstance(records, list) else int(records.X.shape[0])
 
 
 def _only(results: list[Any]) -> Any:
@@ -482,19 +457,3 @@ def _has_steps(model: Model) -> bool:
     """Whether a pipeline transforms rows before the learner."""
     estimator = getattr(model.estimator, "best_estimator_", model.estimator)
     return hasattr(getattr(estimator, "estimator_", estimator), "steps")
-
-
-def _score_method(estimator: Any) -> str | None:
-    try:
-        return score_method(estimator)
-    except (AttributeError, TypeError, ValueError):
-        return None
-
-
-def _plain(value: Any) -> Any:
-    """Convert notes to JSON values."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return plain_value(value)

@@ -148,9 +148,8 @@ class Store:
     ) -> Entry:
         """Create an entry with the current time."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return Entry(
-            id, time, row, features, None if labels is None else tuple(labels), undoes, key
-        )
+        names = None if labels is None else tuple(labels)
+        return Entry(id, time, row, features, names, undoes, key)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Write entries in one transaction; they are on disk when this returns."""

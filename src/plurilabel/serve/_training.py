@@ -31,10 +31,7 @@ class Trained:
 
 
 class Training:
-    """The training rows of a model. Corrections are kept for export, but not learned.
-
-    Subclasses learn them.
-    """
+    """The training rows of a model. Subclasses learn corrections; here they are only exported."""
 
     how = "kept"
 
@@ -51,9 +48,8 @@ class Training:
         names = self.model.label_names
         return tuple(names[j] for j in np.flatnonzero(dense(self.Y[[row]]).ravel()).tolist())
 
-    def learned(self, before: Trained, ledger: Ledger) -> Trained:
+    def learned(self, before: Trained, _ledger: Ledger) -> Trained:
         """Return the model of a later version, without changing the earlier one."""
-        del ledger
         return before
 
     def _matrix(self, ledger: Ledger, rows: list[int]) -> NDArray[np.int8]:
@@ -98,9 +94,8 @@ class Growing(Training):
             return X
         import pandas as pd
 
-        if sparse.issparse(X):
-            return pd.DataFrame.sparse.from_spmatrix(X, columns=names)
-        return pd.DataFrame(X, columns=names)
+        frame = pd.DataFrame.sparse.from_spmatrix if sparse.issparse(X) else pd.DataFrame
+        return frame(X, columns=names)
 
     def _read(self, records: list[Any]) -> list[Any]:
         """Read new rows, together where that gives the same values.
@@ -159,8 +154,7 @@ class Refitting(Training):
         added = [row for row in rows if row >= self.n_given]
         X: Any = safe_indexing(self.X, np.array(given, dtype=np.intp))
         if added:
-            new = self.reader.read_records([ledger.features(row) for row in added]).X
-            X = _stacked(X, new)
+            X = _stacked(X, self.reader.read_records([ledger.features(row) for row in added]).X)
         order = {row: i for i, row in enumerate([*given, *added])}
         X = safe_indexing(X, np.array([order[row] for row in rows], dtype=np.intp))
         Y = np.zeros((len(rows), len(self.places)), dtype=np.int8)

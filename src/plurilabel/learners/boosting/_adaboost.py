@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel.learners.boosting._best_condition import TIE, best_condition, by_sign, log_ratio
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, names_of_features
+from plurilabel.learners.boosting._boosted_classifier import BoostedClassifier, fitted_names
 from plurilabel.learners.boosting._rules import Columns, Condition, Floats, WeakRule, sum_of_rows
 
 
@@ -89,8 +88,7 @@ class AdaBoost(BoostedClassifier):
         -------
         str
         """
-        check_is_fitted(self)
-        names, labels = names_of_features(self, feature_names), list(self.label_names_)
+        names, labels = fitted_names(self, feature_names)
         texts = []
         for t, rule in enumerate(self.rules_, start=1):
             indent = "\n" + " " * len(f"{t}. ")

@@ -9,12 +9,7 @@ import numpy as np
 
 from plurilabel._core.base import LabelMatrix
 from plurilabel.learners.boosting._adaboost import AdaBoost
-from plurilabel.learners.boosting._best_condition import (
-    bools_of,
-    exp_losses,
-    first_weights,
-    normalise,
-)
+from plurilabel.learners.boosting._best_condition import PairWeights, bools_of
 from plurilabel.learners.boosting._rules import Columns, Floats, WeakRule
 
 
@@ -145,17 +140,11 @@ class AdaBoostMH(AdaBoost):
     ) -> Iterator[tuple[WeakRule, float]]:
         """Figure 1 of the paper; yields h_t and Z_1 ... Z_t."""
         has, unknown = bools_of(Y)  # Y_i[l] = +1
-        m, k = has.shape
         columns = Columns(X)
         weak = self._weak_learner(X, columns, has, weights, unknown)
-        f = np.zeros((m, k))  # h_1 + ... + h_t
-        D_1, D = first_weights(m, k, weights, unknown)  # D_1(i, l)
+        f = np.zeros(has.shape)  # h_1 + ... + h_t
+        pairs = PairWeights(has, weights, unknown)
         for t in range(self.n_estimators):
-            h = weak.rule(t, D)  # of smallest Z_t
+            h = weak.rule(t, pairs.D)  # of smallest Z_t
             h.add_to(f, columns)
-            # D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f,
-            # it has no rounding errors that add up, and the product of the Z is a mean.
-            D = exp_losses(f, has, out=D)
-            Z = normalise(D, D_1)
-            yield h, Z
-            D /= Z if D_1 is not None else Z * (m * k)
+            yield h, pairs.update(f)

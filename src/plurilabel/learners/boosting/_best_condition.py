@@ -22,9 +22,9 @@ from plurilabel._core.unknown import known_part
 from plurilabel.learners.boosting._bins import ENTRIES, Bins, Sums, between
 from plurilabel.learners.boosting._rules import Condition, Floats, Rows
 
+# Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
+# order of the training rows, which changes sums by rounding, cannot choose the rule.
 TIE = 1e-9
-"""Values of Z that differ by less are equal: the first feature, then the lowest cut, wins. So the
-order of the training rows, which changes sums by rounding, cannot choose the rule."""
 
 
 def by_sign(D: Floats, has: NDArray[np.bool_]) -> Floats:
@@ -45,37 +45,37 @@ def bools_of(Y: LabelMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | Non
     return dense(Y).astype(bool), None if unknown is None else dense(unknown)
 
 
-def exp_losses(f: Floats, has: NDArray[np.bool_], out: Floats) -> Floats:
-    """exp(-Y f), where Y is 1 for the labels that an instance has and -1 for the others."""
-    np.copyto(out, f)
-    np.negative(out, where=has, out=out)
-    return np.exp(out, out=out)
+class PairWeights:
+    """The weights D (m, k) of all pairs of an instance and a label; unknown labels have none."""
 
+    def __init__(
+        self, has: NDArray[np.bool_], weights: Floats | None, unknown: NDArray[np.bool_] | None
+    ):
+        m, k = has.shape
+        self._has = has
+        self._D_1: Floats | None = None  # None: all pairs weigh the same at first
+        if unknown is not None:
+            D_1 = np.where(unknown, 0.0, 1.0 if weights is None else weights[:, np.newaxis])
+            self._D_1 = D_1 / (D_1.sum() or 1.0)
+        elif weights is not None:
+            self._D_1 = (weights / (weights.sum() * k))[:, np.newaxis]
+        self.D = np.full((m, k), 1.0 / (m * k) if self._D_1 is None else self._D_1)
 
-def first_weights(
-    m: int, k: int, weights: Floats | None, unknown: NDArray[np.bool_] | None = None
-) -> tuple[Floats | None, Floats]:
-    """D_1 for all labels (m, k), and before it a factor for :func:`normalise`.
+    def update(self, f: Floats) -> float:
+        """Weigh by the scores f = h_1 + ... + h_t; return Z_1 ... Z_t.
 
-    The factor is None if all pairs weigh the same, (m, 1) if instances have weights, and (m, k)
-    if some labels are unknown, whose weight is 0.
-    """
-    if unknown is not None:
-        D_1 = np.where(unknown, 0.0, 1.0 if weights is None else weights[:, np.newaxis])
-        D_1 /= D_1.sum() or 1.0
-        return D_1, D_1.copy()
-    if weights is None:
-        return None, np.full((m, k), 1.0 / (m * k))
-    D_1 = (weights / (weights.sum() * k))[:, np.newaxis]
-    return D_1, np.repeat(D_1, k, axis=1)
-
-
-def normalise(D: Floats, D_1: Floats | None) -> float:
-    """The product of all Z, from the losses of all pairs, which get their first weights."""
-    if D_1 is None:
-        return float(D.mean())
-    D *= D_1
-    return float(D.sum())
+        D_{t+1} = D_t exp(-Y h_t) / Z_t is D_1 exp(-Y f) / (Z_1 ... Z_t): computed from f, it has
+        no rounding errors that add up, and the product of the Z is a mean.
+        """
+        D = self.D
+        np.copyto(D, f)
+        np.negative(D, where=self._has, out=D)
+        np.exp(D, out=D)
+        if self._D_1 is not None:
+            D *= self._D_1
+        Z = float(D.mean() if self._D_1 is None else D.sum())
+        D /= (Z or 1.0) * (D.size if self._D_1 is None else 1)
+        return Z
 
 
 def log_ratio(W: Floats, smoothing: float) -> Floats:
@@ -96,20 +96,11 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Found:
-    """The best condition of a search.
-
-    Attributes
-    ----------
-    condition : Condition
-    Z : float
-        What is left of the weight of the rows searched.
-    predicts : tuple of bool
-        Whether the rule predicts where the condition holds, and where it does not.
-    """
+    """The best condition of a search."""
 
     condition: Condition
-    Z: float
-    predicts: tuple[bool, bool] = (True, True)
+    Z: float  # what is left of the weight of the rows searched
+    predicts: tuple[bool, bool] = (True, True)  # where the condition holds, and where it does not
 
     def rank(self) -> tuple[int, float, bool]:
         """The order among conditions of equal Z."""
@@ -119,16 +110,7 @@ class Found:
 def best_condition(
     bins: Bins, V: Floats, algorithm: str, rows: Rows | None = None
 ) -> Found | None:
-    """Search all cuts of all features; None if there is no cut.
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, 2q)
-        Weights from :func:`by_sign`.
-    algorithm : "real", "discrete" or "abstain"
-    rows : ndarray of int, optional
-        Instances to search among.
-    """
+    """Search all cuts of all features, for weights V from :func:`by_sign`; None without a cut."""
     best = np.inf
     firsts: list[Found] = []  # of the best cuts in each part of the search
     for sums in bins.sums(V, rows):
@@ -153,7 +135,7 @@ def _inside(
     sums: Sums, below: Floats, above: Floats, covered: Floats, criterion: Criterion, best: float
 ) -> Iterator[Found]:
     """The first of the best cuts inside bins, for some bins at a time."""
-    sizes, width = sums.chunk.sizes(), sums.H.shape[2]
+    sizes, width = sums.chunk.counts[:, : sums.chunk.n_bins], sums.H.shape[2]
     bins = np.argwhere(sizes > 1)
     promising = []
     for some in row_blocks(len(bins), width, ENTRIES):
@@ -245,8 +227,7 @@ def _root(plus: Floats, minus: Floats) -> Floats:
     return cost
 
 
-def _sum(costs: Floats, covered: Floats, missing: Floats) -> Floats:
-    del covered
+def _sum(costs: Floats, _covered: Floats, missing: Floats) -> Floats:
     return costs + missing
 
 

@@ -24,14 +24,9 @@ from scipy import sparse
 from plurilabel._core.blocks import row_blocks
 from plurilabel.learners.boosting._rules import Floats, Rows
 
-ENTRIES = 2**17
-"""Sums in memory at once: 1 MB, small enough for the cache."""
-
-ROUNDING = 1e-13
-"""A difference of two sums below this share of their size counts as rounding."""
-
-COARSE = 128
-"""Bins of a feature with more values if every cut is wanted."""
+ENTRIES = 2**17  # sums in memory at once: 1 MB, small enough for the cache
+ROUNDING = 1e-13  # a difference of two sums below this share of their size counts as rounding
+COARSE = 128  # bins of a feature with more values if every cut is wanted
 
 
 @dataclass(frozen=True)
@@ -53,33 +48,16 @@ class Chunk:
         """Where the members of each bin begin."""
         return np.concatenate([[0], np.cumsum(self.counts)])
 
-    def sizes(self) -> NDArray[np.intp]:
-        """Instances in each bin, (g, n_bins)."""
-        return self.counts[:, : self.n_bins]
-
 
 @dataclass(frozen=True)
 class Sums:
-    """Weights in the bins of some features.
-
-    Attributes
-    ----------
-    chunk : Chunk
-    H : ndarray of shape (g, b, 2q)
-        Sums of V over the instances in each bin.
-    missing : ndarray of shape (g, 1)
-        Weight of the instances for which the feature is missing.
-    V : ndarray of shape (rows, 2q)
-        Weights of the instances that count.
-    place : ndarray of shape (n,), or None
-        Row of V of each training instance, -1 for those that do not count.
-    """
+    """Weights in the bins of some features."""
 
     chunk: Chunk
-    H: Floats
-    missing: Floats
-    V: Floats
-    place: NDArray[np.int32] | None
+    H: Floats  # (g, b, 2q), sums of V over the instances in each bin
+    missing: Floats  # (g, 1), weight of the instances for which the feature is missing
+    V: Floats  # (rows, 2q), weights of the instances that count
+    place: NDArray[np.int32] | None  # (n,), their rows of V; -1 for those that do not count
 
     def inside(self, g: Rows, k: Rows) -> tuple[Floats, Floats]:
         """Weights (B, most, 2q) and values (B, most) of the instances in B bins, by value.
@@ -103,18 +81,10 @@ class Sums:
 
 
 class Bins:
-    """The cuts of all features, and the sums of weights in their bins.
+    """The cuts of all features, and the sums of weights (n, width) in their bins.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        NaN is a missing value: in no bin.
-    presence : bool
-        Two bins for each feature, zero and not zero, instead of thresholds.
-    max_bins : int or None
-        Bins of a feature with more distinct values; None: every cut can be found.
-    width : int
-        Columns of the weights, 2q.
+    Missing values (NaN) are in no bin. With ``presence`` each feature has two bins, zero and not
+    zero, instead of thresholds. Without ``max_bins`` every cut can be found.
     """
 
     def __init__(self, X: Any, *, presence: bool, max_bins: int | None, width: int):
@@ -163,14 +133,7 @@ class Bins:
         return None if self.presence else float(self._cuts[feature][cut])
 
     def sums(self, V: Floats, rows: Rows | None = None) -> Iterator[Sums]:
-        """Weights in each bin, for some features at a time.
-
-        Parameters
-        ----------
-        V : ndarray of shape (n, 2q)
-        rows : ndarray of int, optional
-            Instances that count; None: all.
-        """
+        """Weights V (n, 2q) in each bin, for some features at a time; only ``rows`` count."""
         place = None
         if rows is not None:
             place = np.full(self.n, -1, dtype=np.int32)

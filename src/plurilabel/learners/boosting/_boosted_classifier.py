@@ -15,20 +15,25 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from plurilabel._core.base import LabelMatrix, ScoringClassifier, WeightedFit, validate_features
+from plurilabel._core.base import (
+    LabelMatrix,
+    ScoringClassifier,
+    WeightedFit,
+    default_feature_names,
+    validate_features,
+)
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import Interval, StrOptions
-from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added
+from plurilabel._core.explanation.contributions import SCORE, Given, Parts, added, checked_given
 from plurilabel._core.fitted import Declared, number, numbers, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.boosting._bins import Bins
-from plurilabel.learners.boosting._rules import Columns, Floats, Reached
+from plurilabel.learners.boosting._rules import Columns, Floats
 from plurilabel.metrics import get_measure
 from plurilabel.model_selection import IterativeStratifiedKFold, stratified_split
 
-PROGRESS = 1e-9
-"""Boosting ends with a round that reduces the bound by a smaller share than this."""
+PROGRESS = 1e-9  # boosting ends with a round that reduces the bound by a smaller share
 
 
 class BoostedClassifier(WeightedFit, ScoringClassifier):
@@ -88,9 +93,9 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
     def _parts(self, x: Any, given: Given) -> Parts:
         said = [Parts([], np.zeros((0, self.n_labels_)), np.zeros(self.n_labels_), ())]
-        columns, state = Columns(x), Reached()
+        columns, reached = Columns(x), list[bool]()
         for rule in self.rules_:
-            for features, scores in rule.said_to(columns, state):
+            for features, scores in rule.said_to(columns, reached):
                 if not features:  # a rule for all instances
                     said[0] = said[0].shifted(scores)
                     continue
@@ -107,8 +112,6 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
     def _minus_cut(self, f: Floats) -> Floats:
         return f
-
-    # fit -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         if isinstance(Y, UnknownLabels):
@@ -158,12 +161,8 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
 
     def _hold_out(self, X: Any, Y: LabelMatrix, weights: Any, fraction: float) -> list[Any]:
         n, seed = X.shape[0], self.random_state
-        sizes = held_out_sizes(n, fraction)
-        if weights is None and not isinstance(Y, UnknownLabels):
-            return stratified_split(X, Y, sizes=sizes, random_state=seed)
-        kept, held = stratified_split(
-            np.arange(n), known_part(Y)[0], sizes=sizes, random_state=seed
-        )[:2]
+        sizes, known = held_out_sizes(n, fraction), known_part(Y)[0]
+        kept, held, *_ = stratified_split(np.arange(n), known, sizes=sizes, random_state=seed)
         parts = (X, Y) if weights is None else (X, Y, weights)
         return [part for all_ in parts for part in (all_[kept], all_[held])]
 
@@ -231,8 +230,6 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         known = by_row.sum() if weights is None else weights @ by_row
         return 1.0 / max(float(known), 1.0)
 
-    # predictions ---------------------------------------------------------------------------------
-
     def _final(self, X: Any) -> Floats:
         """The scores f after the last rule."""
         # the walk adds to one array and yields it after each rule
@@ -268,8 +265,6 @@ class BoostedClassifier(WeightedFit, ScoringClassifier):
         X = self._validate_X(X, reset=False)
         for f in self._walk(Columns(X)):
             yield f.copy()
-
-    # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
@@ -320,25 +315,22 @@ def held_out_sizes(n: int, fraction: float) -> tuple[int, int]:
     return n - size, size
 
 
-def names_of_features(learner: Any, feature_names: Sequence[str] | None) -> list[str]:
-    """Names of the features: those given, those seen in ``fit``, or x0, x1, ..."""
+def fitted_names(learner: Any, feature_names: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Names of the features: those given, those seen in ``fit``, or x0, x1, ...; and of labels."""
+    check_is_fitted(learner)
     d = learner.n_features_in_
     if feature_names is None:
-        feature_names = getattr(learner, "feature_names_in_", [f"x{j}" for j in range(d)])
-    if len(feature_names) != d:
-        raise ValueError(
-            f"feature_names must have {d} entries, one per feature, got {len(feature_names)}"
-        )
-    return [str(name) for name in feature_names]
+        feature_names = getattr(learner, "feature_names_in_", default_feature_names(d))
+    names = [str(name) for name in checked_given(feature_names, None, d).names]
+    return names, list(learner.label_names_)
 
 
 def fit_slope(f: Floats, Y: LabelMatrix, start: float, weights: Floats | None = None) -> float:
     """The a > 0 for which sigmoid(a f) makes the labels most likely.
 
     One number for all labels, and no intercept: neither the order of the labels nor the cut at
-    zero changes. The scores should be those of instances that were not trained on. The search is
-    within a factor of 100 of ``start``; where no score, or every score, is wrong, the result is
-    ``start``.
+    zero changes. The search is within a factor of 100 of ``start``, which is the result where no
+    score, or every score, is wrong.
     """
     Y, unknown = known_part(Y)
     margin = np.where(dense(Y).astype(bool), f, -f)

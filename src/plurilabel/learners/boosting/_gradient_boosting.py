@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import (
     LabelMatrix,
@@ -26,39 +25,16 @@ from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Contribu
 from plurilabel._core.fitted import Declared, count, labels, numbers, places, values
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import cell_weights, known_part
-from plurilabel.learners.boosting._boosted_classifier import (
-    held_out_sizes,
-    names_of_features,
-    rows_that_know,
-)
-from plurilabel.learners.boosting._gradient_features import (
-    Binned,
-    as_columns,
-    categories_of,
-    find_categorical,
-    has_categories,
-    text_in,
-    with_codes,
-)
-from plurilabel.learners.boosting._gradient_forest import (
-    Subsets,
-    joined,
-    joined_subsets,
-    label_feature_gains,
-    run_down,
-    sums_of_leaves,
-    ways_in_words,
-)
+from plurilabel.learners.boosting import _boosted_classifier as boosted
+from plurilabel.learners.boosting import _gradient_forest as forest
+from plurilabel.learners.boosting._gradient_features import Binned, encode, learn_codes, text_in
 from plurilabel.learners.boosting._gradient_losses import LOSSES, Bools, Run
 from plurilabel.learners.boosting._gradient_trees import Grower, Grown
 from plurilabel.learners.boosting._rules import Floats, Rows, scores_text
 from plurilabel.model_selection import stratified_split
 
-NOTHING = 1e-9
-"""Scores up to this are rounding errors and are not shown."""
-
-SETS = 1 << 20
-"""Instances times label sets that are compared at a time."""
+NOTHING = 1e-9  # scores up to this are rounding errors and are not shown
+SETS = 1 << 20  # instances times label sets that are compared at a time
 
 
 class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier):
@@ -289,8 +265,6 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    # fit -----------------------------------------------------------------------------------
-
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         Y, unknown = known_part(Y)
         n, d = X.shape
@@ -298,7 +272,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         weight = np.ones(n) if weights is None else weights
         data = [X, Y, self._cells(Y, weight, unknown), weight]
         # instances without known labels must not even move the bins
-        kept = np.flatnonzero(rows_that_know(unknown, n))
+        kept = np.flatnonzero(boosted.rows_that_know(unknown, n))
         if len(kept) < n:
             data = [part[kept] for part in data]
         held = None
@@ -309,17 +283,17 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         grown = self._boost(X, has, cells, weight, held)
         self.n_estimators_ = len(grown)
         self.loss_ = self.loss
-        for name, value in joined(grown, self.n_labels_).items():
+        for name, value in forest.joined(grown, self.n_labels_).items():
             setattr(self, name, value)
         if hasattr(self, "is_categorical_"):
-            _, self.subset_, self.subsets_ = joined_subsets(grown, self.is_categorical_)
+            _, self.subset_, self.subsets_ = forest.joined_subsets(grown, self.is_categorical_)
         if self.loss == "joint":
             # unknown labels, and those that do not count, as the model predicts them
             sets = has if unknown is None else np.where(cells > 0, has, self._f(X) > 0)
             self.label_sets_ = np.unique(sets, axis=0).astype(np.int8)
         elif hasattr(self, "label_sets_"):
             del self.label_sets_
-        gains = label_feature_gains(grown, (self.n_labels_, self.n_features_in_))
+        gains = forest.label_feature_gains(grown, (self.n_labels_, self.n_features_in_))
         self.label_feature_importances_ = gains if sparse.issparse(X) else gains.toarray()
         self.feature_importances_ = np.asarray(gains.sum(axis=0)).ravel()
 
@@ -341,7 +315,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
 
     def _hold_out(self, data: list[Any], fraction: float) -> tuple[list[Any], list[Any]]:
         n = data[0].shape[0]
-        sizes = held_out_sizes(n, fraction)
+        sizes = boosted.held_out_sizes(n, fraction)
         rows = np.arange(n)[:, np.newaxis]
         train, held, _, _ = stratified_split(
             rows, data[1], sizes=sizes, random_state=self.random_state
@@ -420,11 +394,9 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     def _leaves_of(self, tree: Grown, X: Any) -> Iterator[tuple[slice, Rows]]:
         subsets, root = None, np.zeros(1, dtype=np.intp)
         if hasattr(self, "is_categorical_"):
-            subsets = joined_subsets([tree], self.is_categorical_)
+            subsets = forest.joined_subsets([tree], self.is_categorical_)
         nodes = tree.feature, tree.threshold, tree.missing, tree.left
-        return run_down(X, root, *nodes, tree.depth, subsets)
-
-    # predictions ---------------------------------------------------------------------------------
+        return forest.run_down(X, root, *nodes, tree.depth, subsets)
 
     def _score_method(self) -> str:
         loss = getattr(self, "loss_", self.loss)
@@ -438,21 +410,21 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         """The sums of all trees, (n, q)."""
         f = np.tile(self.start_, (X.shape[0], 1))
         for rows, leaves in self._leaves(X):
-            f[rows] += sums_of_leaves(leaves, self.values_)
+            f[rows] += forest.sums_of_leaves(leaves, self.values_)
         return f
 
     def _leaves(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Rows of ``values_`` for all trees (rows, trees), for some rows of X at a time."""
         tree = self.feature_, self.threshold_, self.missing_right_, self.left_
-        for rows, nodes in run_down(X, self.roots_, *tree, self.depth_, self._subsets()):
+        for rows, nodes in forest.run_down(X, self.roots_, *tree, self.depth_, self._subsets()):
             yield rows, self.leaf_.take(nodes)
 
-    def _subsets(self) -> Subsets | None:
+    def _subsets(self) -> forest.Subsets | None:
         """The conditions on categorical features, if there are such features."""
         if not hasattr(self, "is_categorical_"):
             return None
         asked = (self.feature_ >= 0) & self.is_categorical_[np.maximum(self.feature_, 0)]
-        return Subsets(asked, self.subset_, self.subsets_)
+        return forest.Subsets(asked, self.subset_, self.subsets_)
 
     def _predict(self, X: Any) -> Any:
         if self.loss_ != "joint":
@@ -471,33 +443,26 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         if reset:
             X = self._learn_categories(X)
         elif hasattr(self, "is_categorical_"):
-            columns = np.flatnonzero(self.is_categorical_)
-            X = with_codes(as_columns(X), columns, self.categories_)
+            X = encode(X, np.flatnonzero(self.is_categorical_), self.categories_)
         try:
             return validate_features(self, X, reset=reset, ensure_all_finite="allow-nan")
         except ValueError as error:
             if "could not convert string" not in str(error) or (found := text_in(X)) is None:
                 raise
             column, text = found
-            advice = "it is not one of the categorical_features that fit was given"
-            if reset:
-                advice = "if it has categories, add it to categorical_features"
+            known = "it is not one of the categorical_features that fit was given"
+            advice = "if it has categories, add it to categorical_features" if reset else known
             raise ValueError(f"column {column} of X has text, {text!r}: {advice}") from error
 
     def _learn_categories(self, X: Any) -> Any:
         for name in ("is_categorical_", "categories_", "subset_", "subsets_"):
             if hasattr(self, name):
                 delattr(self, name)
-        asked = self.categorical_features
-        if asked is None or (isinstance(asked, str) and not has_categories(X)):
-            return X
-        columnar = as_columns(X)
-        columns = find_categorical(asked, columnar)
-        if not len(columns):
-            return X
-        self.categories_ = categories_of(columnar, columns)
-        self.is_categorical_ = np.isin(np.arange(columnar.shape[1]), columns)
-        return with_codes(columnar, columns, self.categories_)
+        X, columns, categories = learn_codes(X, self.categorical_features)
+        if len(columns):
+            self.categories_ = categories
+            self.is_categorical_ = np.isin(np.arange(X.shape[1]), columns)
+        return X
 
     def _n_categories(self) -> NDArray[np.intp]:
         """The number of categories of each feature, 0 if it is not categorical."""
@@ -516,8 +481,6 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         tags.input_tags.allow_nan = True
         return tags
 
-    # words ---------------------------------------------------------------------------------
-
     def to_text(self, *, feature_names: Sequence[str] | None = None, max_labels: int = 5) -> str:
         """Describe all rules, with one line for each leaf of each tree.
 
@@ -529,8 +492,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
         -------
         str
         """
-        check_is_fitted(self)
-        names, words = names_of_features(self, feature_names), list(self.label_names_)
+        names, words = boosted.fitted_names(self, feature_names)
         ways = self._ways(names)
         ends = np.append(self.roots_[1:], len(self.feature_))
         lines = []
@@ -550,7 +512,7 @@ class MLGradientBoosting(WeightedFit, ProbabilisticClassifier, ScoringClassifier
     def _ways(self, names: Sequence[str]) -> list[str]:
         """Describe the way to each node."""
         nodes, categories = (self.feature_, self.threshold_), self._categories_by_feature()
-        return ways_in_words(*nodes, self.left_, names, self._subsets(), categories)
+        return forest.ways_in_words(*nodes, self.left_, names, self._subsets(), categories)
 
     def _explain(self, X: Any, given: Given) -> list[Contributions]:
         """The rules that an instance meets, and what each adds to the scores."""

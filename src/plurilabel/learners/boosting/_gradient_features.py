@@ -28,8 +28,8 @@ from plurilabel._core.words import listed
 from plurilabel.learners.boosting._bins import between, columns_of, distinct_values, find_cuts
 from plurilabel.learners.boosting._rules import Columns, Floats, Rows
 
-TABLE = 1 << 24
-"""Bins that may be written down although most of them are common ones."""
+TABLE = 1 << 24  # bins that may be written down although most of them are common ones
+MOST = 255  # categories of a feature
 
 
 @dataclass(frozen=True)
@@ -45,50 +45,34 @@ class Column:
     categories: int = 0
 
     @property
-    def n_slots(self) -> int:
-        return (self.categories or len(self.cuts)) + self.missing
-
-    @property
     def ends(self) -> Floats:
-        """The value of each cut; behind the last there are only missing values."""
+        """The value of the cut of each slot; behind the last there are only missing values."""
         if self.categories:
-            return np.full(self.n_slots, np.nan)
+            return np.full(self.categories + self.missing, np.nan)
         return np.append(self.cuts, np.inf) if self.missing else self.cuts
 
 
 class Binned:
     """The bins of all features, feature by feature.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        NaN is a missing value: it has a bin of its own, the last of its feature. Categories are
-        numbers from 0.
-    max_bins : int
-        Bins of a feature with more distinct values, without the one for missing values.
-    weights : ndarray of shape (n,)
-        An instance of weight 2 counts as two.
-    categories : ndarray of int of shape (d,), optional
-        Number of categories of each feature; 0 for a feature that is not categorical.
+    Missing values (NaN) have a bin of their own, the last of a feature, beyond ``max_bins``.
+    Categories are numbers from 0; ``categories`` (d,) says how many a feature has, 0 if it is not
+    categorical. An instance of weight 2 counts as two.
 
     Attributes
     ----------
     features : ndarray of shape (d',)
         The features with more than one bin. All that follows is about these.
-    common : ndarray of shape (d',)
-        The bin that has no entries; for a categorical feature one behind the last.
-    n_slots : ndarray of shape (d',)
-        Slots of each feature: bins with entries, and cuts.
+    common, n_slots, categories : ndarrays of shape (d',)
+        The bin without entries, for a categorical feature one behind the last; the number of
+        slots, which are bins with entries and cuts; the number of categories.
     missing : ndarray of bool of shape (d',)
-        Whether the last bin is for missing values; False for a categorical feature, where this
-        bin is one among the others.
-    categories : ndarray of int of shape (d',)
+        Whether the last bin is for missing values; False for a categorical feature.
     bin, cut, right, owner, start, threshold : ndarrays of shape (slots of all features,)
-        Of each slot: its bin; its cut c, between the bins c and c + 1, and the value of that;
-        whether its bin is on the right of the cut; its feature; and the first of the slots whose
-        sums run on to it.
+        The bin of a slot; its cut c, between the bins c and c + 1; whether its bin is on the right
+        of the cut; its feature; the first slot whose sums run on to it; the value of the cut.
     entries : list of bytes
-        Of each feature: an int32 array (entries, 2) with the slots of its entries, in order, and
+        For each feature an int32 array (entries, 2) with the slots of its entries, in order, and
         their rows. Bytes are joined several times as fast as arrays.
     """
 
@@ -100,7 +84,7 @@ class Binned:
         found = list(_columns(X, max_bins, weights, categories))
         self.features = np.array([c.feature for c in found], dtype=np.intp)
         self.common = np.array([c.common for c in found], dtype=np.intp)
-        self.n_slots = np.array([c.n_slots for c in found], dtype=np.intp)
+        self.n_slots = np.array([len(c.ends) for c in found], dtype=np.intp)
         self.categories = categories[self.features]
         missing = np.array([c.missing for c in found], dtype=bool)
         self.missing = missing & (self.categories == 0)
@@ -168,14 +152,10 @@ def _columns(
     counts = _counts(X, max_bins) if sparse.issparse(X) else {}
     whole = Columns(X)
     for j, (values, rows, zeros) in enumerate(columns_of(X)):
-        column: Column | None
+        column = counts.get(j)
         if categories[j]:
             column = _categorical(j, whole(j), int(categories[j]))
-        elif j in counts:
-            column = counts[j]
-        elif not len(rows):  # words that no training instance has
-            continue
-        else:
+        elif column is None and len(rows):  # or else a word that no training instance has
             column = _ordered(j, values, rows, zeros, max_bins, weights)
         if column is not None:
             yield column
@@ -234,19 +214,26 @@ def _ordered(
     codes[unknown] = len(cuts) + 1
     if len(cuts) + missing == 0 or (unknown.all() and not zeros):
         return None
-    if zeros:
-        common = int(np.searchsorted(cuts, 0.0))
-    else:
-        common = int(np.bincount(codes, weights).argmax())
+    common = int(np.searchsorted(cuts, 0.0) if zeros else np.bincount(codes, weights).argmax())
     stored = np.flatnonzero(codes != common)
     return Column(j, cuts, common, rows[stored], codes[stored].astype(np.int32), missing)
 
 
-MOST = 255
-"""Categories of a feature."""
+def learn_codes(X: Any, asked: Any) -> tuple[Any, NDArray[np.intp], list[list[Any]]]:
+    """X with the numbers of its categories, its categorical columns and their categories."""
+    dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
+    nothing: Any = X, np.empty(0, dtype=np.intp), []
+    if asked is None or (isinstance(asked, str) and not any(map(_is_categorical, dtypes))):
+        return nothing
+    columnar = _as_columns(X)
+    columns = _find_categorical(asked, columnar)
+    if not len(columns):
+        return nothing
+    categories = _categories_of(columnar, columns)
+    return encode(columnar, columns, categories), columns, categories
 
 
-def as_columns(X: Any) -> Any:
+def _as_columns(X: Any) -> Any:
     """X in a form whose columns may hold anything: a frame of pandas, or an array."""
     X = on_host(X)
     refuse_masked(X, "X")
@@ -257,18 +244,12 @@ def as_columns(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") else np.array(X, dtype=object)
 
 
-def has_categories(X: Any) -> bool:
-    """Whether X is a data frame, of pandas or polars, with categorical columns."""
-    dtypes = getattr(X, "dtypes", ()) if hasattr(X, "columns") else ()
-    return any(map(_is_categorical, dtypes))
-
-
 def _is_categorical(dtype: Any) -> bool:
     # "category" in pandas; "Categorical" and "Enum(categories=...)" in polars
     return str(dtype).lower().startswith(("categor", "enum"))
 
 
-def find_categorical(asked: ArrayLike | str, X: Any) -> NDArray[np.intp]:
+def _find_categorical(asked: ArrayLike | str, X: Any) -> NDArray[np.intp]:
     """The categorical columns of X, by ``categorical_features``."""
     if isinstance(asked, str):  # "from_dtype"
         return np.flatnonzero([_is_categorical(dtype) for dtype in X.dtypes])
@@ -299,7 +280,7 @@ def _columns_named(names: list[str], X: Any) -> NDArray[np.intp]:
     return np.unique([columns.index(name) for name in names])
 
 
-def categories_of(X: Any, columns: NDArray[np.intp]) -> list[list[Any]]:
+def _categories_of(X: Any, columns: NDArray[np.intp]) -> list[list[Any]]:
     """The categories of some columns of X, in order."""
     found = []
     for j in columns:
@@ -313,19 +294,18 @@ def categories_of(X: Any, columns: NDArray[np.intp]) -> list[list[Any]]:
     return found
 
 
-def with_codes(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[Any]]) -> Any:
+def encode(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[Any]]) -> Any:
     """X with the numbers of the categories in some columns, NaN for unknown ones."""
+    X = _as_columns(X)
     if np.ndim(X) != 2 or X.shape[1] <= columns.max(initial=-1):
         return X  # refused at the door, with its own words
-    coded: Any
-    if hasattr(X, "iloc"):
-        coded = X.copy()
-    else:
-        coded = np.array(X, dtype=float if X.dtype.kind in "biuf" else object)
+    is_frame = hasattr(X, "iloc")
+    dtype = float if is_frame or X.dtype.kind in "biuf" else object
+    coded: Any = X.copy() if is_frame else np.array(X, dtype=dtype)
     for j, known in zip(columns, categories):
         number = {category: float(code) for code, category in enumerate(known)}
         codes = np.array([number.get(cell, np.nan) for cell in _cells(X, int(j))], dtype=float)
-        if hasattr(X, "iloc"):
+        if is_frame:
             coded.isetitem(int(j), codes)
         else:
             coded[:, j] = codes
@@ -334,21 +314,15 @@ def with_codes(X: Any, columns: NDArray[np.intp], categories: Sequence[Sequence[
 
 def text_in(X: Any) -> tuple[Any, str] | None:
     """The name or place of the first column of X with text that is no number, and the text."""
-    if sparse.issparse(X) or np.ndim(X := as_columns(X)) != 2:
+    if sparse.issparse(X) or np.ndim(X := _as_columns(X)) != 2:
         return None
     for j in range(X.shape[1]):
         for cell in _cells(X, j):
-            if isinstance(cell, str) and not _is_number(cell):
+            try:
+                float(cell if isinstance(cell, str) else 0)
+            except ValueError:
                 return (X.columns[j] if hasattr(X, "columns") else j), cell
     return None
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _cells(X: Any, j: int) -> list[Any]:

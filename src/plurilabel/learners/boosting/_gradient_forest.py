@@ -13,31 +13,16 @@ from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel.learners.boosting._gradient_trees import Grown
 from plurilabel.learners.boosting._rules import Floats, Rows
 
-STEPS = 1 << 17
-"""Instances times trees, or times features, that are looked at together: small enough for the
-cache."""
-
-
-GAINS = 1 << 20
-"""Gains of conditions for labels that are added up at a time."""
+STEPS = 1 << 17  # instances times trees or features looked at together: they stay in the cache
+GAINS = 1 << 20  # gains of conditions for labels that are added up at a time
 
 
 class Subsets(NamedTuple):
-    """Conditions on categorical features.
+    """Conditions on categorical features."""
 
-    Attributes
-    ----------
-    asked : ndarray of bool of shape (nodes,)
-        Whether the condition of a node is about categories.
-    row : ndarray of shape (nodes,)
-        The row of ``right`` for the condition; 0, which is empty, for other nodes.
-    right : ndarray of bool of shape (subsets, categories)
-        The categories that go to the right.
-    """
-
-    asked: NDArray[np.bool_]
-    row: NDArray[Any]
-    right: NDArray[np.bool_]
+    asked: NDArray[np.bool_]  # (nodes,), whether the condition of a node is about categories
+    row: NDArray[Any]  # (nodes,), its row of ``right``; 0, which is empty, for other nodes
+    right: NDArray[np.bool_]  # (subsets, categories), those that go to the right
 
 
 def joined(grown: Sequence[Grown], q: int) -> dict[str, Any]:
@@ -195,9 +180,6 @@ def _set_in_words(inside: set[int], categories: Sequence[Any]) -> str:
     if not outside:
         return "known"
     shorter, is_one = (inside, "is") if len(inside) <= len(outside) else (outside, "is not")
-    texts = [_shown(categories[c]) for c in sorted(shorter)]
+    chosen = [categories[c] for c in sorted(shorter)]
+    texts = [f"{c:.4g}" if isinstance(c, float) else str(c) for c in chosen]
     return f"{is_one} {'one of ' * (len(texts) > 1)}{', '.join(texts)}"
-
-
-def _shown(category: Any) -> str:
-    return f"{category:.4g}" if isinstance(category, float) else str(category)

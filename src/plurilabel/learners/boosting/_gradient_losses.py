@@ -7,7 +7,7 @@ the matrix.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,27 +17,9 @@ from plurilabel.learners.boosting._gradient_trees import Grown
 from plurilabel.learners.boosting._rules import Floats
 
 Bools = NDArray[np.bool_]
-Known = Bools | None
+Known = Bools | None  # None: all labels
 
-
-CELLS = 1 << 15
-"""Pairs of an instance and a label that are worked on at a time: they stay in the cache."""
-
-
-class Loss(Protocol):
-    """Interface of a loss."""
-
-    def start(self, share: Floats) -> Floats:
-        """The scores that are best for all instances alike, from the share with each label."""
-
-    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
-        """First and second derivatives by f, (n, q) each.
-
-        Those of unknown labels do not matter; None: all labels are known.
-        """
-
-    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
-        """The loss of each instance and label (n, q), or of each instance (n, 1)."""
+CELLS = 1 << 15  # pairs of an instance and a label worked on at a time: they stay in the cache
 
 
 def margins(f: Floats, has: Bools) -> Floats:
@@ -49,10 +31,11 @@ class Logistic:
     """log(1 + exp(-m)): the scores are log odds."""
 
     def start(self, share: Floats) -> Floats:
+        """The scores that are best for all instances alike, from the share with each label."""
         return np.log(share) - np.log1p(-share)
 
-    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
-        del known
+    def derivatives(self, f: Floats, has: Bools, _known: Known = None) -> tuple[Floats, Floats]:
+        """First and second derivatives by f, (n, q) each, of any value for unknown labels."""
         with np.errstate(over="ignore"):
             p = np.exp(-f)  # three times as fast as scipy's expit
         p += 1
@@ -61,8 +44,8 @@ class Logistic:
         p -= has
         return p, h
 
-    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
-        del known
+    def values(self, f: Floats, has: Bools, _known: Known = None) -> Floats:
+        """The loss of each instance and label (n, q), or of each instance (n, 1)."""
         return np.logaddexp(0.0, -margins(f, has))
 
 
@@ -72,25 +55,21 @@ class Squared:
     def start(self, share: Floats) -> Floats:
         return 2 * share - 1
 
-    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
-        del known
+    def derivatives(self, f: Floats, has: Bools, _known: Known = None) -> tuple[Floats, Floats]:
         return f - np.where(has, 1.0, -1.0), np.ones(f.shape)
 
-    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
-        del known
+    def values(self, f: Floats, has: Bools, _known: Known = None) -> Floats:
         return 0.5 * (f - np.where(has, 1.0, -1.0)) ** 2
 
 
 class SquaredHinge(Squared):
     """max(0, 1 - m)^2 / 2: margins above one cost nothing."""
 
-    def derivatives(self, f: Floats, has: Bools, known: Known = None) -> tuple[Floats, Floats]:
-        del known
+    def derivatives(self, f: Floats, has: Bools, _known: Known = None) -> tuple[Floats, Floats]:
         short = np.maximum(0.0, 1 - margins(f, has))
         return np.where(has, -short, short), (short > 0).astype(np.float64)
 
-    def values(self, f: Floats, has: Bools, known: Known = None) -> Floats:
-        del known
+    def values(self, f: Floats, has: Bools, _known: Known = None) -> Floats:
         return 0.5 * np.maximum(0.0, 1 - margins(f, has)) ** 2
 
 
@@ -106,9 +85,7 @@ class JointLogistic(Logistic):
         e, one, most = self._exponentials(f, has, known)
         return most + np.log(e.sum(axis=1, keepdims=True) + one)
 
-    def _exponentials(
-        self, f: Floats, has: Bools, known: Bools | None
-    ) -> tuple[Floats, Floats, Floats]:
+    def _exponentials(self, f: Floats, has: Bools, known: Known) -> tuple[Floats, Floats, Floats]:
         """exp(-m) and 1, both divided by exp(most), so that nothing overflows."""
         m = margins(f, has)
         if known is not None:
@@ -117,7 +94,7 @@ class JointLogistic(Logistic):
         return np.exp(-m - most), np.exp(-most), most
 
 
-LOSSES: dict[str, Loss] = {
+LOSSES: dict[str, Logistic | Squared] = {
     "logistic": Logistic(),
     "squared": Squared(),
     "hinge": SquaredHinge(),
@@ -141,12 +118,9 @@ class Run:
         for rows in row_blocks(len(W), q, CELLS):
             known = None if self._known is None else self._known[rows]
             both = self._loss.derivatives(self.f[rows], self._has[rows], known)
+            cells = 1.0 if self._cells is None else self._cells[rows]
             for part, each in enumerate(both):
-                into = W[rows, part * q : (part + 1) * q]
-                if self._cells is None:
-                    into[:] = each
-                else:
-                    np.multiply(each, self._cells[rows], out=into)
+                np.multiply(each, cells, out=W[rows, part * q : (part + 1) * q])
         W[:, -1] = self._weight
 
     def add(self, tree: Grown, node: NDArray[Any], first: int = 0) -> None:

@@ -18,84 +18,47 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel.learners.boosting._gradient_features import Binned
 from plurilabel.learners.boosting._rules import Floats, Rows
 
-SHORT = 16
-"""Mean number of rows in a running sum up to which adding them all anew takes less time."""
-
+SHORT = 16  # mean length of a running sum up to which adding all of its rows anew is faster
+# Gains that differ by a smaller share are equal: the first feature and slot win. So the order of
+# the training rows, which changes sums by rounding, cannot choose the condition.
 TIE = 1e-9
-"""Gains that differ by a smaller share are equal: the first feature and slot win. So the order of
-the training rows, which changes sums by rounding, cannot choose the condition."""
-
-CELLS = 1 << 14
-"""Pairs of a cut and a label that are looked at together: they stay in the cache."""
-
-POWERS = 8
-"""Products with a matrix, to find its first principal component."""
+CELLS = 1 << 14  # pairs of a cut and a label that are looked at together: they stay in the cache
+POWERS = 8  # products with a matrix to find its first principal component
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree or rule.
+    """A tree or rule, node by node."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (nodes,)
-        -1 for a leaf.
-    threshold : ndarray of shape (nodes,)
-        Larger values go to the right.
-    subset : ndarray of bool of shape (nodes, categories)
-        The categories that go to the right, where the feature is categorical.
-    missing : ndarray of bool of shape (nodes,)
-        Whether missing values go to the right.
-    left : ndarray of shape (nodes,)
-        The node on the left; the one on the right follows it. A leaf leads to itself.
-    labels : ndarray of int, shape (m,)
-        The labels of its head.
-    values : ndarray of shape (nodes, m)
-        Newton steps of the leaves, zero for other nodes and where a rule abstains.
-    gains : ndarray of shape (conditions, m)
-        What the conditions gained for each label, in the order of the nodes that have one.
-    depth : int
-    """
-
-    feature: NDArray[np.int32]
-    threshold: Floats
-    subset: NDArray[np.bool_]
-    missing: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    labels: Rows
-    values: Floats
-    gains: Floats
+    feature: NDArray[np.int32]  # -1 for a leaf
+    threshold: Floats  # larger values go to the right
+    subset: NDArray[np.bool_]  # (nodes, categories), those that go to the right
+    missing: NDArray[np.bool_]  # whether missing values go to the right
+    left: NDArray[np.int32]  # the next node is on the right; a leaf leads to itself
+    labels: Rows  # (m,), those of the head
+    values: Floats  # (nodes, m), Newton steps of leaves; 0 elsewhere and where a rule abstains
+    gains: Floats  # (conditions, m), in the order of the nodes that have one
     depth: int
 
 
 class Cuts(NamedTuple):
-    """Cuts to choose from, by node.
-
-    ``slot`` is the slot of the cut among those of all features, ``stray`` says whether missing
-    values go to the left; None: nowhere.
-    """
+    """Cuts to choose from, by node."""
 
     node: NDArray[Any]
-    slot: NDArray[Any]
-    stray: NDArray[np.bool_] | None = None
+    slot: NDArray[Any]  # among those of all features
+    stray: NDArray[np.bool_] | None = None  # whether missing values go to the left; None: nowhere
 
 
 class Splits(NamedTuple):
-    """The best conditions of the nodes that have one: arrays with one entry for each.
+    """The best conditions of the nodes that have one, with an entry for each."""
 
-    ``node`` is the position of the node in its level; ``slot`` says which condition it is;
-    ``subset`` (nodes, categories) which categories go to the right, if it is about a categorical
-    feature; ``sums`` are those on the left and on the right, (nodes, 2, width); ``covers`` is the
-    side that a rule goes on with; ``worth`` is that of the sums, (nodes, 2).
-    """
-
-    node: Rows
-    slot: NDArray[Any]
-    covers: NDArray[Any]
-    sums: Floats
-    worth: Floats
-    missing: NDArray[np.bool_] | None = None
-    subset: NDArray[np.bool_] | None = None
+    node: Rows  # position in the level
+    slot: NDArray[Any]  # which condition it is
+    covers: NDArray[Any]  # the side that a rule goes on with
+    sums: Floats  # (nodes, 2, width), on the left and on the right
+    worth: Floats  # (nodes, 2), of these sums
+    missing: NDArray[np.bool_] | None = None  # whether missing values go to the right
+    subset: NDArray[np.bool_] | None = None  # (nodes, categories), those that go to the right
 
 
 class Summer:
@@ -144,48 +107,24 @@ class Summer:
 
 @dataclass(frozen=True)
 class Grower:
-    """Grows trees or rules.
-
-    Parameters
-    ----------
-    binned : Binned
-    rule : bool
-        Go on with one side of each condition only; on the other side the rule abstains.
-    heads : int
-        Number of labels that get scores: those that gain most by the first condition.
-    max_depth : int
-    max_features : int
-        Features to draw for each level.
-    min_weight : float
-        Least weight of the instances in a leaf.
-    l2 : float
-    rate : float
-        Share of the Newton steps that is taken.
-    random : Generator
-    sums : Summer
-    """
+    """Grows trees, or rules, which go on with one side of each condition only."""
 
     binned: Binned
     rule: bool
-    heads: int
+    heads: int  # labels that get scores: those that gain most by the first condition
     max_depth: int
-    max_features: int
-    min_weight: float
+    max_features: int  # to draw for each level
+    min_weight: float  # of the instances in a leaf
     l2: float
-    rate: float
+    rate: float  # share of the Newton steps that is taken
     random: Any
     sums: Summer = field(default_factory=Summer)
 
     def grow(self, W: Floats, drawn: NDArray[np.bool_] | None = None) -> tuple[Grown, Rows]:
-        """Grow one; also returns the leaf of each instance.
+        """Grow one from the drawn instances; return it and the leaf of each instance.
 
-        Parameters
-        ----------
-        W : ndarray of shape (n, 2q + 1)
-            First derivatives, second derivatives, and the weight of each instance: all zero for
-            instances that are not drawn.
-        drawn : ndarray of bool of shape (n,), optional
-            The instances that count; None: all.
+        W (n, 2q + 1) has the first derivatives, the second derivatives and the weight of each
+        instance: all zero for instances that are not drawn.
         """
         q = W.shape[1] // 2
         labels = np.arange(q)
@@ -260,11 +199,7 @@ class Grower:
     def _search(
         self, W: Floats, node: Rows, place: NDArray[Any], totals: Floats, whole: Floats
     ) -> Splits | None:
-        """The best conditions of some nodes, given their sums and worth.
-
-        ``place`` is the position among them of each node of the tree, or their number if it is not
-        one of them.
-        """
+        """The best conditions of some nodes, given their place in the level, sums and worth."""
         B = self.binned
         features = B.all
         if self.max_features < len(features):
@@ -356,10 +291,10 @@ class Grower:
     def _in_order(
         self, slots: NDArray[Any], sums: Floats, starts: Rows
     ) -> tuple[NDArray[Any], Floats]:
-        """Put the categories of each feature in each node into an order in which to cut them.
+        """Order the categories of each feature in each node by their first principal component.
 
-        It is that of the Newton steps along their first principal component. Rare categories are
-        near the middle, because l2 makes their steps small.
+        That is, of their Newton steps. Rare categories are near the middle, because l2 makes
+        their steps small.
         """
         B, q = self.binned, sums.shape[1] // 2
         is_start = np.zeros(len(slots), dtype=bool)
@@ -473,10 +408,7 @@ class Grower:
 
 
 class _Way:
-    """The conditions of a tree on binned features, and where they lead.
-
-    ``most`` leaves at most.
-    """
+    """The conditions of a tree of at most ``most`` leaves, and where they lead."""
 
     def __init__(self, binned: Binned, most: int):
         self.binned, nodes = binned, 2 * most

@@ -16,9 +16,7 @@ from plurilabel._core.fitted import Declared, count, numbers, values
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-
-CELLS = 1 << 18
-"""Entries of a matrix (n, q) that are worked on at a time: copies of all of it would be large."""
+CELLS = 1 << 18  # entries of a matrix (n, q) worked on at a time: copies of all would be large
 
 
 def add_to_rows(f: Floats, rows: Rows, scores: Floats) -> None:
@@ -33,10 +31,6 @@ def sum_of_rows(V: Floats, rows: Rows) -> Floats:
     for part in row_blocks(len(rows), V.shape[1], CELLS):
         total = np.add.reduce(np.vstack([total, V[rows[part]]]), axis=0)
     return total
-
-
-class Reached(list[bool]):
-    """Whether one row has come to each prediction node of an alternating tree, so far."""
 
 
 class Columns:
@@ -150,9 +144,8 @@ class WeakRule:
             if scores.any():
                 add_to_rows(f, rows, scores)
 
-    def said_to(self, columns: Columns, state: Reached) -> Iterator[tuple[list[int], Floats]]:
+    def said_to(self, columns: Columns, _: list[bool]) -> Iterator[tuple[list[int], Floats]]:
         """The scores that the rule adds for one row, with the features on the way to them."""
-        del state
         paths: list[list[int] | None] = [[]]  # None: the row does not come here
         for node, condition in zip(self.nodes, self.conditions):
             path = paths[node]
@@ -232,15 +225,18 @@ class DecisionNode:
         add_to_rows(f, no, self.no)
         reached += [yes, no]
 
-    def said_to(self, columns: Columns, state: Reached) -> Iterator[tuple[list[int], Floats]]:
-        """The scores that the node adds for one row, with the feature of its condition."""
+    def said_to(self, columns: Columns, reached: list[bool]) -> Iterator[tuple[list[int], Floats]]:
+        """The scores that the node adds for one row, with the feature of its condition.
+
+        ``reached`` says which prediction nodes the row has come to, and is continued.
+        """
         if self.condition is None:
-            state.append(True)
+            reached.append(True)
             yield [], self.yes
             return
-        here = state[self.precondition]
+        here = reached[self.precondition]
         side = int(self.condition.sides(columns(self.condition.feature))[0]) if here else -1
-        state += [side == 1, side == 0]
+        reached += [side == 1, side == 0]
         if side >= 0:
             yield [self.condition.feature], self.yes if side == 1 else self.no
 

@@ -20,8 +20,7 @@ from plurilabel.learners.extreme._linear import prepared, ridge
 from plurilabel.learners.extreme._sparse_scores_classifier import SparseScoresClassifier
 from plurilabel.neighbors import ExactIndex, query_neighbors
 
-ROWS = 2**16
-"""Instances times neighbours that are worked on together."""
+ROWS = 2**16  # instances times neighbours that are worked on together
 
 
 class LabelEmbedding(SparseScoresClassifier):
@@ -112,9 +111,6 @@ class LabelEmbedding(SparseScoresClassifier):
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    def _score_method(self) -> str:
-        return "predict_proba"
 
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         self.normalize_ = self.normalize

@@ -17,29 +17,15 @@ from plurilabel._core.base import LabelMatrix, WeightedFit, with_weights
 from plurilabel._core.blocks import csr_of_rows, row_blocks
 from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
 from plurilabel._core.fitted import Declared, count, numbers, parameter, places
-from plurilabel.learners.extreme._linear import LOSSES, prepared
+from plurilabel.learners.extreme import _tree_nodes as tree
+from plurilabel.learners.extreme._linear import LOSSES, Settings, prepared
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
-    score_method,
     worth_of_labels,
 )
-from plurilabel.learners.extreme._tree_nodes import (
-    NodeModel,
-    Settings,
-    below_each_other,
-    best_nodes,
-    child_bounds,
-    joined,
-    label_features,
-    label_order,
-    level_bounds,
-    node_products,
-    nodes_of,
-    train_node,
-)
+from plurilabel.learners.extreme._tree_nodes import NodeModel, child_bounds, level_bounds
 
-PAIRS = 2**22
-"""Entries of instances, once for each node that scores them, looked up together."""
+PAIRS = 2**22  # entries of instances, once for each node that scores them, looked up together
 
 
 class LabelTree(WeightedFit, SparseScoresClassifier):
@@ -51,8 +37,7 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     the ``beam_width`` best nodes of each level, so that it asks few of the models: its cost grows
     with the logarithm of the number of labels. The scores of several trees are averaged.
 
-    Use ``predict_top`` for predictions. ``predict`` is sparse where y was; no matrix (n, q)
-    or (d, q) is made, except for ``predict_proba`` and ``decision_function``, which are dense by
+    Use ``predict_top`` for predictions: ``predict_proba`` and ``decision_function`` are dense by
     their contract and refuse what is too large.
 
     Parameters
@@ -125,15 +110,15 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
 
     *Further instances.* ``partial_fit`` keeps the trees and updates the models of nodes that new
     instances reach, as Chapelle and Li (Algorithm 3) do for one model: the penalty becomes
-    ½ Σ_j q_j (w_j - m_j)², where m are the weights so far and q their precisions. The precision
-    q_j = 1 + s_j c is not kept for each weight: s_j is the sum of the squares of the feature over
-    the instances so far, and c the mean second derivative of the losses of the child. A pruned
-    weight counts as 0, with the same precision as long as another child has a weight for the
-    feature. Propensities stay those of the first call.
+    ½ Σ_j q_j (w_j - m_j)², where m are the weights so far and q their precisions: the more
+    instances had a feature, the less its weights change. The precision q_j = 1 + s_j c is not kept
+    for each weight: s_j is the sum of the squares of the feature over the instances so far, and c
+    the mean second derivative of the losses of the child. A pruned weight counts as 0, with the
+    same precision as long as another child has a weight for the feature. Propensities stay those
+    of the first call.
 
-    *Instances without labels* reach the root, where they speak against all children.
-
-    *Weights.* The sums of label features and the losses are weighted by ``sample_weight``.
+    *Instances without labels* reach the root, where they speak against all children. The sums of
+    label features and the losses are weighted by ``sample_weight``.
 
     References
     ----------
@@ -227,8 +212,6 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # learning ----------------------------------------------------------------------------
-
     def fit(
         self,
         X: ArrayLike,
@@ -275,11 +258,8 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
     ) -> Self:
         """Learn from further instances, without those of earlier calls.
 
-        The first call is ``fit``. Later ones leave the trees as they are and go on from the
-        weights of each node that new instances reach. What earlier instances had to say is kept
-        as a normal distribution around these weights: the more of them had a feature, the less
-        its weights change (see the notes). The result is near that of one ``fit`` to all
-        instances, but not the same.
+        The first call is ``fit``. Later ones keep the trees and update the models (see the
+        notes); the result is near that of one ``fit`` to all instances, but not the same.
 
         Parameters
         ----------
@@ -315,15 +295,15 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         Y = sparse.csr_array(Y)
         X = prepared(X, unit=self.normalize)
         levels = level_bounds(q, self.branching_factor, self.leaf_size)
-        features = label_features(X, Y, weights)
+        features = tree.label_features(X, Y, weights)
         if others is not None:
-            features = joined(features, others)
+            features = tree.joined(features, others)
         self.worth_ = worth_of_labels(Y, self.propensities)
         draw = check_random_state(self.random_state)
         orders, models = [], []
         for _ in range(self.n_estimators):
             seed = np.random.SeedSequence(draw.randint(2**31, size=4).tolist())
-            order = label_order(features, levels, seed, self.n_jobs)
+            order = tree.label_order(features, levels, seed, self.n_jobs)
             orders.append(order)
             models += self._train_tree(X, Y[:, order], weights, order, levels)
         self.order_ = np.stack(orders)
@@ -343,23 +323,16 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         self, X: Any, Y: Any, weights: Any, order: Any, levels: Any, before: Any = None
     ) -> list[NodeModel]:
         """The models of one tree, or those from before after further instances."""
-        worth, settings = (
-            self.worth_,
-            Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune),
-        )
-        found: list[NodeModel] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_node)(
-                X,
-                rows,
-                reached,
-                weights,
-                None if worth is None or labels is None else worth[order[labels]],
-                None if before is None else next(before),
-                settings,
-            )
-            for rows, reached, labels in nodes_of(Y, levels)
-        )
-        return found
+        settings = Settings(self.loss_, self.C, self.tol, self.max_iter, self.prune)
+        worth = self.worth_
+
+        def tasks() -> Iterator[Any]:
+            for rows, reached, labels in tree.nodes_of(Y, levels):
+                own = None if worth is None or labels is None else worth[order[labels]]
+                model = None if before is None else next(before)
+                yield delayed(tree.train_node)(X, rows, reached, weights, own, model, settings)
+
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks()))
 
     def _models(self, levels: list[Any], d: int) -> Iterator[NodeModel]:
         """The fitted models, node by node."""
@@ -385,13 +358,11 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         node = np.repeat(np.arange(len(models)), sizes)
         self.keys_ = node * d + np.concatenate([model.features for model in models])
         self.squares_ = np.concatenate([model.squares for model in models])
-        self.weights_ = below_each_other([model.weights for model in models])
+        self.weights_ = tree.below_each_other([model.weights for model in models])
         by_tree = (len(self.order_), -1)
         self.biases_ = np.concatenate([model.biases for model in models]).reshape(by_tree)
         self.curvatures_ = np.concatenate([model.curvatures for model in models]).reshape(by_tree)
         self.reached_ = np.array([model.reached for model in models], dtype=float).reshape(by_tree)
-
-    # predictions ---------------------------------------------------------------------------------
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)
@@ -423,13 +394,12 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         biases = self.biases_[t].astype(X.dtype)
         for depth, (above, below) in enumerate(pairwise(levels)):
             if depth:
-                row, node, score = best_nodes(row, node, score, self.beam_width_)
+                row, node, score = tree.best_nodes(row, node, score, self.beam_width_)
             children = child_bounds(above, below)
             n_children = np.diff(children)[node]
             place = np.arange(n_children.max())
-            Z = node_products(X, row, first_node + node, self.keys_, self.weights_)[
-                :, : len(place)
-            ]  # (pairs, children)
+            Z = tree.node_products(X, row, first_node + node, self.keys_, self.weights_)
+            Z = Z[:, : len(place)]  # (pairs, children)
             if depth == len(levels) - 2:  # then row by row, as the answer is
                 order = np.argsort(row, kind="stable")
                 row, node, score, Z = row[order], node[order], score[order], Z[order]
@@ -454,6 +424,3 @@ class LabelTree(WeightedFit, SparseScoresClassifier):
         if self.loss_ == "logistic":  # log(1 / (1 + exp(-z))) without overflow
             return np.minimum(z, 0) - np.log(1 + np.exp(-abs(z)))
         return -(np.maximum(0, 1 - z) ** 2)
-
-    def _score_method(self) -> str:
-        return score_method(self)

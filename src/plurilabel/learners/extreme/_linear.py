@@ -12,22 +12,27 @@ from plurilabel._core.blocks import squared_norms
 
 LOSSES = ("logistic", "squared_hinge")
 
-SURE = 30.0
-"""The score of a label that all instances have; minus this for one that none has."""
+SURE = 30.0  # score of a label that all instances have; minus this for one that none has
+CELLS = 2**20  # instances times labels worked on together: a dozen arrays of this size
 
-CELLS = 2**20
-"""Instances times labels that are worked on together: a dozen arrays of this size."""
+
+class Settings(NamedTuple):
+    """How models are learned, as the parameters of LabelTree say."""
+
+    loss: str
+    C: float
+    tol: float
+    max_iter: int
+    prune: float
 
 
 class Trained(NamedTuple):
-    """Weights (d, m) and biases (m,) of linear models, the sums of the second derivatives of the
-    losses (m,), and the most steps that one took.
-    """
+    """Linear models of m labels."""
 
-    weights: NDArray[np.floating[Any]]
-    biases: NDArray[np.float64]
-    curvatures: NDArray[np.float64]
-    n_iter: int
+    weights: NDArray[np.floating[Any]]  # (d, m)
+    biases: NDArray[np.float64]  # (m,)
+    curvatures: NDArray[np.float64]  # (m,), the sums of the second derivatives of the losses
+    n_iter: int  # the most steps that one took
 
 
 class Prior(NamedTuple):
@@ -54,40 +59,19 @@ def prepared(X: Any, *, unit: bool) -> sparse.csr_array:
 def train(
     X: sparse.csr_array,
     Y: sparse.csc_array,
-    *,
-    loss: str,
-    C: float,
-    tol: float,
-    max_iter: int,
+    settings: Settings,
     weights: NDArray[np.float64] | None = None,
     worth: NDArray[np.float64] | None = None,
     prior: Prior | None = None,
 ) -> Trained:
-    """Linear models with L2 penalty, one for each label.
+    """Linear models with L2 penalty, one for each label, in the precision of X.
 
     Minimises ½|w|² + C Σ_i c_i loss(y_i (w x_i + b)) over w and b for each label, where the bias
-    is a weight like others, of a feature that is 1. With a prior the penalty is
-    ½ Σ_j q_j (w_j - m_j)², of means m and precisions q.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n, d)
-    Y : csc_array of 0/1 of shape (n, m)
-    loss : {"logistic", "squared_hinge"}
-    C, tol, max_iter :
-        A label is done where the norm of its gradient is below tol times that at 0, times the
-        share of the rarer class; this is liblinear's rule.
-    weights : ndarray of shape (n,), optional
-        Of the instances.
-    worth : ndarray of shape (m,), optional
-        Weights of the instances with the label, one for each label.
-    prior : Prior, optional
-        For labels that are learned further; all of them then get a model.
-
-    Returns
-    -------
-    Trained
-        In the precision of X.
+    is a weight like others, of a feature that is 1. The c_i are ``weights`` (n,), times ``worth``
+    (m,) if the instance has the label. With a prior, for labels that are learned further, the
+    penalty is ½ Σ_j q_j (w_j - m_j)², of means m and precisions q. A label is done where the norm
+    of its gradient is below tol times that at 0, times the share of the rarer class; this is
+    liblinear's rule.
     """
     n, d = X.shape
     m = Y.shape[1]
@@ -102,14 +86,14 @@ def train(
     for start in range(0, len(open_), step):
         some = open_[start : start + step]
         sign = np.where(Y[:, some].toarray() > 0, 1, -1).astype(X.dtype)  # (n, m')
-        cost = np.full(sign.shape, C, dtype=X.dtype)
+        cost = np.full(sign.shape, settings.C, dtype=X.dtype)
         if worth is not None:
             cost = np.where(sign > 0, cost * worth[some], cost).astype(X.dtype)
         if weights is not None:
             cost *= weights[:, None].astype(X.dtype)
         known = None if prior is None else Prior(*(part[:, some] for part in prior))
         found[:, some], curvatures[some], steps = _newton(
-            with_bias, transposed, sign, cost, loss, tol, max_iter, known
+            with_bias, transposed, sign, cost, settings, known
         )
         n_iter = max(n_iter, steps)
     return Trained(found[:d], found[d].astype(np.float64), curvatures, n_iter)
@@ -138,12 +122,13 @@ def _with_bias(X: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]
 
 
 def _newton(
-    X: Any, T: Any, sign: Any, cost: Any, loss: str, tol: float, max_iter: int, prior: Prior | None
+    X: Any, T: Any, sign: Any, cost: Any, settings: Settings, prior: Prior | None
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.float64], int]:
-    """Truncated Newton method on all columns at once: two sparse products a step of the inner
-    loop. A column that is done leaves. Weights, curvatures, and the steps taken.
+    """Weights, curvatures and steps, by a truncated Newton method on all columns at once.
+
+    A step of the inner loop is two sparse products. A column that is done leaves.
     """
-    n, m = sign.shape
+    (n, m), loss = sign.shape, settings.loss
     # W is what is added to the means of the prior; Z is X times both
     W = np.zeros((X.shape[1], m), dtype=X.dtype)
     Z = np.zeros((n, m), dtype=X.dtype) if prior is None else X @ prior.means
@@ -151,7 +136,7 @@ def _newton(
     done, curved = np.empty_like(W), np.empty(m)
     at = np.arange(m)
     rarer = np.minimum((sign > 0).sum(axis=0), (sign < 0).sum(axis=0))
-    tol_of = tol * np.maximum(rarer, 1) / n
+    tol_of = settings.tol * np.maximum(rarer, 1) / n
     first: Any = None
     n_iter = 0
     while len(at):
@@ -171,7 +156,7 @@ def _newton(
             Q = None if Q is None else np.ascontiguousarray(Q[:, going])
         if not len(at):
             break
-        if n_iter == max_iter:
+        if n_iter == settings.max_iter:
             done[:, at] = W
             curved[at] = curve.sum(axis=0, dtype=np.float64)
             break

@@ -17,10 +17,9 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import LOG_ODDS, SCORE, Given, Parts, linear_parts
 from plurilabel._core.fitted import Declared, count, numbers, parameter
 from plurilabel._core.limits import check_size
-from plurilabel.learners.extreme._linear import CELLS, LOSSES, prepared, train
+from plurilabel.learners.extreme._linear import CELLS, LOSSES, Settings, prepared, train
 from plurilabel.learners.extreme._sparse_scores_classifier import (
     SparseScoresClassifier,
-    score_method,
     worth_of_labels,
 )
 
@@ -125,33 +124,18 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         Y = sparse.csc_array(Y)
         X = prepared(X, unit=self.normalize)
         worth = worth_of_labels(Y, self.propensities)
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._train_block)(
-                X, Y[:, some], weights, worth if worth is None else worth[some]
-            )
-            for some in row_blocks(q, max(n, X.shape[1]), CELLS)
-        )
-        self.coef_ = sparse.csr_array(sparse.hstack([coef for coef, _, _ in found], format="csr"))
-        self.intercept_ = np.concatenate([intercept for _, intercept, _ in found])
-        self.n_iter_ = max(n_iter for *_, n_iter in found)
+        settings = Settings(self.loss, self.C, self.tol, self.max_iter, self.prune)
 
-    def _train_block(self, X: Any, Y: Any, weights: Any, worth: Any) -> tuple[Any, Any, int]:
-        trained = train(
-            X,
-            Y,
-            loss=self.loss,
-            C=self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            weights=weights,
-            worth=worth,
-        )
-        W = trained.weights
-        return (
-            sparse.csc_array(np.where(abs(W) > self.prune, W, 0)),
-            trained.biases,
-            trained.n_iter,
-        )
+        def train_block(some: slice) -> tuple[Any, Any, int]:
+            part = None if worth is None else worth[some]
+            W, biases, _, n_iter = train(X, Y[:, some], settings, weights, part)
+            return sparse.csc_array(np.where(abs(W) > self.prune, W, 0)), biases, n_iter
+
+        blocks = row_blocks(q, max(n, X.shape[1]), CELLS)
+        found = Parallel(n_jobs=self.n_jobs, prefer="threads")(map(delayed(train_block), blocks))
+        coefs, intercepts, n_iters = zip(*found)
+        self.coef_ = sparse.csr_array(sparse.hstack(coefs, format="csr"))
+        self.intercept_, self.n_iter_ = np.concatenate(intercepts), max(n_iters)
 
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]:
         X = prepared(X, unit=self.normalize_)
@@ -178,6 +162,3 @@ class OneVsAllLinear(WeightedFit, SparseScoresClassifier):
         scale = LOG_ODDS if self.loss_ == "logistic" else SCORE
         coef = self.coef_[at].toarray().T
         return linear_parts(x.data[None, :], coef, self.intercept_, names, scale)
-
-    def _score_method(self) -> str:
-        return score_method(self)

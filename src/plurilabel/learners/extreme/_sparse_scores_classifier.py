@@ -22,7 +22,7 @@ class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
 
     Its hook is ``_by_blocks(X, then)``: what ``then`` makes of the scores of these labels, CSR,
     block by block, so that those of all rows are never in memory at once. Labels that are not
-    stored have the score ``_rest``.
+    stored have the probability 0, or the decision value -1.
     """
 
     sparse_output_: bool
@@ -30,9 +30,10 @@ class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
     @abstractmethod
     def _by_blocks(self, X: Any, then: Callable[[sparse.csr_array], Any]) -> list[Any]: ...
 
-    @property
-    def _rest(self) -> float:
-        return 0.0 if self._score_method() == "predict_proba" else -1.0
+    def _score_method(self) -> str:
+        """Probabilities by the logistic loss, with which the learner is or was fitted."""
+        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
+        return "predict_proba" if loss == "logistic" else "decision_function"
 
     def predict_top(self, X: Any, k: int = 5) -> sparse.csr_array:
         """The k labels with the highest scores: the answer for large label spaces.
@@ -53,25 +54,17 @@ class SparseScoresClassifier(ProbabilisticClassifier, ScoringClassifier):
         return sets if self.sparse_output_ else self._dense(sets, 0.0)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        return self._dense(stack_rows(self._by_blocks(X, lambda scores: scores)), self._rest)
+        rest = 0.0 if self._score_method() == "predict_proba" else -1.0
+        return self._dense(stack_rows(self._by_blocks(X, lambda scores: scores)), rest)
 
     def _dense(self, found: sparse.csr_array, rest: float) -> NDArray[np.float64]:
         n, q = found.shape
-        check_size(
-            self,
-            f"dense scores of {n:,} instances and {q:,} labels",
-            memory=8.0 * n * q,
-            instead="predict_top, whose answer is sparse",
-        )
+        sizes = f"dense scores of {n:,} instances and {q:,} labels"
+        instead = "predict_top, whose answer is sparse"
+        check_size(self, sizes, memory=8.0 * n * q, instead=instead)
         scores = np.full((n, q), rest)
         scores[np.repeat(np.arange(n), np.diff(found.indptr)), found.indices] = found.data
         return scores
-
-
-def score_method(learner: Any) -> str:
-    """The kind of the scores, by the loss that a learner is or was fitted with."""
-    loss = getattr(learner, "loss_", learner.loss)
-    return "predict_proba" if loss == "logistic" else "decision_function"
 
 
 def worth_of_labels(Y: Any, weighted: bool) -> NDArray[np.float64] | None:

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from plurilabel._core.blocks import csr_of_rows
-from plurilabel.learners.extreme._linear import SURE, Prior, prepared, train
+from plurilabel.learners.extreme._linear import SURE, Prior, Settings, prepared, train
 
 
 def level_bounds(q: int, branching_factor: int, leaf_size: int) -> list[NDArray[np.int64]]:
@@ -95,13 +95,9 @@ def _split(features: Any, sizes: NDArray[np.int64], rng: np.random.Generator) ->
         return np.arange(features.shape[0])
     half = len(sizes) // 2
     first = _two_means(features, int(sizes[:half].sum()), rng)
-    parts = (np.flatnonzero(first), np.flatnonzero(~first))
-    return np.concatenate(
-        [
-            part[_split(features[part], some, rng)]
-            for part, some in zip(parts, (sizes[:half], sizes[half:]))
-        ]
-    )
+    a, b = np.flatnonzero(first), np.flatnonzero(~first)
+    left, right = _split(features[a], sizes[:half], rng), _split(features[b], sizes[half:], rng)
+    return np.concatenate([a[left], b[right]])
 
 
 def _two_means(features: Any, n_first: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -123,16 +119,6 @@ def _two_means(features: Any, n_first: int, rng: np.random.Generator) -> NDArray
         length = np.linalg.norm(centres, axis=1, keepdims=True)
         centres = centres / np.where(length > 0, length, 1)
     return first
-
-
-class Settings(NamedTuple):
-    """How the models of a node are learned, as the parameters of LabelTree say."""
-
-    loss: str
-    C: float
-    tol: float
-    max_iter: int
-    prune: float
 
 
 class NodeModel(NamedTuple):
@@ -201,17 +187,7 @@ def train_node(
         return before
     features, X = _features_present(X)
     prior = None if before is None else _prior(before, features, settings)
-    trained = train(
-        X,
-        Y,
-        loss=settings.loss,
-        C=settings.C,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        weights=weights,
-        worth=worth,
-        prior=prior,
-    )
+    trained = train(X, Y, settings, weights, worth, prior)
     kept = abs(trained.weights) > settings.prune
     some = kept.any(axis=1)
     found = NodeModel(
@@ -231,9 +207,7 @@ def _prior(before: NodeModel, features: NDArray[np.int64], settings: Settings) -
     m, dtype = len(before.biases), before.weights.dtype
     means = np.zeros((len(features) + 1, m), dtype=dtype)
     squares = np.zeros(len(features) + 1, dtype=dtype)
-    here, there = np.intersect1d(
-        before.features, features, assume_unique=True, return_indices=True
-    )[1:]
+    here, there = _common(before.features, features)
     means[there] = before.weights[here].toarray()
     squares[there] = before.squares[here]
     biases, curvatures = before.biases, before.curvatures
@@ -245,6 +219,11 @@ def _prior(before: NodeModel, features: NDArray[np.int64], settings: Settings) -
     means[-1], squares[-1] = biases, before.reached
     shares = curvatures / max(before.reached, 1e-300)
     return Prior(means, (1 + np.outer(squares, shares)).astype(dtype))
+
+
+def _common(a: NDArray[np.int64], b: NDArray[np.int64]) -> tuple[Any, Any]:
+    """The places in a and in b of the features that are in both."""
+    return np.intersect1d(a, b, assume_unique=True, return_indices=True)[1:]
 
 
 def _constant(n: float, settings: Settings) -> tuple[float, float]:
@@ -284,9 +263,7 @@ def _merged(before: NodeModel, found: NodeModel, features: Any, Y: sparse.csc_ar
     # still without a choice
     closed = (abs(before.biases) == SURE) & (sides != 0)
     closed &= (sides == before.biases) | (before.reached == 0)
-    here, there = np.intersect1d(
-        before.features, found.features, assume_unique=True, return_indices=True
-    )[1:]
+    here, there = _common(before.features, found.features)
     squares = found.squares.copy()
     squares[there] += before.squares[here]
     stay = np.isin(before.features, features, invert=True)

@@ -10,27 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Bits = NDArray[np.uint64]
-"""Rows of bits (m, w): which instances have an item, 64 to a number."""
+Bits = NDArray[np.uint64]  # rows of bits (m, w): which instances have an item, 64 to a number
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Items (m,): feature j with a value above ``low`` and not above ``high``.
+    """Items (m,): feature j with a value above ``low`` and not above ``high``."""
 
-    Attributes
-    ----------
-    feature : array of int
-        In rising order.
-    low, high : arrays of float
-    present : array of bool
-        Whether the value 0 does not count, as in features that are mostly 0.
-    """
-
-    feature: NDArray[np.intp]
+    feature: NDArray[np.intp]  # in rising order
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    present: NDArray[np.bool_]
+    present: NDArray[np.bool_]  # whether the value 0 does not count, as where it is common
 
     @classmethod
     def of(cls, X: Any, max_bins: int) -> Items:
@@ -55,13 +45,7 @@ class Items:
                 continue  # constant: says nothing
             ends = np.concatenate([[-np.inf], cuts, [np.inf]])
             parts += [(j, low, high, mostly_0) for low, high in pairwise(ends)]
-        feature, low, high, present = zip(*parts) if parts else ((), (), (), ())
-        return cls(
-            np.array(feature, dtype=np.intp),
-            np.array(low, dtype=np.float64),
-            np.array(high, dtype=np.float64),
-            np.array(present, dtype=bool),
-        )
+        return cls.from_table(np.array(parts, dtype=np.float64).reshape(-1, 4))
 
     def table(self) -> NDArray[np.float64]:
         """All of it as numbers (m, 4), for files."""
@@ -169,16 +153,8 @@ def mine(
     """All conditions with at least one label of enough support and confidence.
 
     A depth-first search: a condition is a prefix and one item of a later feature. It is followed
-    only while some label has enough support, since longer conditions have less.
-
-    Parameters
-    ----------
-    items : bits (m, w)
-    feature : array of shape (m,)
-        The feature of each item; a condition has at most one item of a feature.
-    labels : bits (q, w)
-    alive : bits (w,)
-        The instances that count.
+    only while some label has enough support, since longer conditions have less. A condition has
+    at most one item (m, w) of a ``feature`` (m,), and only instances ``alive`` (w,) count.
     """
     found: list[Found] = []
     wanted = labels & alive

@@ -41,9 +41,7 @@ def any_label(Y_true: ArrayLike, weights: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q)
-    weights : array-like of shape (n, q)
-        Not negative, such as :meth:`MMAC.label_weights` gives.
+    Y_true, weights : as in :func:`top_label`
 
     Returns
     -------
@@ -63,10 +61,8 @@ def label_weight(Y_true: ArrayLike, weights: ArrayLike) -> float:
 
     Parameters
     ----------
-    Y_true : 0/1 matrix of shape (n, q)
-    weights : array-like of shape (n, q)
-        Not negative, such as :meth:`MMAC.label_weights` gives. Rows are scaled to sum to one; a
-        row without weights counts 0.
+    Y_true, weights : as in :func:`top_label`
+        Rows of weights are scaled to sum to one; a row without weights counts 0.
 
     Returns
     -------

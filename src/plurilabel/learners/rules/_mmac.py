@@ -49,8 +49,7 @@ class LabelRule:
     confidences: tuple[float, ...]
 
 
-BLOCK = 2**24
-"""Instances times rules that are looked at together."""
+BLOCK = 2**24  # instances times rules that are looked at together
 
 
 class MMAC(ScoringClassifier):
@@ -108,8 +107,7 @@ class MMAC(ScoringClassifier):
     have are predicted always or never and take no part in the rules.
 
     *Cost.* Each round looks at every condition with enough support: instances / 64 words for each
-    condition and label. Dense features of many intervals have many such conditions: on Emotions
-    (72 features) ``max_length=3`` takes ten times as long as 2.
+    condition and label. Dense features of many intervals have many such conditions.
 
     References
     ----------
@@ -166,8 +164,6 @@ class MMAC(ScoringClassifier):
         self.max_bins = max_bins
         self.voting = voting
 
-    # learning ----------------------------------------------------------------------------
-
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return validate_features(self, X, reset=reset, dtype=np.float64)
 
@@ -221,16 +217,13 @@ class MMAC(ScoringClassifier):
             supports = np.bitwise_count(inside & labels[which]).sum(axis=1, dtype=np.int64)
             confidences = supports / int(np.bitwise_count(inside).sum())
             rank = (-confidences.max(), -supports.max(), len(condition), condition)
-            rules.append((rank, condition, which, supports, confidences))
+            rules.append((rank, which, supports, confidences))
         rules.sort(key=lambda rule: rule[0])
-        conditions = [condition for _, condition, *_ in rules]
-        columns = [which for _, _, which, *_ in rules]
+        conditions, columns = [rank[-1] for rank, *_ in rules], [which for _, which, *_ in rules]
         m, q = len(self._items), self.n_labels_
         self._conditions = _csr([np.ones(len(c), np.int8) for c in conditions], conditions, m)
         self._supports = _csr([supports for *_, supports, _ in rules], columns, q)
         self._confidences = _csr([confidences for *_, confidences in rules], columns, q)
-
-    # rules -------------------------------------------------------------------------------
 
     @property
     def rules_(self) -> list[LabelRule]:
@@ -282,8 +275,6 @@ class MMAC(ScoringClassifier):
         """Describe the conditions of the rules."""
         items = Items.from_table(self._items)
         return [" and ".join(items.text(i, names) for i in rule.items) for rule in self.rules_]
-
-    # predictions ---------------------------------------------------------------------------------
 
     def _matches(self, bits: Bits, n: int) -> NDArray[np.bool_]:
         """Which instances have the condition of which rule (n, R)."""
@@ -341,7 +332,7 @@ class MMAC(ScoringClassifier):
     def label_weights(self, X: ArrayLike) -> NDArray[np.float64]:
         """The weight of each label in the first rule that matches: its part of the supports.
 
-        What the three measures of the paper are about: :func:`top_label`, :func:`any_label` and
+        The measures of the paper take them: :func:`top_label`, :func:`any_label` and
         :func:`label_weight`.
 
         Returns

@@ -14,15 +14,8 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import context_of, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 from plurilabel.serve._service import Service
-from plurilabel.serve.label_studio._protocol import (
-    Tagging,
-    annotated_rows,
-    as_mapping,
-    confidence,
-    read_config,
-    setup,
-    task_data,
-)
+from plurilabel.serve.label_studio import _protocol as protocol
+from plurilabel.serve.label_studio._protocol import Tagging, as_mapping
 
 
 class LabelStudio:
@@ -39,12 +32,12 @@ class LabelStudio:
 
     def setup(self, said: Any) -> dict[str, Any]:
         """Check that the model fits the configuration of a project."""
-        return setup(said, self.model, self.version())
+        return protocol.setup(said, self.model, self.version())
 
     def predict(self, said: Any) -> dict[str, Any]:
         """Predict labels of tasks."""
         said = as_mapping(said, "the request")
-        tagging = read_config(said.get("label_config"), self.model.label_names)
+        tagging = protocol.read_config(said.get("label_config"), self.model.label_names)
         tasks = said.get("tasks")
         if not isinstance(tasks, list) or not tasks:
             raise BadInput("tasks must be a list with at least one task")
@@ -52,10 +45,8 @@ class LabelStudio:
         answer = self.service.predict(rows, Ask(scores=self.service.method is not None))
         names = self.model.label_names
         scores = [[one.get("scores", {}).get(name) for name in names] for one in answer["rows"]]
-        sure = confidence(
-            np.array(scores, dtype=np.float64),  # None becomes NaN
-            probabilities=self.service.method == "predict_proba",
-        )
+        S = np.array(scores, dtype=np.float64)  # None becomes NaN
+        sure = protocol.confidence(S, probabilities=self.service.method == "predict_proba")
         return tagging.results(
             [one["labels"] for one in answer["rows"]],
             names,
@@ -65,7 +56,7 @@ class LabelStudio:
 
     def _row(self, task: Any, tagging: Tagging, i: int = 0) -> Any:
         """Convert a task to a row, which the service checks."""
-        _, data = task_data(task, i, tagging)
+        _, data = protocol.task_data(task, i, tagging)
         reader, key = self.service.reader, tagging.key
         if reader.texts_only:
             return data.get(key or "text")
@@ -79,7 +70,7 @@ class LabelStudio:
         """Learn corrections from an event; other events change nothing."""
         said = as_mapping(said, "the request")
         # ids of annotations are unique: an event may come without its project
-        found = annotated_rows({"project": {"id": 0}, **said}, self.model, self._row)
+        found = protocol.annotated_rows({"project": {"id": 0}, **said}, self.model, self._row)
         done: dict[str, Any] = {}
         corrections = []
         for one in found:

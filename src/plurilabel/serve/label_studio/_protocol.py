@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree
 
@@ -214,10 +215,8 @@ def corrections(
     >>> gone.key, gone.labels
     ('label-studio/2/17', None)
     """
-    columns = columns or {}
-    return annotated_rows(
-        request, model, lambda task, tagging: _strict_row(task, 0, tagging, model, columns)
-    )
+    to_row = partial(_strict_row, model=model, columns=columns or {})
+    return annotated_rows(request, model, to_row)
 
 
 def annotated_rows(
@@ -354,8 +353,8 @@ def task_rows(
     """
     if not isinstance(tasks, Sequence) or isinstance(tasks, str | bytes):
         raise ValueError(f"tasks must be a list, got {_shown(tasks)}")
-    columns = columns or {}
-    return [_strict_row(task, i, tagging, model, columns) for i, task in enumerate(tasks)]
+    to_row = partial(_strict_row, model=model, columns=columns or {})
+    return [to_row(task, tagging, i) for i, task in enumerate(tasks)]
 
 
 def task_data(task: Any, i: int, tagging: Tagging) -> tuple[str, dict[str, Any]]:
@@ -369,7 +368,7 @@ def task_data(task: Any, i: int, tagging: Tagging) -> tuple[str, dict[str, Any]]
 
 
 def _strict_row(
-    task: Any, i: int, tagging: Tagging, model: Model, columns: Mapping[str, str]
+    task: Any, tagging: Tagging, i: int = 0, *, model: Model, columns: Mapping[str, str]
 ) -> dict[str, Any] | str:
     """Convert a task to a row with all columns of the model."""
     name, data = task_data(task, i, tagging)
