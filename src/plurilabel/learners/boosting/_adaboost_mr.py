@@ -28,9 +28,9 @@ class AdaBoostMR(AdaBoost):
 
     The sum f of the rules ranks labels, but does not say how many of them are right.
     ``decision_function`` is f(x, l) - t(x), where the threshold t is linear in the scores of the
-        instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`), which leaves
+    instance and fitted to the training set (:class:`~plurilabel.LinearThreshold`), which leaves
     every ranking as it is. ``ranking_function`` is f itself.
-    
+
     Parameters
     ----------
     smoothing : float, default=None
