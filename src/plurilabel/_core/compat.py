@@ -80,18 +80,10 @@ def class_numbers(model: Any) -> NDArray[np.integer[Any]]:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Versions of Python and of what results depend on, as far as it is installed.
-
-    Parameters
-    ----------
-    *more : str
-        Further packages to name.
-    """
-    found = {"python": platform.python_version()}
-    for name in ("plurilabel", "numpy", "scipy", "scikit-learn", *more):
-        if (installed := _version(name)) is not None:
-            found[name] = installed
-    return found
+    """Versions of Python, of what results depend on, and of more packages, if installed."""
+    packages = ("plurilabel", "numpy", "scipy", "scikit-learn", *more)
+    found = {name: installed for name in packages if (installed := _version(name)) is not None}
+    return {"python": platform.python_version(), **found}
 
 
 @cache

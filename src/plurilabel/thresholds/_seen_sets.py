@@ -34,8 +34,7 @@ class SeenSets(ThresholdStrategy):
         ``"log_loss"`` takes the most probable of the seen sets, given independent labels with the
         scores as their probabilities, which are clipped to 2.2e-16 from 0 and 1. ``"hamming"``
         works with any scores: it takes the set that differs in the fewest labels from the scores
-        cut at ``cut``. Ties are resolved by the largest sum of scores
-        above the cut.
+        cut at ``cut``. Ties are resolved by the largest sum of scores above the cut.
     cut : float, default=0.5
         Only used with ``"hamming"``.
     lift : float, default=0.0

@@ -132,8 +132,7 @@ class ResampledClassifier(DelegatedScores):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import MLROS, ResampledClassifier
+    >>> from plurilabel import MLROS, MLkNN, ResampledClassifier
     >>> X, Y = make_multilabel_classification(n_classes=6, random_state=0)
     >>> learner = ResampledClassifier(MLkNN(), MLROS(0.5, random_state=0)).fit(X, Y)
     >>> len(X), learner.n_resampled_, learner.predict(X).shape
