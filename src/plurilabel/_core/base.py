@@ -37,7 +37,7 @@ from sklearn.utils.validation import (
 )
 
 from plurilabel._core.blocks import canonical, dense, on_host, refuse_masked, short_indices
-from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel._core.labels import (
@@ -300,9 +300,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         X = self._validate_X(X, reset=True)
         filled, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:

@@ -28,6 +28,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_params",
     "check_sample_weight",
     "class_numbers",
     "constraints_of",
@@ -53,6 +54,15 @@ def import_extra(module: str, user: str, extra: str) -> Any:
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
     """The constraints that one of scikit-learn's estimators puts on some of its parameters."""
     return {name: estimator._parameter_constraints[name] for name in names}
+
+
+def check_params(estimator: Any) -> None:
+    """Check the parameters of an estimator against its ``_parameter_constraints``."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints,
+        estimator.get_params(deep=False),
+        type(estimator).__name__,
+    )
 
 
 def check_sample_weight(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import Interval, StrOptions, check_params
 from plurilabel._core.fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -130,9 +130,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         filled, unknown = known_part(Y)
         S, Y = check_scores_and_labels(scores, filled)
         if unknown is not None:
@@ -211,14 +209,8 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         ndarray of shape (n, q)
         """
         check_is_fitted(self)
-        S = check_dense_scores(scores)
-        if S.shape[1] != self.n_labels_:
-            raise ValueError(
-                f"scores must have {self.n_labels_} columns, one per label as in fit, "
-                f"got {S.shape[1]}"
-            )
-        Z = self._log_odds(S)
-        P = np.empty(S.shape)
+        Z = self._log_odds(check_dense_scores(scores, self.n_labels_))
+        P = np.empty(Z.shape)
         for j, of in enumerate(self.map_of_label_):
             P[:, j] = _apply_map(self.method_, Z[:, j], self.maps_[int(of)])
         return P
