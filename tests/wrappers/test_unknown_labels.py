@@ -83,7 +83,7 @@ def data():
 
 
 @pytest.mark.parametrize("learner", PARTIAL, ids=repr)
-def test_all_forms_of_not_known_are_the_same(learner, data):
+def test_all_forms_of_unknown_are_the_same(learner, data):
     pd = pytest.importorskip("pandas")
     X, _, Y = data
     assert learner.accepts_unknown_labels

@@ -452,7 +452,7 @@ def _needs_all_labels(learner: Any, unknown: Any) -> str:
     name = type(learner).__name__
     return (
         f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all labels; "
-        f"plurilabel.ImputedLabels({name}(...)) fills in those that are not known"
+        f"plurilabel.ImputedLabels({name}(...)) fills in unknown ones"
     )
 
 

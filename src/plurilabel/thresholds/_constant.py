@@ -108,8 +108,7 @@ class CardinalityThreshold(ThresholdStrategy):
         some_unknown = isinstance(Y, UnknownLabels)
         total = float(Y.shares().sum()) * len(Y) if some_unknown else int(Y.sum(dtype=np.int64))
         self.cardinality_ = total / Y.shape[0]
-        learned = scores is not None and not self.batch
-        self.cut_ = cut_for_total(scores, total) if learned else None
+        self.cut_ = None if scores is None or self.batch else cut_for_total(scores, total)
 
     def _sets(self, scores: Scores) -> Sets:
         if self.cut_ is None:
