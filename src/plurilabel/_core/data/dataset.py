@@ -118,7 +118,7 @@ class Dataset:
             ["labels per instance", f"{total / max(n, 1):.2f}", ""],
         ]
         if unknown is not None:
-            rows.append(["unknown labels", f"{int(unknown.sum()):,}", f"of {n * q:,}"])
+            rows.append(["labels not known", f"{int(unknown.sum()):,}", f"of {n * q:,}"])
         if self.train is not None and self.test is not None:
             rows.append(["published split", f"{len(self.train):,} / {len(self.test):,}", ""])
         return html_table([], rows, title=self.name, note=self.citation, text=True)
