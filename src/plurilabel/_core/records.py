@@ -205,11 +205,14 @@ def _add_to(total: Any, value: Any) -> None:
         total.update(f"csr {rows.shape}".encode())
         for part in (rows.data, rows.indices, rows.indptr):
             _add_to(total, part)
-    elif isinstance(value, UnknownLabels | Bags):
-        is_bags = isinstance(value, Bags)
-        total.update(b"bags" if is_bags else b"labels")
-        for name in ("instances", "offsets") if is_bags else ("Y", "unknown"):
-            _add_to(total, getattr(value, name))
+    elif isinstance(value, UnknownLabels):
+        total.update(b"labels")
+        _add_to(total, value.Y)
+        _add_to(total, value.unknown)
+    elif isinstance(value, Bags):
+        total.update(b"bags")
+        _add_to(total, value.instances)
+        _add_to(total, value.offsets)
     elif hasattr(value, "iloc"):
         from pandas.util import hash_pandas_object
 

@@ -177,11 +177,13 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         fewer = np.minimum(present, n - present)
         by_label = filled.tocsc() if hasattr(filled, "tocsc") else filled
 
-        maps: list[tuple[Any, Array]] = []  # labels, and the map that they share
+        maps: list[Array] = []
+        owners: list[Any] = []  # the labels that share each map
         for never, labels in ((True, present == 0), (False, (present == n) & (n > 0))):
             for size in np.unique(n[labels]):
                 constant = 1 / (size + 2) if never else (size + 1) / (size + 2)
-                maps.append((labels & (n == size), np.array([[0.0], [constant]])))
+                maps.append(np.array([[0.0], [constant]]))
+                owners.append(labels & (n == size))
         rare = np.flatnonzero((fewer > 0) & (fewer < self.min_count))
         groups = [rare] if len(rare) else []
         groups += [np.array([j]) for j in np.flatnonzero((fewer > 0) & (fewer >= self.min_count))]
@@ -191,10 +193,10 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
             if some_unknown:
                 known = np.column_stack([Y.known_rows(label) for label in labels]).ravel()
                 z, y = z[known], y[known]
-            maps.append((labels, _fit_map(self.method_, z, y)))
-        self.maps_ = [map_ for _, map_ in maps]
-        self.map_of_label_ = np.zeros(q, dtype=np.int64)
-        for i, (labels, _) in enumerate(maps):
+            maps.append(_fit_map(self.method_, z, y))
+            owners.append(labels)
+        self.maps_, self.map_of_label_ = maps, np.zeros(q, dtype=np.int64)
+        for i, labels in enumerate(owners):
             self.map_of_label_[labels] = i
 
     def transform(self, scores: ArrayLike) -> Array:
