@@ -71,7 +71,7 @@ def test_quality_is_that_of_the_twin(with_X):
 
 
 @pytest.mark.parametrize("with_X", [False, True])
-def test_labels_that_are_not_known_are_no_issues_and_say_nothing(with_X):
+def test_unknown_labels_are_no_issues_and_say_nothing(with_X):
     X, Y, p = problem()
     p = 0.5 * p + 0.4 * Y + 0.05
     hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3

@@ -206,7 +206,7 @@ def test_auto_takes_the_smallest_log_loss_in_folds():
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "beta", "isotonic", "temperature", "auto"])
-def test_labels_that_are_not_known(method):
+def test_unknown_labels(method):
     rng = np.random.default_rng(0)
     P = rng.random((200, 3))
     Y = (rng.random(P.shape) < P**2).astype(float)

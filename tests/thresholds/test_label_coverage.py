@@ -58,7 +58,7 @@ def test_bad_alpha(alpha):
         LabelCoverage(alpha).fit(*problem(0))
 
 
-def test_labels_that_are_not_known_are_left_out():
+def test_unknown_labels_are_left_out():
     scores, Y = problem(1)
     hidden = np.random.default_rng(2).uniform(size=Y.shape) < 0.3
     found = LabelCoverage(0.2).fit(scores, np.where(hidden, np.nan, Y)).cuts_

@@ -164,7 +164,7 @@ def test_bad_risk():
 @pytest.mark.parametrize(
     "control", [RiskControl(0.2), RiskControl(0.2, risk="subset"), FalseDiscoveryControl(0.5)]
 )
-def test_rows_with_labels_that_are_not_known_are_left_out(control):
+def test_rows_with_unknown_labels_are_left_out(control):
     rng = np.random.default_rng(0)
     scores = rng.uniform(size=(80, 3))
     Y = (rng.uniform(size=scores.shape) < scores).astype(float)

@@ -92,7 +92,7 @@ def test_names_reach_the_classifier(resampler):
 
 
 @pytest.mark.parametrize("resampler", [MLROS(random_state=0), MLRUS(random_state=0)])
-def test_labels_that_are_not_known_go_along_with_their_rows(resampler):
+def test_unknown_labels_go_along_with_their_rows(resampler):
     X, Y = problem()
     hidden = np.random.default_rng(1).uniform(size=Y.shape) < 0.3
     partial = UnknownLabels(Y, hidden)
@@ -114,7 +114,7 @@ def test_labels_that_are_not_known_go_along_with_their_rows(resampler):
     np.testing.assert_array_equal(many.predict_proba(X), alone.predict_proba(X))
 
 
-def test_resamplers_of_whole_label_sets_refuse_labels_that_are_not_known():
+def test_resamplers_of_whole_label_sets_refuse_unknown_labels():
     X, Y = problem()
     Y = Y.astype(float)
     Y[4, 1] = np.nan

@@ -83,7 +83,7 @@ def data():
 
 
 @pytest.mark.parametrize("learner", PARTIAL, ids=repr)
-def test_all_forms_of_not_known_are_the_same(learner, data):
+def test_all_forms_of_unknown_are_the_same(learner, data):
     pd = pytest.importorskip("pandas")
     X, _, Y = data
     assert learner.accepts_unknown_labels
@@ -254,7 +254,7 @@ def test_imputed_labels(data):
     assert learner.n_imputed_ == np.isnan(Y).sum()
     complete = learner.fit(X, truth)
     assert complete.imputer_ is None and complete.n_imputed_ == 0
-    with pytest.raises(ValueError, match="imputer must be a learner that accepts missing"):
+    with pytest.raises(ValueError, match="imputer must be a learner that accepts unknown"):
         ImputedLabels(LabelPowerset(LOGISTIC), imputer=LabelPowerset(LOGISTIC)).fit(X, Y)
 
 

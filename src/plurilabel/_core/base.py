@@ -37,7 +37,7 @@ from sklearn.utils.validation import (
 )
 
 from plurilabel._core.blocks import canonical, dense, on_host, refuse_masked, short_indices
-from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.explanation.contributions import Given, Parts, checked_given, occlusion
 from plurilabel._core.fitted import Declared, count, flag, values
 from plurilabel._core.labels import (
@@ -223,12 +223,10 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             :class:`~plurilabel.inspection.Contributions`, or a class of the learner's own with
             the same attributes; ``print`` shows one.
         """
-        X = self._validate_predict(X)
-        d = self.n_features_in_
-        names = feature_names
-        if names is None:
-            names = getattr(self, "feature_names_in_", default_feature_names(d))
-        return self._explain(X, checked_given(names, reference, d))
+        X, d = self._validate_predict(X), self.n_features_in_
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", default_feature_names(d))
+        return self._explain(X, checked_given(feature_names, reference, d))
 
     def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Subset accuracy: the share of the instances whose label set is predicted exactly.
@@ -302,9 +300,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         X = self._validate_X(X, reset=True)
         filled, unknown = known_part(y)
         if unknown is not None and not self.accepts_unknown_labels:
@@ -321,28 +317,21 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def accepts_unknown_labels(self) -> bool:
-        """Whether ``fit`` takes labels that are not known: NaN, None, NA or UnknownLabels."""
+        """Whether ``fit`` takes unknown labels: NaN, None, NA or UnknownLabels."""
         return self._learns_from_known
 
     def _fit_inside(
         self, X: Any, Y: LabelMatrix, outer: MultiLabelClassifier | None = None, **params: Any
     ) -> Self:
-        """``fit`` on data that the door of another learner has checked already.
+        """Run ``_fit`` on data that the door of another learner has checked already.
 
         The fitted learner is used through ``_scores(X)`` and ``_predict(X)``, for checked X.
-
-        Parameters
-        ----------
-        X, Y : as ``_fit`` takes them
-        outer : learner, optional
-            The learner whose features and labels these are, under the same names.
-        **params : dict
-            For ``_fit``.
+        ``outer`` is the learner whose features and labels these are, if they are all of them.
         """
         if outer is None:
             self.n_features_in_, Y = X.shape[1], self._encode(Y)
         else:
-            for name in _SEEN_BY_DOOR:
+            for name in ("feature_names_in_", *MultiLabelClassifier._fitted):
                 if hasattr(outer, name):  # features need not have names
                     setattr(self, name, getattr(outer, name))
         self._fit(X, Y, **params)
@@ -458,24 +447,12 @@ def with_weights(X: Any, Y: LabelMatrix, sample_weight: Any) -> tuple[Any, Label
     return X, Y, weights
 
 
-_SEEN_BY_DOOR = (
-    "n_features_in_",
-    "feature_names_in_",
-    "classes_",
-    "label_names_",
-    "n_labels_",
-    "single_output_",
-    "sparse_output_",
-)
-"""Attributes that the door sets from X and y."""
-
-
 def _needs_all_labels(learner: Any, unknown: Any) -> str:
     i, j = (int(at[0]) for at in unknown.nonzero())
     name = type(learner).__name__
     return (
         f"y must hold only 0 and 1, got NaN in row {i}, column {j}: {name} needs all labels; "
-        f"plurilabel.ImputedLabels({name}(...)) fills in those that are not known"
+        f"plurilabel.ImputedLabels({name}(...)) fills in unknown ones"
     )
 
 

@@ -12,32 +12,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS
-from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils._param_validation import (
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS  # noqa: F401
+from sklearn.utils import _safe_indexing as safe_indexing  # noqa: F401
+from sklearn.utils._param_validation import (  # noqa: F401
     HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_method_params as rows_of_params
+from sklearn.utils.validation import _check_method_params as rows_of_params  # noqa: F401
 from sklearn.utils.validation import _check_sample_weight
-
-__all__ = [
-    "BOOLEAN_METRICS",
-    "HasMethods",
-    "Interval",
-    "StrOptions",
-    "check_sample_weight",
-    "class_numbers",
-    "constraints_of",
-    "fitted_gamma",
-    "import_extra",
-    "rows_of_params",
-    "safe_indexing",
-    "validate_parameter_constraints",
-    "versions",
-]
 
 
 def import_extra(module: str, user: str, extra: str) -> Any:
@@ -53,6 +37,12 @@ def import_extra(module: str, user: str, extra: str) -> Any:
 def constraints_of(estimator: type[Any], *names: str) -> dict[str, list[Any]]:
     """The constraints that one of scikit-learn's estimators puts on some of its parameters."""
     return {name: estimator._parameter_constraints[name] for name in names}
+
+
+def check_params(estimator: Any) -> None:
+    """Check the parameters of an estimator against its ``_parameter_constraints``."""
+    name, given = type(estimator).__name__, estimator.get_params(deep=False)
+    validate_parameter_constraints(estimator._parameter_constraints, given, name)
 
 
 def check_sample_weight(
@@ -80,18 +70,10 @@ def class_numbers(model: Any) -> NDArray[np.integer[Any]]:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Versions of Python and of what results depend on, as far as it is installed.
-
-    Parameters
-    ----------
-    *more : str
-        Further packages to name.
-    """
-    found = {"python": platform.python_version()}
-    for name in ("plurilabel", "numpy", "scipy", "scikit-learn", *more):
-        if (installed := _version(name)) is not None:
-            found[name] = installed
-    return found
+    """Versions of Python, of what results depend on, and of more packages, if installed."""
+    packages = ("plurilabel", "numpy", "scipy", "scikit-learn", *more)
+    found = {name: installed for name in packages if (installed := _version(name)) is not None}
+    return {"python": platform.python_version(), **found}
 
 
 @cache

@@ -32,12 +32,13 @@ Size: TypeAlias = str | int | None
 class Fitted(NamedTuple):
     """What one attribute holds."""
 
-    kind: str
+    check: Callable[[Any, Any, Any], None] | None  # None for parameters as they were in ``fit``
     shape: tuple[Size, ...] = ()
     below: Size = None
     optional: bool = False
     finite: bool = True
     options: tuple[str, ...] = ()
+    several: bool = False
 
 
 Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...] | list[Size]]
@@ -46,62 +47,62 @@ Declared: TypeAlias = dict[str, Fitted | tuple[Fitted, ...] | list[Size]]
 
 def numbers(*shape: Size, finite: bool = True, optional: bool = False) -> Fitted:
     """A matrix or array of numbers, dense or sparse; not all finite if so declared."""
-    return Fitted("numbers", shape, finite=finite, optional=optional)
+    return Fitted(_check_numbers, shape, finite=finite, optional=optional)
 
 
 def labels(*shape: Size, optional: bool = False) -> Fitted:
     """A matrix or array of 0 and 1, dense or sparse."""
-    return Fitted("labels", shape, optional=optional)
+    return Fitted(_check_labels, shape, optional=optional)
 
 
 def places(*shape: Size, below: Size, optional: bool = False) -> Fitted:
     """An array of numbers of rows or columns, from 0 to below ``below``."""
-    return Fitted("places", shape, below=below, optional=optional)
+    return Fitted(_check_places, shape, below=below, optional=optional)
 
 
 def count(below: Size = None, *, optional: bool = False) -> Fitted:
     """A whole number that is not negative."""
-    return Fitted("count", below=below, optional=optional)
+    return Fitted(_check_count, below=below, optional=optional)
 
 
 def number(*, finite: bool = True, optional: bool = False) -> Fitted:
     """A single number."""
-    return Fitted("number", finite=finite, optional=optional)
+    return Fitted(_check_number, finite=finite, optional=optional)
 
 
 def flag() -> Fitted:
     """True or False."""
-    return Fitted("flag")
+    return Fitted(_check_flag)
 
 
 def values(size: Size, *, optional: bool = False) -> Fitted:
     """A list or array of so many values of any kind."""
-    return Fitted("values", (size,), optional=optional)
+    return Fitted(_check_values, (size,), optional=optional)
 
 
 def one_of(*options: str) -> Fitted:
     """One of these words."""
-    return Fitted("word", options=options)
+    return Fitted(_check_word, options=options)
 
 
 def parameter() -> Fitted:
     """A parameter as it was in ``fit``: ``search_`` is what ``search`` may be."""
-    return Fitted("parameter")
+    return Fitted(None)
 
 
 def parameters() -> Fitted:
     """A dict of parameters as they were in ``fit``."""
-    return Fitted("parameters")
+    return Fitted(None, several=True)
 
 
 def lists_of_numbers(size: Size, *shape: Size) -> Fitted:
     """A list of so many arrays of finite numbers, each of this shape."""
-    return Fitted("arrays", (size, *shape))
+    return Fitted(_check_arrays, (size, *shape))
 
 
 def lists_of_places(size: Size, *, below: Size) -> Fitted:
     """A list of so many arrays of numbers of rows or columns."""
-    return Fitted("lists", (size,), below=below)
+    return Fitted(_check_lists, (size,), below=below)
 
 
 _IN_SPARSE = {"_shape", "maxprint", "data", "indices", "indptr"}
@@ -204,12 +205,9 @@ def check_fitted(part: Any) -> None:
         return
     sizes = _Sizes(held)
     for name, what in declared.items():
-        if isinstance(what, list):
-            what = numbers(*what)
-        if isinstance(what, Fitted):
-            _check_attribute(part, name, (what,), (held.get(name),), sizes)
-        else:
-            _check_attribute(part, name, what, held.get(name), sizes)
+        what, value = numbers(*what) if isinstance(what, list) else what, held.get(name)
+        every, entries = ((what,), (value,)) if isinstance(what, Fitted) else (what, value)
+        _check_attribute(part, name, every, entries, sizes)
 
 
 def _check_attribute(
@@ -220,14 +218,14 @@ def _check_attribute(
         return
     if name not in held:
         raise ValueError(f"{name} of a {owner} is missing")
-    if first.kind in ("parameter", "parameters"):
-        _check_parameters(part, name, held[name], several=first.kind == "parameters")
+    if first.check is None:
+        _check_parameters(part, name, held[name], several=first.several)
         return
     if not isinstance(entries, tuple | list) or len(entries) != len(every):
         raise ValueError(f"{name} of a {owner} must have {len(every)} entries")
     for fitted, value in zip(every, entries):
         try:
-            _CHECKS[fitted.kind](fitted, value, sizes)
+            fitted.check(fitted, value, sizes)  # type: ignore[misc]
         except ValueError as error:
             raise ValueError(f"{name} of a {owner} must be {error}") from None
 
@@ -350,20 +348,6 @@ def _check_labels(what: Fitted, value: Any, sizes: _Sizes) -> None:
 
 def _check_places(what: Fitted, value: Any, sizes: _Sizes) -> None:
     sizes.check_below(what.below, _entries(what, value, sizes, "whole numbers", "iu"))
-
-
-_CHECKS: dict[str, Callable[[Fitted, Any, _Sizes], None]] = {
-    "numbers": _check_numbers,
-    "labels": _check_labels,
-    "places": _check_places,
-    "count": _check_count,
-    "number": _check_number,
-    "flag": _check_flag,
-    "values": _check_values,
-    "word": _check_word,
-    "arrays": _check_arrays,
-    "lists": _check_lists,
-}
 
 
 def _type(value: Any) -> str:

@@ -24,18 +24,8 @@ def html_table(
 ) -> str:
     """A table for a notebook: the first column to the left, the others to the right.
 
-    Parameters
-    ----------
-    head : sequence of str
-        Heads of the columns; none at all if they need none.
-    rows : sequence of sequence of str
-        Text, in which nothing is markup.
-    title, note : str
-        What stands above and below.
-    bold : matrix of bool, default=None
-        Which cells after the first are set in bold type.
-    text : bool, default=False
-        Whether the last column is text and starts at the left.
+    The head may be empty, the rows hold plain text. ``title`` and ``note`` stand above and below;
+    ``bold`` marks cells after the first; with ``text`` the last column starts at the left.
 
     Examples
     --------

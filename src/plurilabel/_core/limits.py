@@ -28,20 +28,9 @@ MAX_MODELS = 100_000
 def check_size(
     learner: object, sizes: str, *, memory: float = 0.0, models: int = 0, instead: str
 ) -> None:
-    """Refuse a fit that needs more than the limits.
+    """Refuse a fit that needs more memory (bytes beside X and y) or base models than the limits.
 
-    Parameters
-    ----------
-    learner : learner
-        It is named in the error.
-    sizes : str
-        What the estimate follows from, such as ``"5,000 labels"``.
-    memory : float
-        Bytes, at least, beside X and y.
-    models : int
-        Base estimators that would be fitted.
-    instead : str
-        A better choice, for the error message.
+    The error names the learner, what the estimate follows from (``sizes``) and a better choice.
 
     Examples
     --------
@@ -53,19 +42,19 @@ use BinaryRelevance, or set the environment variable PLURILABEL_MAX_MEMORY to mo
     """
     name = learner if isinstance(learner, str) else type(learner).__name__
     most_models = _limit("PLURILABEL_MAX_MODELS", MAX_MODELS)
-    if models > most_models:
-        raise ValueError(
-            f"{name} would train {models:,} models for {sizes}, more than the limit of "
-            f"{most_models:,.0f}; use {instead}, or set the environment variable "
-            "PLURILABEL_MAX_MODELS to a larger number"
-        )
     most_memory = _limit("PLURILABEL_MAX_MEMORY", MAX_MEMORY_GB)
-    if memory > most_memory * 1e9:
-        raise ValueError(
-            f"{name} would need about {file_size(memory)} of memory for {sizes}, more than the "
-            f"limit of {most_memory:g} GB; use {instead}, or set the environment variable "
-            "PLURILABEL_MAX_MEMORY to more gigabytes"
-        )
+    if models > most_models:
+        needs, limit = f"train {models:,} models", f"{most_models:,.0f}"
+        more = "PLURILABEL_MAX_MODELS to a larger number"
+    elif memory > most_memory * 1e9:
+        needs, limit = f"need about {file_size(memory)} of memory", f"{most_memory:g} GB"
+        more = "PLURILABEL_MAX_MEMORY to more gigabytes"
+    else:
+        return
+    raise ValueError(
+        f"{name} would {needs} for {sizes}, more than the limit of {limit}; use {instead}, or set "
+        f"the environment variable {more}"
+    )
 
 
 def _limit(variable: str, default: float) -> float:

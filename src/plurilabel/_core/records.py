@@ -35,12 +35,8 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
 
     The bytes go to a temporary file in the same folder, which takes the place of ``path`` when
     the block ends. If the block raises, an older file stays as it was. If the process is killed,
-    the temporary file is removed when the same file is written again on the same machine.
-
-    Parameters
-    ----------
-    path : str or path
-        The file is gzipped if its name ends in ``.gz``; the same data give the same bytes.
+    the temporary file is removed when the same file is written again on the same machine. The file
+    is gzipped if its name ends in ``.gz``.
 
     Examples
     --------
@@ -75,11 +71,7 @@ def write_atomic(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows
-
-
 _HOST = re.sub(r"[^A-Za-z0-9]", "", platform.node())[:20]
-
-
 _TEMPORARY = re.compile(r"\.(.+)\.([A-Za-z0-9]*)-([0-9]+)-[0-9a-f]{8}\.tmp")
 
 
@@ -103,7 +95,7 @@ def _is_alive(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 
@@ -126,16 +118,9 @@ def read_json(path: Path) -> Any:
 def read_plan(
     folder: AnyPath, what: str, number: int, expected: Mapping[str, type]
 ) -> dict[str, Any] | None:
-    """Plan of the comparison or of the run on a stream in a folder; None if there is none.
+    """Plan of the "comparison" or "stream" in a folder, None if there is none.
 
-    Parameters
-    ----------
-    folder : path
-    what : {"comparison", "stream"}
-    number : int
-        Number of the format that can be read.
-    expected : mapping of str to type
-        The type of each entry that the plan must have.
+    It must be in the format of this number and have entries of the expected types.
     """
     plan = read_json(Path(folder, "plan.json"))
     if plan is None:

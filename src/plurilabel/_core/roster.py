@@ -46,31 +46,18 @@ PROBABILITIES = "check_classifiers_multilabel_output_format_predict_proba"
 
 @dataclass(frozen=True)
 class Learner:
-    """One entry of the roster.
+    """One entry of the roster; :func:`learners` fills in its name and package.
 
-    Attributes
-    ----------
-    checked : mapping of str to mapping of str to str
-        The forms that the estimator checks are run on, as
-        :func:`plurilabel.learners.make_learner` takes them, each with the checks that it must
-        fail and the reason.
-    needs : str, default=""
-        The library that fitting needs beside the core ones.
-    unsaved : str, default=""
-        Why a model file cannot hold it.
-    unweighted : str, default=""
-        Why ``fit`` takes no ``sample_weight``.
-    exact : bool, default=False
-        Whether the parts of an explanation add up to the score, in all forms that are checked.
-    name, package : str
-        Filled in by :func:`learners`.
+    ``checked`` holds the forms that the estimator checks are run on, as
+    :func:`plurilabel.learners.make_learner` takes them, each with the checks that it must fail and
+    the reason.
     """
 
     checked: Mapping[str, Mapping[str, str]]
-    needs: str = ""
-    unsaved: str = ""
-    unweighted: str = ""
-    exact: bool = False
+    needs: str = ""  # the library that fitting needs beside the core ones
+    unsaved: str = ""  # why a model file cannot hold it
+    unweighted: str = ""  # why ``fit`` takes no ``sample_weight``
+    exact: bool = False  # whether the parts of explanations add up to the score, in all forms
     name: str = field(default="", kw_only=True)
     package: str = field(default="", kw_only=True)
 
@@ -125,13 +112,9 @@ def find_estimator(name: str) -> Any:
 
 
 def publish(package: dict[str, Any]) -> None:
-    """Give what a package offers its public address.
+    """Give what a package offers, by the ``globals()`` of its ``__init__.py``, a public address.
 
-    Parameters
-    ----------
-    package : dict
-        The ``globals()`` of a package's ``__init__.py``, after its imports. Estimators become
-        ``plurilabel.Name``, other classes and functions ``plurilabel.package.name``.
+    Estimators become ``plurilabel.Name``, other classes and functions ``plurilabel.package.name``.
     """
     name = package["__name__"]
     home = name if "._" in name else ".".join(name.split(".")[:2])

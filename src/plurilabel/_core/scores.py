@@ -13,20 +13,6 @@ from scipy import sparse
 def score_method(estimator: Any) -> str:
     """Name of the method that scores come from: ``predict_proba``, else ``decision_function``.
 
-    Parameters
-    ----------
-    estimator : classifier
-
-    Returns
-    -------
-    str
-        The first of the two methods that the classifier has.
-
-    Raises
-    ------
-    TypeError
-        If it has neither.
-
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
@@ -83,20 +69,8 @@ def score_matrix(
 ) -> NDArray[Any] | sparse.csr_array:
     """Turn what ``predict_proba`` or ``decision_function`` returned into one matrix (n, q).
 
-    :func:`label_scores` does this for a fitted classifier.
-
-    Parameters
-    ----------
-    output : array of shape (n, q) or (n,), sparse matrix, or list of arrays (n, classes)
-    classes : list of arrays, optional
-        The classifier's ``classes_``. Needed for a list if only one class of some label was seen
-        in training: the output alone does not say which.
-    n_labels : int, optional
-        Number of labels; see :func:`label_scores`.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n, q)
+    A list of arrays needs ``classes``, the classifier's ``classes_``, if only one class of some
+    label was seen in training: the output alone does not say which.
 
     Examples
     --------
@@ -126,8 +100,8 @@ def _from_list(output: list[Any], classes: Any) -> NDArray[Any]:
     """The probabilities of class 1, from those of both classes of each label."""
     if classes is None or len(classes) != len(output) or any(np.ndim(c) != 1 for c in classes):
         classes = [None] * len(output)  # the classifier does not say
-    columns = enumerate(zip(output, classes))
-    return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in columns])
+    columns = zip(output, classes)
+    return np.column_stack([_present(np.asarray(p), c, j) for j, (p, c) in enumerate(columns)])
 
 
 def _present(proba: NDArray[Any], classes: ArrayLike | None, j: int) -> NDArray[Any]:

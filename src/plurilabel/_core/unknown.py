@@ -226,14 +226,7 @@ def cell_weights(
 
     Balanced, a label's instances with it count together as much as those without it, and all of
     them as much as before; one that no known instance has, or that all have, stays as it is.
-
-    Parameters
-    ----------
-    label_weight : "balanced" or array-like of shape (q,)
-    Y : 0/1 matrix of shape (n, q)
-    unknown : 0/1 matrix of shape (n, q), optional
-        Where labels are unknown, which are not counted.
-    sample_weight : ndarray of shape (n,), optional
+    Unknown labels are not counted.
 
     Examples
     --------

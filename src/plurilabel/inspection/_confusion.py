@@ -125,21 +125,10 @@ class LabelConfusionDisplay(Display):
         counts = counts.astype(np.int64)
         np.fill_diagonal(counts, (Y & Z).sum(axis=0))
         names = names_of(label_names, Y_true, Y.shape[1])
-        display = cls(counts, Y.sum(axis=0), names)
-        return display.plot(max_labels=max_labels, ax=ax)
+        return cls(counts, Y.sum(axis=0), names).plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 30, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        max_labels : int, default=30
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        LabelConfusionDisplay
-        """
+        """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
         shown = most_frequent(self.positives, max_labels)
         names = [self.label_names[l] for l in shown]
         part = self.counts[np.ix_(shown, np.append(shown, -1))]

@@ -108,17 +108,7 @@ class CooccurrenceDisplay(Display):
         return cls(found.cooccurrence, found.label_names).plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        max_labels : int, default=40
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        CooccurrenceDisplay
-        """
+        """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
         counts = self.together.diagonal()
         shown = most_frequent(counts, max_labels)
         names = [self.label_names[l] for l in shown]

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from plurilabel._core.base import check_labels, check_scores, column_names, names_or_default
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import safe_indexing
+from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.words import display_width, printable, shortened
 
 if TYPE_CHECKING:
@@ -48,10 +48,7 @@ class Display:
 def axes(ax: Axes | None, size: tuple[float, float], who: str) -> Axes:
     """The axes to draw in: those given, or new ones of this size in inches."""
     if ax is None:
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise ImportError(f"{who} needs matplotlib: pip install 'plurilabel[cli]'") from None
+        pyplot = import_extra("matplotlib.pyplot", who, "cli")
         _, ax = pyplot.subplots(figsize=size, layout="constrained")
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class InstanceScoresDisplay(Display):
     """The scores of one instance, the highest first; predicted and true labels are marked.
 
@@ -57,16 +59,11 @@ class InstanceScoresDisplay(Display):
     ['sun', 'sand', 'sea']
     """
 
-    def __init__(
-        self,
-        scores: Array,
-        predicted: Array,
-        true: Array | None,
-        label_names: Sequence[str],
-        cut: float | None = None,
-    ) -> None:
-        self.scores, self.predicted, self.true = scores, predicted, true
-        self.label_names, self.cut = label_names, cut
+    scores: Array
+    predicted: Array
+    true: Array | None
+    label_names: Sequence[str]
+    cut: float | None = None
 
     @classmethod
     def from_estimator(
@@ -145,28 +142,16 @@ class InstanceScoresDisplay(Display):
         if row.size == 0 or row.ndim > 2 or (row.ndim == 2 and row.shape[0] != 1):
             raise ValueError(f"scores must be those of one instance, got the shape {row.shape}")
         row = row.ravel()
-        given: dict[str, Any] = {}
-        for name, labels in (("y_true", y_true), ("y_pred", y_pred)):
-            given[name] = None if labels is None else _one_row(labels, name, len(row))
-        predicted = given["y_pred"]
-        if predicted is None:
-            predicted = np.zeros(len(row), dtype=bool) if cut is None else row > cut
+        true = None if y_true is None else _one_row(y_true, "y_true", len(row))
+        if y_pred is not None:
+            predicted = _one_row(y_pred, "y_pred", len(row))
+        else:
+            predicted = row > (np.inf if cut is None else cut)
         shown = names_of(label_names, scores if names else y_true, len(row))
-        display = cls(row, predicted, given["y_true"], shown, cut)
-        return display.plot(max_labels=max_labels, ax=ax)
+        return cls(row, predicted, true, shown, cut).plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 20, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        max_labels : int, default=20
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        InstanceScoresDisplay
-        """
+        """Draw the ``max_labels`` highest scores in ``ax``, or in a new figure."""
         if max_labels < 1:
             raise ValueError(f"max_labels must be at least 1, got {max_labels}")
         shown = np.argsort(-self.scores, kind="stable")[:max_labels]
@@ -190,8 +175,7 @@ class InstanceScoresDisplay(Display):
         ax.axvline(0, color="#59636e", linewidth=0.8)
         ax.set_xlabel("score")
         ax.locator_params(axis="x", nbins=5)
-        left_out = len(self.label_names) - len(shown)
-        if left_out:
+        if len(shown) < len(self.label_names):
             ax.set_title(f"the {len(shown)} highest of {len(self.label_names):,} scores",
                          loc="left", fontsize=10)  # fmt: skip
         if ax.get_legend_handles_labels()[0]:

@@ -361,11 +361,9 @@ def find_label_issues(
     if not isinstance(threshold, Real) or not 0 <= threshold <= 1:
         raise ValueError(f"threshold must be a number from 0 to 1, got {threshold!r}")
     given, unknown, p = checked(Y, scores)
-    names = names_or_default(
-        column_names(Y) if label_names is None else label_names, given.shape[1]
-    )
-    seen, votes = calibrated(given, unknown, p) if calibrate else p, None
-    known: Any = 0
+    named = column_names(Y) if label_names is None else label_names
+    names = names_or_default(named, given.shape[1])
+    seen, votes, known = calibrated(given, unknown, p) if calibrate else p, None, 0
     if X is not None:
         seen, votes, known = with_neighbours(given, unknown, seen, X, n_neighbors, index)
     quality = quality_of(given, unknown, seen, use_labels=use_labels)

@@ -136,17 +136,7 @@ class LabelScoresDisplay(Display):
         return display.plot(max_labels=max_labels, ax=ax)
 
     def plot(self, *, max_labels: int = 40, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        max_labels : int, default=40
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        LabelScoresDisplay
-        """
+        """Draw the ``max_labels`` most frequent labels in ``ax``, or in a new figure."""
         shown = most_frequent(self.positives, max_labels)
         names = [self.label_names[l] for l in shown]
         ax = self._begin(ax, (name_inches(names) + 5.0, max(0.2 * len(shown), 1.2) + 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 MOST_CUTS = 400  # finer than any screen
 
 
+@dataclass(eq=False, repr=False)
 class PrecisionRecallThresholdDisplay(Display):
     """Precision, recall and F1 against the cut above which labels are predicted.
 
@@ -62,17 +64,12 @@ class PrecisionRecallThresholdDisplay(Display):
     array([0.67])
     """
 
-    def __init__(
-        self,
-        cuts: Array,
-        precision: Array,
-        recall: Array,
-        f1: Array,
-        title: str,
-        default_cut: float | None = None,
-    ) -> None:
-        self.cuts, self.precision, self.recall, self.f1 = cuts, precision, recall, f1
-        self.title, self.default_cut = title, default_cut
+    cuts: Array
+    precision: Array
+    recall: Array
+    f1: Array
+    title: str
+    default_cut: float | None = None
 
     @property
     def best_cut(self) -> float:
@@ -172,22 +169,10 @@ class PrecisionRecallThresholdDisplay(Display):
         return cls(cuts, precision, recall, f1, title, default_cut).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        PrecisionRecallThresholdDisplay
-        """
+        """Draw it in ``ax``, or in a new figure."""
         ax = self._begin(ax, (6.8, 4.4))
-        for name, values, color in (
-            ("precision", self.precision, BLUE),
-            ("recall", self.recall, ORANGE),
-            ("F1", self.f1, GREEN),
-        ):
+        for name, color in (("precision", BLUE), ("recall", ORANGE), ("F1", GREEN)):
+            values = getattr(self, name.lower())
             ax.step(self.cuts, values, where="post", color=color, linewidth=1.8, label=name)
         best = self.best_cut
         ax.axvline(best, color=GREEN, linewidth=1, linestyle=(0, (4, 3)))

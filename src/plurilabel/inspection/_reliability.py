@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ReliabilityDisplay(Display):
     """How often labels are true, against the probability that was predicted for them.
 
@@ -58,11 +60,10 @@ class ReliabilityDisplay(Display):
     0.1
     """
 
-    def __init__(
-        self, predicted: Array, observed: Array, counts: Array, title: str = "all labels"
-    ) -> None:
-        self.predicted, self.observed, self.counts = predicted, observed, counts
-        self.title = title
+    predicted: Array
+    observed: Array
+    counts: Array
+    title: str = "all labels"
 
     @property
     def expected_error(self) -> float:
@@ -153,16 +154,7 @@ class ReliabilityDisplay(Display):
         return cls(mean_p, mean_y, counts[used], title or "all labels").plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> Self:
-        """Draw it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-
-        Returns
-        -------
-        ReliabilityDisplay
-        """
+        """Draw it in ``ax``, or in a new figure."""
         ax = self._begin(ax, (5.2, 4.8))
         share = self.counts / self.counts.sum()
         ax.bar(

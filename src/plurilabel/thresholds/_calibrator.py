@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import Interval, StrOptions, validate_parameter_constraints
+from plurilabel._core.compat import Interval, StrOptions, check_params
 from plurilabel._core.fitted import Declared, count, flag, lists_of_numbers, numbers, parameter
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.model_selection import IterativeStratifiedKFold
@@ -130,9 +130,7 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         filled, unknown = known_part(Y)
         S, Y = check_scores_and_labels(scores, filled)
         if unknown is not None:
@@ -157,9 +155,8 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         known = ~dense(unknown) if unknown is not None else np.ones(S.shape, dtype=bool)
         y = dense(filled)
         loss = dict.fromkeys(candidates, 0.0)
-        folds = IterativeStratifiedKFold(min(FOLDS, len(S))) if len(S) > 1 else None
-        splits = [] if folds is None else list(folds.split(S, filled))
-        for train, test in splits:
+        folds = min(FOLDS, len(S))
+        for train, test in IterativeStratifiedKFold(folds).split(S, filled) if folds > 1 else ():
             for name in candidates:
                 part = ScoreCalibrator(name, min_count=self.min_count)
                 part.n_labels_, part.probabilities_ = self.n_labels_, self.probabilities_
@@ -181,16 +178,12 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         by_label = filled.tocsc() if hasattr(filled, "tocsc") else filled
 
         maps: list[Array] = []
-        of_label = np.zeros(q, dtype=np.int64)
-
-        def add(labels: Any, map_: Array) -> None:
-            of_label[labels] = len(maps)
-            maps.append(map_)
-
+        owners: list[Any] = []  # the labels that share each map
         for never, labels in ((True, present == 0), (False, (present == n) & (n > 0))):
             for size in np.unique(n[labels]):
                 constant = 1 / (size + 2) if never else (size + 1) / (size + 2)
-                add(labels & (n == size), np.array([[0.0], [constant]]))
+                maps.append(np.array([[0.0], [constant]]))
+                owners.append(labels & (n == size))
         rare = np.flatnonzero((fewer > 0) & (fewer < self.min_count))
         groups = [rare] if len(rare) else []
         groups += [np.array([j]) for j in np.flatnonzero((fewer > 0) & (fewer >= self.min_count))]
@@ -200,8 +193,11 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
             if some_unknown:
                 known = np.column_stack([Y.known_rows(label) for label in labels]).ravel()
                 z, y = z[known], y[known]
-            add(labels, _FIT[self.method_](z, y))
-        self.map_of_label_, self.maps_ = of_label, maps
+            maps.append(_fit_map(self.method_, z, y))
+            owners.append(labels)
+        self.maps_, self.map_of_label_ = maps, np.zeros(q, dtype=np.int64)
+        for i, labels in enumerate(owners):
+            self.map_of_label_[labels] = i
 
     def transform(self, scores: ArrayLike) -> Array:
         """Probabilities of scores.
@@ -215,18 +211,10 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         ndarray of shape (n, q)
         """
         check_is_fitted(self)
-        S = check_dense_scores(scores)
-        if S.shape[1] != self.n_labels_:
-            raise ValueError(
-                f"scores must have {self.n_labels_} columns, one per label as in fit, "
-                f"got {S.shape[1]}"
-            )
-        Z = self._log_odds(S)
-        P = np.empty(S.shape)
+        Z = self._log_odds(check_dense_scores(scores, self.n_labels_))
+        P = np.empty(Z.shape)
         for j, of in enumerate(self.map_of_label_):
-            map_ = self.maps_[int(of)]
-            apply = _constant if map_.shape == (2, 1) else _APPLY[self.method_]
-            P[:, j] = apply(Z[:, j], map_)
+            P[:, j] = _apply_map(self.method_, Z[:, j], self.maps_[int(of)])
         return P
 
     def _log_odds(self, S: Scores) -> Array:
@@ -234,84 +222,36 @@ class ScoreCalibrator(AllOrNothing, BaseEstimator):
         return logit(np.clip(Z, EDGE, 1 - EDGE)) if self.probabilities_ else Z
 
 
-# maps: fit(z, y) gives parameters for log odds z (n,) and labels y (n,); apply gives probabilities
+def _features(method: str, z: Array) -> tuple[Any, ...]:
+    """Features of a logistic map: slopes first, then the constant, which temperatures lack."""
+    if method == "beta":
+        return -np.logaddexp(0, -z), np.logaddexp(0, z), 1.0  # log p and -log(1 - p)
+    return (z, 1.0) if method == "sigmoid" else (z,)
 
 
-def _platt_targets(y: NDArray[Any]) -> Array:
+def _fit_map(method: str, z: Array, y: NDArray[Any]) -> Array:
+    """Parameters of the map from log odds z (n,) and labels y (n,)."""
+    if method == "identity":
+        return np.ones((1, 1))  # expit(z): the temperature 1
+    if method == "isotonic":
+        steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(z, y)
+        at, values = steps.X_thresholds_, steps.y_thresholds_
+        # the scores may all be equal; one number would be a constant label
+        return np.repeat([at, values], 2 if len(at) == 1 else 1, axis=1)
+    z = _within_reach(z, 0.0 if method == "temperature" else np.median(z))
+    features = np.column_stack(np.broadcast_arrays(*_features(method, z)))
     n1 = int(y.sum())
-    return np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (len(y) - n1 + 2))
+    platt_targets = np.where(y == 1, (n1 + 1) / (n1 + 2), 1 / (len(y) - n1 + 2))
+    return _increasing(features, platt_targets, slopes=2 if method == "beta" else 1)[None, :]
 
 
-def _fit_sigmoid(z: Array, y: NDArray[Any]) -> Array:
-    z, ones = _within_reach(z, np.median(z)), np.ones_like(z)
-    return _increasing(np.column_stack([z, ones]), _platt_targets(y), slopes=1)[None, :]
-
-
-def _fit_temperature(z: Array, y: NDArray[Any]) -> Array:
-    return _increasing(_within_reach(z, 0.0)[:, None], _platt_targets(y), slopes=1)[None, :]
-
-
-def _fit_identity(z: Array, y: NDArray[Any]) -> Array:
-    del z, y
-    return np.ones((1, 1))  # expit(z): the temperature 1
-
-
-def _fit_beta(z: Array, y: NDArray[Any]) -> Array:
-    z = _within_reach(z, np.median(z))
-    features = np.column_stack([*_log_both(z), np.ones_like(z)])
-    return _increasing(features, _platt_targets(y), slopes=2)[None, :]
-
-
-def _log_both(z: Array) -> tuple[Array, Array]:
-    """Log p and -log(1 - p), where p = expit(z)."""
-    return -np.logaddexp(0, -z), np.logaddexp(0, z)
-
-
-def _fit_isotonic(z: Array, y: NDArray[Any]) -> Array:
-    steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(z, y)
-    at, values = steps.X_thresholds_, steps.y_thresholds_
-    if len(at) == 1:  # the scores are all equal; one number would be a constant label
-        at, values = np.repeat(at, 2), np.repeat(values, 2)
-    return np.array([at, values])
-
-
-def _apply_sigmoid(z: Array, map_: Array) -> Array:
-    a, b = map_[0]
-    return expit(a * z + b)
-
-
-def _apply_temperature(z: Array, map_: Array) -> Array:
-    return expit(map_[0, 0] * z)
-
-
-def _apply_beta(z: Array, map_: Array) -> Array:
-    a, b, c = map_[0]
-    low, high = _log_both(z)
-    return expit(a * low + b * high + c)
-
-
-def _apply_isotonic(z: Array, map_: Array) -> Array:
-    return np.clip(np.interp(z, *map_), 0, 1)
-
-
-def _constant(z: Array, map_: Array) -> Array:
-    return np.full(len(z), map_[1, 0])
-
-
-_FIT = {
-    "sigmoid": _fit_sigmoid,
-    "isotonic": _fit_isotonic,
-    "beta": _fit_beta,
-    "temperature": _fit_temperature,
-    "identity": _fit_identity,
-}
-_APPLY = {
-    "sigmoid": _apply_sigmoid,
-    "isotonic": _apply_isotonic,
-    "beta": _apply_beta,
-    "temperature": _apply_temperature,
-    "identity": _apply_temperature,
-}
+def _apply_map(method: str, z: Array, map_: Array) -> Array:
+    """Probabilities of log odds z (n,)."""
+    if map_.shape == (2, 1):  # a constant label
+        return np.full(len(z), map_[1, 0])
+    if method == "isotonic":
+        return np.clip(np.interp(z, *map_), 0, 1)
+    return expit(sum(w * feature for w, feature in zip(map_[0], _features(method, z))))
 
 
 def _increasing(features: Array, targets: Array, *, slopes: int) -> Array:

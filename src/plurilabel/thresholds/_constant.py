@@ -105,15 +105,10 @@ class CardinalityThreshold(ThresholdStrategy):
         return not self.batch
 
     def _fit(self, scores: Scores | None, Y: LabelMatrix) -> None:
-        total: float
-        if isinstance(Y, UnknownLabels):
-            total = float(Y.shares().sum()) * Y.shape[0]
-        else:
-            total = int(Y.sum(dtype=np.int64))
+        some_unknown = isinstance(Y, UnknownLabels)
+        total = float(Y.shares().sum()) * len(Y) if some_unknown else int(Y.sum(dtype=np.int64))
         self.cardinality_ = total / Y.shape[0]
-        self.cut_ = None
-        if scores is not None and not self.batch:
-            self.cut_ = cut_for_total(scores, total)
+        self.cut_ = None if scores is None or self.batch else cut_for_total(scores, total)
 
     def _sets(self, scores: Scores) -> Sets:
         if self.cut_ is None:
@@ -124,8 +119,7 @@ class CardinalityThreshold(ThresholdStrategy):
 def cut_for_total(scores: Scores, total: float) -> float:
     """The cut with a number of scores above it that is closest to ``total``."""
     # np.partition, not a full sort: linear in the number of scores.
-    flat = scores.ravel()
-    size = flat.size
+    flat, size = scores.ravel(), scores.size
     k = min(max(int(np.floor(total)), 0), size - 1)
     value = np.partition(flat, size - 1 - k)[size - 1 - k]  # k scores are ahead of this one
     over, at_least = np.count_nonzero(flat > value), np.count_nonzero(flat >= value)

@@ -177,10 +177,8 @@ class MetaLabeler(ThresholdStrategy):
         self.sizes_ = np.unique(sizes)
         self.estimator_, self.features_ = None, self.features
         if len(self.sizes_) > 1:
-            if self.estimator is None:
-                model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-            else:
-                model = clone(self.estimator)
+            usual = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+            model = usual if self.estimator is None else clone(self.estimator)
             self.estimator_ = model.fit(self._features(scores), sizes)
 
     def _sets(self, scores: Scores) -> Sets:

@@ -105,17 +105,14 @@ class SCut(ThresholdStrategy):
         q = scores.shape[1]
         self.cuts_, self.values_ = np.empty(q), np.empty(q)
         for j, (ordered, chosen) in enumerate(by_label(scores, Y)):
-            k, value = best_size(ordered, chosen, count_measure(self.measure))
-            if self.fbr is not None and value < self.fbr:
+            k, self.values_[j] = best_size(ordered, chosen, count_measure(self.measure))
+            if self.fbr is not None and self.values_[j] < self.fbr:
                 k = 0
-            if k == len(chosen) and k in (
-                0,
-                len(ordered),
-            ):  # no instance or every instance has the label
+            constant = len(chosen) in (0, len(ordered))  # no instance or every instance has it
+            if constant and k == len(chosen):
                 self.cuts_[j] = np.inf if k == 0 else -np.inf
             else:
                 self.cuts_[j] = cut_keeping(ordered, k)
-            self.values_[j] = value
         if self.shrink > 0:
             self._shrink_cuts(scores, Y)
 

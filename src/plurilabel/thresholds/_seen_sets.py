@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -34,8 +35,7 @@ class SeenSets(ThresholdStrategy):
         ``"log_loss"`` takes the most probable of the seen sets, given independent labels with the
         scores as their probabilities, which are clipped to 2.2e-16 from 0 and 1. ``"hamming"``
         works with any scores: it takes the set that differs in the fewest labels from the scores
-        cut at ``cut``. Ties are resolved by the largest sum of scores
-        above the cut.
+        cut at ``cut``. Ties are resolved by the largest sum of scores above the cut.
     cut : float, default=0.5
         Only used with ``"hamming"``.
     lift : float, default=0.0
@@ -128,10 +128,8 @@ def _distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.int64]]
     """The distinct rows of Y, the most frequent first, and how often each occurs."""
     rows = sparse.csr_array(Y)
     counts: dict[bytes, list[int]] = {}  # label set -> [first row, how often]
-    ends = rows.indptr.tolist()
-    for i in range(rows.shape[0]):
-        labels = rows.indices[ends[i] : ends[i + 1]].tobytes()
-        counts.setdefault(labels, [i, 0])[1] += 1
+    for i, (start, end) in enumerate(pairwise(rows.indptr.tolist())):
+        counts.setdefault(rows.indices[start:end].tobytes(), [i, 0])[1] += 1
     order = sorted(counts.values(), key=lambda first_and_count: -first_and_count[1])
     return rows[[first for first, _ in order]], np.array([count for _, count in order])
 

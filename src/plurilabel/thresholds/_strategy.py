@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.base import AllOrNothing, LabelMatrix, check_labels, refuse_masked
 from plurilabel._core.blocks import row_blocks
-from plurilabel._core.compat import check_sample_weight, validate_parameter_constraints
+from plurilabel._core.compat import check_params, check_sample_weight
 from plurilabel._core.fitted import Declared, count, flag
 from plurilabel._core.unknown import UnknownLabels, known_part
 
@@ -71,9 +71,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         -------
         self
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         if scores is None and self.learns_from_scores():
             raise ValueError(f"scores must be given: {type(self).__name__} learns from them")
         filled, unknown = known_part(Y)
@@ -102,13 +100,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         0/1 matrix of shape (n, q), CSR if the labels given to ``fit`` were sparse
         """
         check_is_fitted(self)
-        checked = check_dense_scores(scores)
-        if checked.shape[1] != self.n_labels_:
-            raise ValueError(
-                f"scores must have {self.n_labels_} columns, one per label as in fit, "
-                f"got {checked.shape[1]}"
-            )
-        sets = self._sets(checked)
+        sets = self._sets(check_dense_scores(scores, self.n_labels_))
         return (sparse.csr_array(sets) if self.sparse_output_ else sets).astype(np.int64)
 
     @abstractmethod
@@ -123,7 +115,7 @@ class ThresholdStrategy(AllOrNothing, BaseEstimator, ABC):
         return above(scores, self.cut_)
 
 
-def check_dense_scores(scores: Any) -> Scores:
+def check_dense_scores(scores: Any, q: int | None = None) -> Scores:
     """Scores as float64 or float32 of shape (n, q); an error for NaN, infinity and sparse."""
     if sparse.issparse(scores):
         raise TypeError(
@@ -135,7 +127,12 @@ def check_dense_scores(scores: Any) -> Scores:
             f"scores must be a matrix (instances, labels), got {np.ndim(scores)} dimension(s)"
         )
     refuse_masked(scores, "scores")
-    return check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
+    checked = check_array(scores, dtype=[np.float64, np.float32], input_name="scores")
+    if q not in (None, checked.shape[1]):
+        raise ValueError(
+            f"scores must have {q} columns, one per label as in fit, got {checked.shape[1]}"
+        )
+    return checked
 
 
 def check_scores_and_labels(scores: Any, Y: Any) -> tuple[Any, LabelMatrix]:

@@ -53,8 +53,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import LabelPowerset
-    >>> from plurilabel import ImputedLabels
+    >>> from plurilabel import ImputedLabels, LabelPowerset
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> Y = np.array([[1, 0]] * 4 + [[0, 1]] * 4, dtype=float)
     >>> Y[1, 0] = Y[6, 1] = np.nan
@@ -93,7 +92,7 @@ class ImputedLabels(Wrapper, ProbabilisticClassifier, ScoringClassifier):
         )  # fmt: skip
         if self.imputer is not None and not getattr(self.imputer, "accepts_unknown_labels", False):
             raise ValueError(
-                "imputer must be a learner that accepts missing labels, "
+                "imputer must be a learner that accepts unknown labels, "
                 f"got {type(self.imputer).__name__}"
             )
         imputer: Any = (

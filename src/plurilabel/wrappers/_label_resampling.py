@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -39,9 +40,8 @@ def _bags(Y: Any) -> list[NDArray[np.intp]]:
     """The rows of each distinct label set, sets in the order in which they occur first."""
     Y = sparse.csr_array(Y)
     bags: dict[bytes, list[int]] = {}
-    for i in range(Y.shape[0]):
-        label_set = Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tobytes()
-        bags.setdefault(label_set, []).append(i)
+    for i, (start, end) in enumerate(pairwise(Y.indptr)):
+        bags.setdefault(Y.indices[start:end].tobytes(), []).append(i)
     return [np.asarray(rows) for rows in bags.values()]
 
 
@@ -86,10 +86,8 @@ class LPROS(_Random):
         mean = n / len(bags)
         rare = sorted((bag for bag in bags if len(bag) < mean), key=len, reverse=True)
         room = [int(mean - len(bag)) for bag in rare]
-        more = [
-            rng.choice(bag, size=part)
-            for bag, part in zip(rare, _shared_out(int(n * self.share), room))
-        ]
+        parts = _shared_out(int(n * self.share), room)
+        more = [rng.choice(bag, size=part) for bag, part in zip(rare, parts)]
         return np.concatenate([np.arange(n), *more]).astype(np.intp)
 
 
@@ -124,10 +122,8 @@ class LPRUS(_RandomUnder):
         mean = n / len(bags)
         frequent = sorted((bag for bag in bags if len(bag) > mean), key=len)
         room = [int(len(bag) - mean) for bag in frequent]
-        gone = [
-            rng.choice(bag, size=part, replace=False)
-            for bag, part in zip(frequent, _shared_out(int(n * self.share), room))
-        ]
+        parts = _shared_out(int(n * self.share), room)
+        gone = [rng.choice(bag, size=part, replace=False) for bag, part in zip(frequent, parts)]
         return np.setdiff1d(np.arange(n), np.concatenate([np.empty(0, np.intp), *gone]))
 
 

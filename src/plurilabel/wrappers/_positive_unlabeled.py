@@ -67,8 +67,7 @@ class PositiveUnlabeled(Wrapper, ProbabilisticClassifier):
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from plurilabel import BinaryRelevance
-    >>> from plurilabel import PositiveUnlabeled
+    >>> from plurilabel import BinaryRelevance, PositiveUnlabeled
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 2))
     >>> truth = (X > 0).astype(int)

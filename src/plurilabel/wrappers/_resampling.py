@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from plurilabel._core.base import LabelMatrix, check_labels, column_names
 from plurilabel._core.blocks import canonical, refuse_masked
-from plurilabel._core.compat import HasMethods, safe_indexing, validate_parameter_constraints
+from plurilabel._core.compat import HasMethods, check_params, safe_indexing
 from plurilabel._core.fitted import Declared, count
 from plurilabel._core.unknown import UnknownLabels, known_part, takes_unknown_labels
 from plurilabel.datasets import describe
@@ -51,9 +51,7 @@ class Resampler(BaseEstimator, ABC):
         Y : ndarray of int8 or csr_array of shape (n', q)
             CSR if it came sparse; UnknownLabels if some labels are unknown.
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_params(self)
         filled, unknown = known_part(Y)
         if unknown is not None and not self._learns_from_known:
             i, j = (int(at[0]) for at in unknown.nonzero())
@@ -66,9 +64,8 @@ class Resampler(BaseEstimator, ABC):
             raise ValueError(f"Y must have at least one row and one label, got {labels.shape}")
         refuse_masked(X, "X")
         if self._needs_numbers:
-            X = check_array(
-                canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], input_name="X"
-            )
+            form = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
+            X = check_array(canonical(X), **form)
         else:
             X = indexable(X)[0]
         check_consistent_length(X, labels)
@@ -132,8 +129,7 @@ class ResampledClassifier(DelegatedScores):
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
-    >>> from plurilabel import MLkNN
-    >>> from plurilabel import MLROS, ResampledClassifier
+    >>> from plurilabel import MLROS, MLkNN, ResampledClassifier
     >>> X, Y = make_multilabel_classification(n_classes=6, random_state=0)
     >>> learner = ResampledClassifier(MLkNN(), MLROS(0.5, random_state=0)).fit(X, Y)
     >>> len(X), learner.n_resampled_, learner.predict(X).shape

@@ -117,22 +117,19 @@ class ThresholdClassifier(DelegatedScores, OutOfFoldWrapper):
     @property
     def accepts_unknown_labels(self) -> bool:
         """Whether ``fit`` takes unknown labels: if classifier and strategy do."""
-        able = isinstance(self.strategy, str) or getattr(
-            self.strategy, "_learns_from_known", False
-        )
+        named = isinstance(self.strategy, str)
+        able = named or getattr(self.strategy, "_learns_from_known", False)
         return bool(able) and super().accepts_unknown_labels
 
     def _learn(self, Y: LabelMatrix, held_out: HeldOut) -> None:
         self.nonempty_ = self.nonempty
-        strategy = self._unfitted_strategy()
-        learns = getattr(strategy, "learns_from_scores", lambda: True)()
-        self.strategy_ = strategy.fit(*(held_out() if learns else (None, Y)))
-
-    def _unfitted_strategy(self) -> Any:
         if isinstance(self.strategy, str):
             probabilities = self.response_method_ == "predict_proba"
-            return get_strategy(self.strategy, probabilities=probabilities)
-        return clone(self.strategy)
+            strategy: Any = get_strategy(self.strategy, probabilities=probabilities)
+        else:
+            strategy = clone(self.strategy)
+        learns = getattr(strategy, "learns_from_scores", lambda: True)()
+        self.strategy_ = strategy.fit(*(held_out() if learns else (None, Y)))
 
     def _score_method(self) -> str:
         return self.response_method_

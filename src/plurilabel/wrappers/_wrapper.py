@@ -164,9 +164,8 @@ class OpenWrapper(Wrapper):
 
 def _with_names(one: Any, names: tuple[str, ...]) -> Any:
     """An explanation with the names of the labels, unless they do not fit its columns."""
-    if not isinstance(one, Contributions) or len(one.scores) != len(names):
-        return one
-    return replace(one, label_names=names)
+    fits = isinstance(one, Contributions) and len(one.scores) == len(names)
+    return replace(one, label_names=names) if fits else one
 
 
 def _if_wrapped_has(method: str) -> Any:
@@ -335,10 +334,8 @@ class OutOfFoldWrapper(OpenWrapper):
 
     def _columns(self) -> dict[str, Any]:
         """The columns of the scores: labels, or the classes of a 1-D y."""
-        return {
-            "n_labels": self.n_labels_,
-            "classes": self.classes_ if self.single_output_ else None,
-        }
+        classes = self.classes_ if self.single_output_ else None
+        return {"n_labels": self.n_labels_, "classes": classes}
 
     def _splitter(self, n: int) -> Any:
         if self.cv is not None and not isinstance(self.cv, Integral):

@@ -212,11 +212,11 @@ HIDDEN = np.random.default_rng(5).random(Y.shape) < 0.3
 KNOWN = np.where(HIDDEN, np.nan, Y)
 
 
-def test_labels_that_are_not_known():
+def test_unknown_labels():
     model = AutoClassifier("f1", portfolio=MEMBERS, cv=3, random_state=0).fit(X, KNOWN)
     used = ~HIDDEN.all(axis=1)
-    assert model.report_["not_known"] == HIDDEN[used].sum()
-    assert model.summary().endswith(f"since they are not known: {HIDDEN[used].sum()} labels.")
+    assert model.report_["unknown"] == HIDDEN[used].sum()
+    assert model.summary().endswith(f"Left out of all that: {HIDDEN[used].sum()} unknown labels.")
     right = model.predict(X) == Y
     often = ((Y.mean(axis=0) > 0.5) == Y).mean()  # each label as most have it
     assert right[HIDDEN].mean() > often + 0.05 and right[~HIDDEN].mean() > 0.8
@@ -243,7 +243,7 @@ def test_what_was_chosen_from_all_labels_can_learn_from_some():
 
 
 @pytest.mark.parametrize("name", ["average_precision", "f1", "macro_f1", "subset_accuracy"])
-def test_a_choice_does_not_see_what_is_not_known(name):
+def test_a_choice_does_not_see_unknown_labels(name):
     members, Y = held_out(np.random.default_rng(6))
     measure, folds = get_measure(name), np.arange(80) % 4
     hidden = np.random.default_rng(7).random(Y.shape) < 0.4

@@ -84,13 +84,10 @@ class Bags:
         )
         if sparse.issparse(matrix):
             matrix = sparse.csr_array(short_indices(matrix))
-        self.instances = matrix
-        self.offsets = places
-        if self.offsets[-1] != matrix.shape[0]:
-            raise ValueError(
-                f"offsets must end with the number of instances, {matrix.shape[0]}, "
-                f"got {self.offsets[-1]}"
-            )
+        self.instances, self.offsets = matrix, places
+        N, end = matrix.shape[0], places[-1]
+        if end != N:
+            raise ValueError(f"offsets must end with the number of instances, {N}, got {end}")
         self._check_finite()
         self.ids = None if ids is None else np.asarray(ids)
         if self.ids is not None and self.ids.shape != (len(self),):
@@ -213,10 +210,8 @@ class Bags:
 
     def __repr__(self) -> str:
         n, N, d = len(self), self.instances.shape[0], self.shape[1]
-        return ", ".join(
-            f"{size} {what}{'s' * (size != 1)}"
-            for size, what in ((n, "Bags: bag"), (N, "instance"), (d, "feature"))
-        ).replace(f"{n} Bags: ", f"Bags: {n} ", 1)
+        sizes = ((n, "bag"), (N, "instance"), (d, "feature"))
+        return "Bags: " + ", ".join(f"{size} {what}{'s' * (size != 1)}" for size, what in sizes)
 
     # ---------------------------------------------------------------------------------------------
 

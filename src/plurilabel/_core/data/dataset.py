@@ -12,7 +12,7 @@ from scipy import sparse
 
 from plurilabel._core.base import NumberedNames, default_feature_names, default_label_names
 from plurilabel._core.blocks import dense
-from plurilabel._core.compat import safe_indexing
+from plurilabel._core.compat import import_extra, safe_indexing
 from plurilabel._core.data.bags import Bags
 from plurilabel._core.html import html_table
 from plurilabel._core.unknown import UnknownLabels, known_part
@@ -130,13 +130,8 @@ class Dataset:
                 f"{self.name or 'this dataset'} has no published split; "
                 "use model_selection.stratified_split or cross-validation"
             )
-        parts = (
-            (self.X, self.train),
-            (self.X, self.test),
-            (self.Y, self.train),
-            (self.Y, self.test),
-        )
-        X_train, X_test, Y_train, Y_test = (safe_indexing(M, rows) for M, rows in parts)
+        X_train, X_test = (safe_indexing(self.X, rows) for rows in (self.train, self.test))
+        Y_train, Y_test = (safe_indexing(self.Y, rows) for rows in (self.train, self.test))
         return X_train, X_test, Y_train, Y_test
 
     def as_frame(self) -> Dataset:
@@ -161,12 +156,7 @@ class Dataset:
         0    1    0
         1    1    1
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "data frames need pandas: install it with `pip install plurilabel[table]`"
-            ) from None
+        pd = import_extra("pandas", "as_frame", "table")
         if self.has_bags:
             raise ValueError(
                 f"{self.name or 'this dataset'} has bags of instances, which are not a table"

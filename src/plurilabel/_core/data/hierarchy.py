@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from plurilabel._core.base import LabelMatrix, check_labels, check_scores
-from plurilabel._core.blocks import row_blocks
+from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.words import first_repeated, similar
 
 BLOCK = 2**22
@@ -70,7 +71,11 @@ class Hierarchy:
             above = _by_names(self.label_names, sep)
         else:
             above = _as_lists(parents, self.label_names)
-        self._refuse_cycles(above)
+        try:
+            TopologicalSorter(above).prepare()
+        except CycleError as error:
+            cycle = " -> ".join(reversed(error.args[1]))
+            raise ValueError(f"parents must not form a cycle, got {cycle}") from None
         edges = [
             (l, number[parent])
             for l, name in enumerate(self.label_names)
@@ -79,25 +84,6 @@ class Hierarchy:
         if not edges:
             raise ValueError(_no_parents(self.label_names, above, parents is None, sep))
         self.edges = np.array(sorted(set(edges)), dtype=np.intp)
-
-    def _refuse_cycles(self, above: Mapping[str, list[str]]) -> None:
-        done: set[str] = set()
-        for start in above:
-            path: list[str] = []
-            waiting = [(start, False)]
-            while waiting:  # depth first, without recursion: taxonomies may be deep
-                name, leaving = waiting.pop()
-                if leaving:
-                    done.add(path.pop())
-                    continue
-                if name in done:
-                    continue
-                if name in path:
-                    cycle = [*path[path.index(name) :], name]
-                    raise ValueError(f"parents must not form a cycle, got {' -> '.join(cycle)}")
-                path.append(name)
-                waiting.append((name, True))
-                waiting += [(parent, False) for parent in above.get(name, ())]
 
     # what is above what ------------------------------------------------------------------
 
@@ -182,8 +168,7 @@ class Hierarchy:
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        S: Any = check_scores(scores)
-        S = np.array(S.toarray() if sparse.issparse(S) else S, dtype=np.float64)
+        S = np.array(dense(check_scores(scores)), dtype=np.float64)
         self._check_width(S.shape[1], "scores")
         child, parent = self._levels.T
         for rows in row_blocks(len(S), len(child), BLOCK):

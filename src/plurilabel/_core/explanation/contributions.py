@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from plurilabel._core.compat import import_extra
 from plurilabel._core.html import html_table
 from plurilabel._core.words import display_width, filled
 
@@ -104,10 +105,7 @@ class Explained:
 
     def to_frame(self) -> Any:
         """A pandas data frame with a row for each part and a column for each label."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("to_frame needs pandas: pip install 'plurilabel[table]'") from None
+        pd = import_extra("pandas", "to_frame", "table")
         index = pd.Index(list(self.part_names), name="part")
         return pd.DataFrame(self.parts, index=index, columns=list(self.label_names))
 
@@ -240,9 +238,8 @@ class Parts:
         if cut is None:
             return self
         values = self.values - (self.values @ cut.coef_)[:, np.newaxis]
-        return replace(
-            self, values=values, base=self.base - self.base @ cut.coef_ - cut.intercept_
-        )
+        base = self.base - self.base @ cut.coef_ - cut.intercept_
+        return replace(self, values=values, base=base)
 
 
 def constant_parts(scores: Any) -> Parts:

@@ -26,6 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from plurilabel._core.base import MultiLabelClassifier, default_feature_names
+from plurilabel._core.blocks import dense
 from plurilabel._core.compat import class_numbers, fitted_gamma
 from plurilabel._core.explanation.contributions import (
     LOG_ODDS,
@@ -50,16 +51,7 @@ Answer = Callable[[Any], Any]
 
 
 def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
-    """Parts of the score of each class, for one row x; for two classes only the second.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    x : row of shape (1, d), dense or CSR
-    method : "predict_proba" or "decision_function"
-        Where the scores come from.
-    given : Given
-    """
+    """Parts of the score of each class, for one row x (1, d); for two classes only the second."""
     if isinstance(model, Pipeline):
         return class_parts(model[-1], *through_steps(model, x, method, given))
 
@@ -70,11 +62,9 @@ def class_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     if isinstance(model, MultiLabelClassifier):  # as a classifier of a single 1-D label
         last = [model.n_labels_ - 1] if len(scores) == 1 else range(model.n_labels_)
         return learner_parts(model, x, given, scores, answer, last)
-    for way in (_constant, _linear, _trees, _boosted_trees, _naive_bayes, _support, _neighbours):
-        found = way(model, x, given)
-        if found is not None and (known := _adds_up(found, scores, method)) is not None:
-            return known
-    return occlusion(answer, x, given)
+    ways = (_constant, _linear, _trees, _boosted_trees, _naive_bayes, _support, _neighbours)
+    found = _decomposed(ways, model, x, method, given, scores)
+    return occlusion(answer, x, given) if found is None else found
 
 
 def learner_parts(
@@ -97,17 +87,25 @@ def output_parts(model: Any, x: Any, method: str, given: Given) -> Parts:
     """Parts of the score of each label, for a model of several labels at once."""
 
     def answer(rows: Any) -> Floats:
-        known = getattr(model, "classes_", None)
-        return np.asarray(
-            score_matrix(getattr(model, method)(rows), classes=known), dtype=np.float64
+        found = score_matrix(
+            getattr(model, method)(rows), classes=getattr(model, "classes_", None)
         )
+        return np.asarray(found, dtype=np.float64)
 
-    scores = answer(x)[0]
-    for way in (_trees, _linear, _neighbours):
+    ways = (_trees, _linear, _neighbours)
+    found = _decomposed(ways, model, x, method, given, answer(x)[0])
+    return occlusion(answer, x, given) if found is None else found
+
+
+def _decomposed(
+    ways: Any, model: Any, x: Any, method: str, given: Given, scores: Floats
+) -> Parts | None:
+    """The parts found by the first way that adds up to the scores, None if none does."""
+    for way in ways:
         found = way(model, x, given)
         if found is not None and (known := _adds_up(found, scores, method)) is not None:
             return known
-    return occlusion(answer, x, given)
+    return None
 
 
 def through_steps(model: Pipeline, x: Any, method: str, given: Given) -> tuple[Any, str, Given]:
@@ -118,8 +116,7 @@ def through_steps(model: Pipeline, x: Any, method: str, given: Given) -> tuple[A
     seen = steps.transform(x)
     reference = None
     if given.reference is not None:
-        origin = steps.transform(given.reference[np.newaxis])
-        reference = np.asarray(origin.toarray() if hasattr(origin, "toarray") else origin)[0]
+        reference = dense(steps.transform(given.reference[np.newaxis]))[0]
     return seen, method, Given(names_after(steps, seen.shape[1], given.names), reference)
 
 
@@ -179,11 +176,8 @@ def _linear(model: Any, x: Any, given: Given) -> Parts | None:
     coef, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coef is None or intercept is None or not hasattr(model, "decision_function"):
         return None
-    coef = coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef)
-    coef = np.atleast_2d(coef)
-    if coef.ndim != 2 or coef.shape[1] != x.shape[1]:
-        return None
-    if np.size(intercept) not in (1, len(coef)):
+    coef = np.atleast_2d(dense(coef))
+    if coef.shape[1:] != x.shape[1:] or np.size(intercept) not in (1, len(coef)):
         return None
     return linear_parts(x, coef, np.ravel(intercept), given.names, SCORE)
 
@@ -195,11 +189,10 @@ def _trees(model: Any, x: Any, given: Given) -> Parts | None:
         grown = list(model.estimators_)
     else:
         return None
-    row = x.astype(np.float32)
-    tables = [_frequencies(tree.tree_.value) for tree in grown]
+    tables: list[Any] = [_frequencies(tree.tree_.value) for tree in grown]
     if any(table is None for table in tables):
         return None
-    return path_parts([tree.tree_ for tree in grown], tables, row, given.names)  # type: ignore[arg-type]
+    return path_parts([tree.tree_ for tree in grown], tables, x.astype(np.float32), given.names)
 
 
 def _frequencies(value: Floats) -> Floats | None:
@@ -233,20 +226,16 @@ def _naive_bayes(model: Any, x: Any, given: Given) -> Parts | None:
         base = model.class_log_prior_ if type(model) is MultinomialNB else np.zeros(len(coef))
         joint = values[:, np.newaxis] * coef[:, at].T
     elif type(model) is BernoulliNB:
-        present = np.zeros(x.shape[1], dtype=bool)
-        dense = x.toarray()[0] if hasattr(x, "toarray") else np.asarray(x)[0]
-        present[:] = dense > model.binarize if model.binarize is not None else dense != 0
+        row = dense(x)[0]
+        at = np.flatnonzero(row != 0 if model.binarize is None else row > model.binarize)
         with_it, without = model.feature_log_prob_, np.log1p(-np.exp(model.feature_log_prob_))
-        absent = without.sum(axis=1)
-        at = np.flatnonzero(present)
         names = [str(given.names[int(j)]) for j in at]
-        joint, base = (with_it - without)[:, at].T, model.class_log_prior_ + absent
+        joint = (with_it - without)[:, at].T
+        base = model.class_log_prior_ + without.sum(axis=1)
     elif type(model) is GaussianNB:
-        dense = x.toarray()[0] if hasattr(x, "toarray") else np.asarray(x)[0]
         names = [str(name) for name in given.names]
-        joint = (
-            -0.5 * (np.log(2 * np.pi * model.var_) + (dense - model.theta_) ** 2 / model.var_).T
-        )
+        squares = (dense(x)[0] - model.theta_) ** 2 / model.var_
+        joint = -0.5 * (np.log(2 * np.pi * model.var_) + squares).T
         base = np.log(model.class_prior_)
     else:
         return None
@@ -258,20 +247,17 @@ def _naive_bayes(model: Any, x: Any, given: Given) -> Parts | None:
 def _support(model: Any, x: Any, given: Given) -> Parts | None:
     """A kernel machine for two classes: each support vector, by its similarity."""
     del given
-    if type(model) is not SVC or len(model.classes_) != 2 or callable(model.kernel):
+    if type(model) is not SVC or len(model.classes_) != 2:
         return None
-    if model.kernel == "precomputed":
+    if callable(model.kernel) or model.kernel == "precomputed":
         return None
     options = {"gamma": fitted_gamma(model), "coef0": model.coef0, "degree": model.degree}
-    used = {"linear": (), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0"),
-            "poly": ("gamma", "coef0", "degree")}[model.kernel]  # fmt: skip
     K = pairwise_kernels(
-        x, model.support_vectors_, metric=model.kernel, **{key: options[key] for key in used}
+        x, model.support_vectors_, metric=model.kernel, filter_params=True, **options
     )[0]
-    weights = model.dual_coef_.toarray() if hasattr(model.dual_coef_, "toarray") else None
-    weights = np.asarray(model.dual_coef_ if weights is None else weights)[0]
+    values = (K * dense(model.dual_coef_)[0])[:, np.newaxis]
     names = [f"like training row {i}" for i in model.support_]
-    return Parts(names, (K * weights)[:, np.newaxis], np.ravel(model.intercept_), (SCORE,))
+    return Parts(names, values, np.ravel(model.intercept_), (SCORE,))
 
 
 def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:

@@ -19,15 +19,8 @@ def path_parts(
     difference of their values to the feature that the node splits on. The sum is exactly the value
     of the leaf.
 
-    Parameters
-    ----------
-    trees : sequence of scikit-learn's ``Tree`` objects
-    tables : sequence of arrays (nodes, q)
-        The values of the nodes of each tree.
-    x : row of shape (1, d)
-        In float32, as the trees compare it.
-    names : sequence of str
-        Of the features.
+    ``trees`` are scikit-learn's ``Tree`` objects, ``tables`` (nodes, q) the values of their nodes,
+    ``x`` (1, d) is in float32, as the trees compare it, and ``names`` are those of the features.
 
     References
     ----------

@@ -241,15 +241,11 @@ turn, and measured on that fold).
     def _fit(self, X: Any, Y: LabelMatrix) -> None:
         clock = Clock(self.time_limit)
         get_scorer(self.measure)  # raises if there is no such measure
-        (n, q), most = Y.shape, 20
-        check_size(
-            self,
-            f"{n:,} instances and {q:,} labels",
-            memory=8.0 * n * q * most,
-            instead="a learner of sparse labels, such as MLkNN",
-        )
-        encoder = _encoder(X).fit(X)
-        A, B = _with_known(_encoded(encoder, X), Y)
+        n, q = Y.shape
+        instead = "a learner of sparse labels, such as MLkNN"
+        memory = 20 * 8.0 * n * q  # of the scores of twenty learners
+        check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
+        A, B = self._encoded_known(X, Y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         tried = self._candidates(A, B, seed)
         if isinstance(B, UnknownLabels):
@@ -259,10 +255,9 @@ turn, and measured on that fold).
             found = self._uncompared(tried[:1], A, B, f"{few} to compare learners")
         else:
             found = self._compared(tried, A, B, seed, clock)
-        members, chosen, fitted = found
+        members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
-            self.report_["not_known"] = B.n_unknown
-        self.encoder_, self.estimators_ = encoder, fitted
+            self.report_["unknown"] = B.n_unknown
         self.names_ = [one.name for one in members]
         self.decides_ = [one.decides for one in members]
         self.weights_, self.calibrators_ = chosen.weights, chosen.calibrators
@@ -303,9 +298,11 @@ turn, and measured on that fold).
         members = [finished[j].candidate for j in used]
         compared = clock.seconds()
         fitted = [fit_one(member.estimator, X, Y) for member in members]
-        folds_of = {one.candidate.name: one.seconds for one in finished}
-        fits = clock.seconds() - compared
-        self.seconds_ = {"comparison": compared, "fits": fits, "folds": folds_of}
+        self.seconds_ = {
+            "comparison": compared,
+            "fits": clock.seconds() - compared,
+            "folds": {one.candidate.name: one.seconds for one in finished},
+        }
         return members, chosen.of(used), fitted
 
     def _selection(
@@ -368,14 +365,25 @@ turn, and measured on that fold).
         check_is_fitted(self)
         X, Y = self._validate_X(X, reset=True), self._encode_more(y)
         check_consistent_length(X, Y)
-        encoder = _encoder(X).fit(X)
-        A, B = _with_known(_encoded(encoder, X), Y)
+        A, B = self._encoded_known(X, Y)
         members = self.estimators_
         if isinstance(B, UnknownLabels):
             members = [for_known_labels(member) for member in members]
-        fitted = [fit_one(member, A, B) for member in members]
-        self.encoder_, self.estimators_ = encoder, fitted
+        self.estimators_ = [fit_one(member, A, B) for member in members]
         return self
+
+    def _encoded_known(self, X: Any, Y: LabelMatrix) -> tuple[Any, Any]:
+        """Encode the rows that have a known label, with dense labels."""
+        encoder = table_encoder(X, numbers=imputer()) if hasattr(X, "iloc") else imputer()
+        self.encoder_ = encoder.fit(X)
+        X = _encoded(self.encoder_, X)
+        if not isinstance(Y, UnknownLabels):
+            return X, dense(Y)
+        filled, unknown = dense(Y.Y), dense(Y.unknown)
+        some = np.flatnonzero(~unknown.all(axis=1))
+        if not len(some):
+            raise ValueError("y must have labels that are known, got none")
+        return X[some], UnknownLabels(filled[some], unknown[some])
 
     # predictions --------------------------------------------------------------------------
 
@@ -423,20 +431,11 @@ turn, and measured on that fold).
         A = np.asarray(_encoded(self.encoder_, X))
         given = checked_given(list(names), reference, A.shape[1])
         scores = self._scores_of_encoded(A)
-        return [
-            occlusion(self._scores_of_encoded, A[i : i + 1], given).said_of(
-                scores[i], self.label_names_
-            )
-            for i in range(len(A))
-        ]
+        parts = (occlusion(self._scores_of_encoded, A[i : i + 1], given) for i in range(len(A)))
+        return [part.said_of(scores[i], self.label_names_) for i, part in enumerate(parts)]
 
     def summary(self) -> str:
-        """Describe what was tried, what was chosen, and why.
-
-        Returns
-        -------
-        str
-        """
+        """Describe what was tried, what was chosen, and why."""
         check_is_fitted(self)
         return told(self.report_, self.seconds_["comparison"])
 
@@ -454,7 +453,6 @@ turn, and measured on that fold).
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
 
@@ -464,26 +462,8 @@ def _is_table(X: Any) -> bool:
     return hasattr(X, "iloc") and any(dtype.kind not in "biuf" for dtype in X.dtypes)
 
 
-def _encoder(X: Any) -> Any:
-    """What fills missing values, and encodes a table; not fitted."""
-    return table_encoder(X, numbers=imputer()) if hasattr(X, "iloc") else imputer()
-
-
 def _encoded(encoder: Any, X: Any) -> Any:
-    if hasattr(X, "iloc") or has_missing(X):
-        return encoder.transform(X)
-    return X
-
-
-def _with_known(X: Any, Y: LabelMatrix) -> tuple[Any, Any]:
-    """Rows of which a label is known, with dense labels."""
-    if not isinstance(Y, UnknownLabels):
-        return X, dense(Y)
-    filled, unknown = dense(Y.Y), dense(Y.unknown)
-    some = np.flatnonzero(~unknown.all(axis=1))
-    if not len(some):
-        raise ValueError("y must have labels that are known, got none")
-    return X[some], UnknownLabels(filled[some], unknown[some])
+    return encoder.transform(X) if hasattr(X, "iloc") or has_missing(X) else X
 
 
 def _given(portfolio: Sequence[Any], seed: int) -> list[Candidate]:

@@ -137,20 +137,11 @@ _CUTS: dict[str, tuple[tuple[ThresholdStrategy, str], ...]] = {
 
 @dataclass
 class HeldOut:
-    """The predictions of a learner for instances that it was not trained on.
+    """The predictions of a learner for instances that it was not trained on."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n, q)
-    probabilities : bool
-        Whether the scores are.
-    sets : ndarray of shape (n, q) or None
-        Label sets, of a learner that decides on these as a whole.
-    """
-
-    scores: Array
-    probabilities: bool
-    sets: Array | None = None
+    scores: Array  # (n, q)
+    probabilities: bool  # whether the scores are
+    sets: Array | None = None  # (n, q), of a learner that decides on label sets as a whole
 
     def __getitem__(self, rows: Any) -> HeldOut:
         sets = None if self.sets is None else self.sets[rows]
@@ -159,43 +150,31 @@ class HeldOut:
 
 @dataclass
 class Choice:
-    """Which learners, with which weights, and the cut.
+    """Which of m learners, with which weights, and the cut."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (m, 3)
-        For each learner: the weights of its scores as they are, of calibrated ones, and of its
-        label sets. They sum to 1.
-    calibrators : list of ScoreCalibrator
-        One for each learner.
-    cut : Cut
-    alone : list of float
-        The measure of each learner by itself, in its best form.
-    """
-
-    weights: Array
+    weights: Array  # (m, 3), of the forms of each learner; they sum to 1
     calibrators: list[ScoreCalibrator]
     cut: Cut
-    alone: list[float]
+    alone: list[float]  # the measure of each learner by itself, in its best form
 
     def of(self, used: Array) -> Choice:
         """The same for these learners alone: the others have no weight."""
         calibrators = [self.calibrators[j] for j in used]
         return Choice(self.weights[used], calibrators, self.cut, self.alone)
 
-    def scores(self, members: Sequence[HeldOut | None]) -> Array:
-        """The weighted mean; members without weight need not be there."""
+    def scores(self, members: Sequence[HeldOut]) -> Array:
+        """The weighted mean."""
         return mean_scores(self.weights, self.calibrators, members)
 
 
 def mean_scores(
-    weights: Array, calibrators: Sequence[ScoreCalibrator], members: Sequence[HeldOut | None]
+    weights: Array, calibrators: Sequence[ScoreCalibrator], members: Sequence[HeldOut]
 ) -> Array:
     """The mean of the members' predictions with these weights (m, 3)."""
     total: Any = 0.0
     for row, calibrator, member in zip(weights, calibrators, members):
         for form, weight in zip(FORMS, row):
-            if weight > 0 and member is not None:
+            if weight > 0:
                 total = total + weight * in_form(member, form, calibrator)
     return np.clip(total, 0.0, 1.0)
 
@@ -222,26 +201,18 @@ def choose(
 ) -> Choice:
     """Weights by greedy selection with replacement (Caruana et al.), then the best cut.
 
-    Parameters
-    ----------
-    members : sequence of HeldOut
-    Y : ndarray of shape (n, q), or UnknownLabels
-    measure : Measure
-    folds : ndarray of shape (n,)
-        The fold of each row: cuts are compared across these.
-    cut : Cut or None
-        A given one, in place of those that suit the measure.
-    entries : int
-        Scores per evaluation of the measure; if there are more, rows are sampled.
+    Cuts that suit the measure, or the one given, are compared across ``folds`` (n,). If Y has
+    more than ``entries`` labels, the measure is evaluated on a sample of the rows.
     """
     cuts = cuts_for(measure, labelled=_labelled(Y)) if cut is None else [cut]
     calibrators = [ScoreCalibrator("sigmoid").fit(member.scores, Y) for member in members]
     rows = _sample(Y, random_state, entries)
     value_of = _value(measure, cuts[0], Y[rows])
-    forms = [
-        form
+    forms = [  # (learner, form, scores), each learner in the forms that it has
+        (j, i, in_form(member[rows], form, calibrators[j]))
         for j, member in enumerate(members)
-        for form in _forms(j, member[rows], calibrators[j])
+        for i, form in enumerate(FORMS)
+        if (member.probabilities, True, member.sets is not None)[i]
     ]
     alone = [value_of(scores) for _, _, scores in forms]
     by_member = np.full(len(members), -np.inf)
@@ -255,12 +226,6 @@ def choose(
     mean = mean_scores(weights, calibrators, members)
     best_cut = _best_cut(cuts if measure.kind == "labels" else cuts[:1], mean, Y, measure, folds)
     return Choice(weights, calibrators, best_cut, by_member.tolist())
-
-
-def _forms(j: int, member: HeldOut, calibrator: ScoreCalibrator) -> list[tuple[int, int, Array]]:
-    """The scores of learner j in each form that it has: (learner, form, scores)."""
-    has = {"scores": member.probabilities, "calibrated": True, "sets": member.sets is not None}
-    return [(j, i, in_form(member, form, calibrator)) for i, form in enumerate(FORMS) if has[form]]
 
 
 def _labelled(Y: Any) -> bool:
@@ -283,10 +248,8 @@ def affordable_entries(
 ) -> int:
     """Scores for one look at the measure, so that choice and estimate end in time, roughly."""
     rows = _sample(Y, 0, MOST_ENTRIES)
-    some = scores[rows]
-    first = cuts_for(measure, labelled=False)[0] if cut is None else cut
-    started = monotonic()
-    _value(measure, first, Y[rows])(some)
+    some, started = scores[rows], monotonic()
+    _value(measure, cut or cuts_for(measure, labelled=False)[0], Y[rows])(some)
     needed = (monotonic() - started) * LOOKS * (1 + len(np.unique(folds)))
     share = min(1.0, seconds / max(needed, 1e-9))
     return max(FEWEST_ENTRIES, int(share * some.size))

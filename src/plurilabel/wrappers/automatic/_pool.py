@@ -55,15 +55,8 @@ def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOu
 class Pool:
     """Predictions of learners for rows that they were not trained on.
 
-    Parameters
-    ----------
-    X, Y : the training rows; Y dense
-    splits : sequence of (train, test)
-        Every row is in one test part.
-    folder : path or None
-        Where finished predictions are kept, and found again.
-    n_jobs : int or None
-        Folds at the same time.
+    Every row is in the test part of one split. Finished predictions are kept in ``folder``, if
+    given, and found there again.
     """
 
     def __init__(
@@ -126,17 +119,10 @@ class Pool:
         if self.folder is None:
             return None
         text = candidate.estimator.__repr__(N_CHAR_MAX=10**6)
-        what = digest_of(self.data, text, versions())
-        return self.folder / f"{what}.npz"
+        return self.folder / f"{digest_of(self.data, text, versions())}.npz"
 
 
 def _write(path: Path, found: HeldOut, seconds: float) -> None:
-    more = {} if found.sets is None else {"sets": found.sets}
+    held = {name: value for name, value in vars(found).items() if value is not None}
     with write_atomic(path) as stream:
-        np.savez(
-            stream,
-            scores=found.scores,
-            probabilities=found.probabilities,
-            seconds=seconds,
-            **more,  # type: ignore[arg-type]
-        )
+        np.savez(stream, seconds=seconds, **held)

@@ -8,7 +8,7 @@ by the times of those that were tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -36,57 +36,31 @@ QUICK = 3.0  # seconds, for a portfolio that is to be quick
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner to be tried.
-
-    Attributes
-    ----------
-    name : str
-        A description.
-    estimator : classifier, not fitted
-    seconds : float
-        What a fit may take, roughly.
-    decides : bool
-        Whether it decides on label sets as a whole: then these are not its scores above a cut.
-    memory : float
-        Bytes that a large model may take, roughly.
-    """
+    """An unfitted learner to be tried, and roughly what a fit and a large model may take."""
 
     name: str
     estimator: Any
     seconds: float = 0.0
-    decides: bool = False
-    memory: float = 0.0
+    decides: bool = False  # on label sets as a whole: these are not its scores above a cut
+    memory: float = 0.0  # bytes
 
 
 @dataclass(frozen=True)
 class Size:
-    """What the cost of a fit depends on.
-
-    Attributes
-    ----------
-    n, d, q : int
-        Instances, features, labels.
-    stored : float
-        Values of X that are stored.
-    sets : int
-        Distinct label sets.
-    sparse : bool
-        Whether X is.
-    """
+    """What the cost of a fit depends on."""
 
     n: int
     d: int
     q: int
-    stored: float
-    sets: int
-    sparse: bool
+    stored: float  # values of X
+    sets: int  # distinct label sets
+    sparse: bool  # whether X is
 
     @classmethod
     def of(cls, X: Any, Y: LabelMatrix) -> Size:
         n, q = Y.shape
         rows = sparse.csr_array(known_part(Y)[0])
-        ends = rows.indptr.tolist()
-        sets = {rows.indices[a:b].tobytes() for a, b in pairwise(ends)}
+        sets = {rows.indices[a:b].tobytes() for a, b in pairwise(rows.indptr.tolist())}
         stored = float(X.nnz if sparse.issparse(X) else X.size)
         return cls(n, X.shape[1], q, stored, len(sets), sparse.issparse(X))
 
@@ -109,7 +83,7 @@ def simplest(X: Any, seed: int) -> list[Candidate]:
 
 
 def for_known_labels(learner: Any) -> Any:
-    """The same learner for labels of which some are not known, not fitted.
+    """The same learner for unknown labels, not fitted.
 
     One that needs all labels gets those that ML-kNN predicts in place of the unknown ones, from
     the features as it sees them.
@@ -145,33 +119,21 @@ def _for_dense(s: Size, seed: int) -> list[Candidate]:
         Candidate("ML-kNN, cosine", _scaled(MLkNN(min(20, s.n // 4), metric="cosine")), search),
     ]
     for C in (0.01, 0.1, 1.0):
-        found.append(
-            Candidate(
-                f"logistic regression, C={C:g}",
-                _scaled(BinaryRelevance(_logistic(C))),
-                9e-8 * s.stored * s.q * C**0.25,
-            )
-        )
+        name, cost = f"logistic regression, C={C:g}", 9e-8 * s.stored * s.q * C**0.25
+        found.append(Candidate(name, _scaled(BinaryRelevance(_logistic(C))), cost))
     chains = EnsembleOfChains(_logistic(0.1), random_state=seed)
-    found += [
+    squeezed = make_pipeline(MinMaxScaler(clip=True), BinaryRelevance(SVC(C=3)))
+    by_set, cost = _scaled(LabelPowerset(SVC(C=5))), 2 * kernel + 1e-9 * s.n**2 * s.sets
+    return [
+        *found,
         Candidate("chains of logistic regressions", _scaled(chains), 4e-7 * s.stored * s.q),
         Candidate("support vectors", _scaled(BinaryRelevance(SVC(C=1))), kernel * s.q),
-        Candidate(
-            "support vectors on [0, 1]",
-            make_pipeline(MinMaxScaler(clip=True), BinaryRelevance(SVC(C=3))),
-            kernel * s.q,
-        ),
-        Candidate(
-            "support vectors for label sets",
-            _scaled(LabelPowerset(SVC(C=5))),
-            2 * kernel + 1e-9 * s.n**2 * s.sets,
-            decides=True,
-        ),
+        Candidate("support vectors on [0, 1]", squeezed, kernel * s.q),
+        Candidate("support vectors for label sets", by_set, cost, decides=True),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
     ]
-    return found
 
 
 def _for_sparse(s: Size, seed: int) -> list[Candidate]:
@@ -182,30 +144,23 @@ def _for_sparse(s: Size, seed: int) -> list[Candidate]:
     for C in (1.0, 10.0):
         name = f"logistic regression, C={C:g}"
         found.append(Candidate(name, BinaryRelevance(_logistic(C)), linear))
-    chains = EnsembleOfChains(_logistic(10.0), random_state=seed)
-    found += [
+    single = _units(BinaryRelevance(_logistic(30.0)))
+    chains = _units(EnsembleOfChains(_logistic(10.0), random_state=seed))
+    logistic_sets, sets_cost = _units(LabelPowerset(_logistic(30.0))), s.stored + 3 * (s.n + s.d)
+    kernel_sets, kernel_cost = _units(LabelPowerset(SVC(C=10))), 4e-9 * s.n**2 * s.sets
+    return [
+        *found,
+        Candidate("logistic regression on unit vectors", single, linear),
+        Candidate("chains of logistic regressions", chains, 12 * linear),
         Candidate(
-            "logistic regression on unit vectors", _units(BinaryRelevance(_logistic(30.0))), linear
-        ),
-        Candidate("chains of logistic regressions", _units(chains), 12 * linear),
-        Candidate(
-            "logistic regression for label sets",
-            _units(LabelPowerset(_logistic(30.0))),
-            2.5e-7 * s.sets * (s.stored + 3 * s.n + 3 * s.d),
-            decides=True,
+            "logistic regression for label sets", logistic_sets, 2.5e-7 * s.sets * sets_cost, True
         ),
         Candidate("support vectors", _units(BinaryRelevance(SVC(C=3))), kernel * s.q),
-        Candidate(
-            "support vectors for label sets",
-            _units(LabelPowerset(SVC(C=10))),
-            2 * kernel + 4e-9 * s.n**2 * s.sets,
-            decides=True,
-        ),
+        Candidate("support vectors for label sets", kernel_sets, 2 * kernel + kernel_cost, True),
         *_forests(s, seed),
         *_boosters(seed, boosted),
         *_others(s, seed),
     ]
-    return found
 
 
 def _forests(s: Size, seed: int) -> list[Candidate]:
@@ -222,43 +177,30 @@ def _forests(s: Size, seed: int) -> list[Candidate]:
         looked = 1e-8 * s.n * s.d**0.5 * np.log2(s.n + 1)
         costs = looked * np.array([1.2 + s.q / 8, 1 + s.sets / 40, 2.4 + s.q / 4, 1.2])
     joint, of_sets, forest, single = map(float, costs)
-    found = [
+    some = {"max_features": tried, "random_state": seed}
+    extra = MLRandomForest(200, extra_trees=True, criterion="gini", **some)
+    by_set = LabelPowerset(ExtraTreesClassifier(200, **some))
+    by_label = BinaryRelevance(ExtraTreesClassifier(100, **some))
+    random = MLRandomForest(200, criterion="gini", random_state=seed)
+    # what the leaves hold: about as many as instances, each with a number for each label or set
+    held = 16.0 * s.n * s.q
+    return [
+        Candidate("extra trees", extra, 200 * joint, memory=200 * held),
         Candidate(
-            "extra trees",
-            MLRandomForest(
-                200, extra_trees=True, criterion="gini", max_features=tried, random_state=seed
-            ),
-            200 * joint,
+            "extra trees for label sets", by_set, 200 * of_sets, True, 16.0 * 200 * s.n * s.sets
         ),
+        Candidate("random forest", random, 200 * forest, memory=150 * held),
         Candidate(
-            "extra trees for label sets",
-            LabelPowerset(ExtraTreesClassifier(200, max_features=tried, random_state=seed)),
-            200 * of_sets,
-            decides=True,
-        ),
-        Candidate(
-            "random forest", MLRandomForest(200, criterion="gini", random_state=seed), 200 * forest
-        ),
-        Candidate(
-            "extra trees per label",
-            BinaryRelevance(ExtraTreesClassifier(100, max_features=tried, random_state=seed)),
-            100 * s.q * (0.001 + single),
+            "extra trees per label", by_label, 100 * s.q * (0.001 + single), memory=100 * held
         ),
     ]
-    # what the leaves hold: about as many as instances, each with a number for each label or set
-    sizes = (200 * s.n * s.q, 200 * s.n * s.sets, 150 * s.n * s.q, 100 * s.n * s.q)
-    return [replace(one, memory=16.0 * size) for one, size in zip(found, sizes)]
 
 
 def _boosters(seed: int, seconds: float) -> list[Candidate]:
+    joint = MLGradientBoosting(loss="joint", random_state=seed)
     return [
         Candidate("gradient boosting", MLGradientBoosting(random_state=seed), seconds),
-        Candidate(
-            "gradient boosting of label sets",
-            MLGradientBoosting(loss="joint", random_state=seed),
-            1.2 * seconds,
-            decides=True,
-        ),
+        Candidate("gradient boosting of label sets", joint, 1.2 * seconds, decides=True),
     ]
 
 

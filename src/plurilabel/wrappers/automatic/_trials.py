@@ -153,30 +153,20 @@ def told(report: dict[str, Any], seconds: float) -> str:
             "without each fold in turn, and measured on that fold)."
         )
     lines.append(f"Label sets: the scores are cut {report['cut']}.")
-    if unknown := report.get("not_known"):
-        lines.append(
-            f"Left out of all that, since they are not known: {counted(unknown, 'label')}."
-        )
+    if unknown := report.get("unknown"):
+        lines.append(f"Left out of all that: {counted(unknown, 'unknown label')}.")
     return "\n".join(lines)
 
 
 def _told_learners(report: dict[str, Any], measure: Any) -> list[str]:
     """A table of the learners, the largest weights first."""
-    ranked = sorted(
-        report["tried"],
-        key=lambda one: (-one["weight"], -_better(one["value"], measure.greater_is_better)),
-    )
+    sign = -1 if measure.greater_is_better else 1
+
+    def rank(one: dict[str, Any]) -> tuple[float, float]:
+        return -one["weight"], np.inf if one["value"] is None else sign * one["value"]
+
     table = [["learner", measure.title, "weight"]]
-    table += [
-        [
-            one["name"],
-            "" if one["value"] is None else f"{one['value']:.3f}",
-            f"{one['weight']:.2f}" if one["weight"] else "-",
-        ]
-        for one in ranked
-    ]
+    for one in sorted(report["tried"], key=rank):
+        value = "" if one["value"] is None else f"{one['value']:.3f}"
+        table.append([one["name"], value, f"{one['weight']:.2f}" if one["weight"] else "-"])
     return [f"  {line}".rstrip() for line in aligned(table)]
-
-
-def _better(value: float | None, greater: bool) -> float:
-    return -np.inf if value is None else value if greater else -value
