@@ -93,12 +93,9 @@ class TreeClassifier(ProbabilisticClassifier):
         )
 
     def _check_memory(self, n: int, q: int) -> None:
-        check_size(
-            self,
-            f"{n:,} instances and {q:,} labels",
-            memory=17.0 * n * q,  # as bytes, and twice as float64
-            instead="HOMER around it, or a lazy learner such as MLkNN",
-        )
+        memory = 17.0 * n * q  # as bytes, and twice as float64
+        instead = "HOMER around it, or a lazy learner such as MLkNN"
+        check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
 
     def _fit_known(
         self, X: Any, Y: NDArray[np.int8], unknown: NDArray[np.bool_], sample_weight: Any
@@ -159,14 +156,11 @@ class TreeClassifier(ProbabilisticClassifier):
         return np.where(varies, tree.value[:, :, -1], self.constant_)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        finite = True if sparse.issparse(X) else "allow-nan"
         # values beyond float32 become infinite, and the check names them: no second warning
         with np.errstate(over="ignore"):
             return validate_features(
-                self,
-                X,
-                reset=reset,
-                dtype=np.float32,
-                ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+                self, X, reset=reset, dtype=np.float32, ensure_all_finite=finite
             )
 
     @property

@@ -48,11 +48,8 @@ class Expected(NamedTuple):
 class PooledCounts:
     """Word counts (S, V) of label sets, and where each count can come from.
 
-    Attributes
-    ----------
-    keys : ndarray of int
-        The pairs of component and word that occur, as component * V + word, in rising order.
-        Everywhere else the expected count is 0, in every step.
+    ``keys`` are the pairs of component and word that occur, component * V + word, in rising order.
+    Everywhere else the expected count is 0, in every step.
     """
 
     def __init__(self, counts: sparse.csr_array, members: Memberships):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from itertools import repeat
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -66,13 +67,13 @@ def fit_binary(
 
     Balanced, instances have the weights of :func:`~plurilabel._core.unknown.cell_weights`.
     """
-    if known is not None and not known.all():
-        rows = np.flatnonzero(known)
-        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
     weights = params.get("sample_weight")
-    if weights is not None and not weights.all():
-        kept = np.flatnonzero(weights)
-        X, y, params = X[kept], y[kept], rows_of_params(X, params, kept)
+    used = np.ones(len(y), dtype=bool) if known is None else known
+    used = used if weights is None else used & (weights != 0)
+    if not used.all():
+        rows = np.flatnonzero(used)
+        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
+        weights = params.get("sample_weight")
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         if balanced:
@@ -183,10 +184,6 @@ def fit_each(
     as much as one: with neighbours, where the search is the work, and with ridge regression,
     where the factorised matrix is.
     """
-    if isinstance(Y, PartialLabels):
-        known = map(Y.known_rows, range(Y.shape[1]))
-        partial = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y.Y), known))
-        return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
     if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:
@@ -195,7 +192,10 @@ def fit_each(
                 shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
                 for l in range(Y.shape[1])
             ]
-    jobs = ((estimator, X, y, params, None, balanced) for y in columns(Y))
+    known: Iterable[Any] = repeat(None)
+    if isinstance(Y, PartialLabels):
+        known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
+    jobs = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y), known))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
 
 
@@ -279,16 +279,11 @@ def explain_each(models: list[Any], x: Any, method: str, given: Given) -> Parts:
     shared: dict[int, list[int]] = {}
     for l, model in enumerate(models):
         shared.setdefault(id(model), []).append(l)
-    found: list[Any] = [None] * len(models)
+    found = []
     for labels in shared.values():
-        model = models[labels[0]]
-        if len(labels) == 1:
-            found[labels[0]] = explain_binary(model, x, method, given)
-            continue
-        together = output_parts(model, x, method, given)
-        for column, l in enumerate(labels):
-            found[l] = together.columns([column])
-    return side_by_side(found)
+        explain = explain_binary if len(labels) == 1 else output_parts
+        found.append(explain(models[labels[0]], x, method, given))
+    return side_by_side(found).columns(np.argsort(np.concatenate(list(shared.values()))))
 
 
 def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:

@@ -323,10 +323,8 @@ class ClassifierChain(TransformationClassifier):
             return
         what = f"inference={self.inference!r}"
         if self._score_method() != "predict_proba":
-            raise ValueError(
-                f"{what} needs an estimator with predict_proba, "
-                f"got {type(self.estimator).__name__}"
-            )
+            name = type(self.estimator).__name__
+            raise ValueError(f"{what} needs an estimator with predict_proba, got {name}")
         if self.cv is not None or self.chain_method_ != "predict":
             raise ValueError(
                 f"{what} needs chain_method='predict' and cv=None, "
@@ -340,15 +338,7 @@ class ClassifierChain(TransformationClassifier):
 
 
 class GrowingInput:
-    """X to which columns are appended one at a time.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        It is not changed.
-    room : int
-        How many columns will come. Dense X is copied once, into an array with that room.
-    """
+    """X to which columns are appended one at a time; a dense X is copied once, with that room."""
 
     def __init__(self, X: Any, room: int):
         self.width = X.shape[1]

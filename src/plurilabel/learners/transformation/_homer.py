@@ -132,11 +132,9 @@ class HOMER(TransformationClassifier):
         self.node_children_: list[list[int]] = []
         rng = check_random_state(self.random_state)
         self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
+        jobs = ((node, X, Y, params) for node in range(len(self.node_labels_)))
         self.estimators_ = in_parallel(
-            self._fit_node,
-            ((node, X, Y, params) for node in range(len(self.node_labels_))),
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            self._fit_node, jobs, n_jobs=self.n_jobs, verbose=self.verbose
         )
 
     def _grow(
@@ -211,15 +209,13 @@ class HOMER(TransformationClassifier):
             node, lowest, deciding = waiting.pop()
             children, learner = self.node_children_[node], self.estimators_[node]
             scores = self._node_scores(node, x)[0]
-            if learner is None:
-                parts = constant_parts(scores)
-            else:
+            parts = constant_parts(scores)
+            if learner is not None:
                 ask = partial(self._node_scores, node)
                 parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
             for at, child in enumerate(children):
-                here = min(lowest, scores[at]), deciding
-                if scores[at] < lowest:
-                    here = scores[at], parts.columns([at])
+                lower = scores[at] < lowest
+                here = (scores[at], parts.columns([at])) if lower else (lowest, deciding)
                 if self.node_children_[child]:
                     waiting.append((child, *here))
                 else:

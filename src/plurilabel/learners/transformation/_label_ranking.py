@@ -161,10 +161,8 @@ class CalibratedLabelRanking(TransformationClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.voting_, self.quick_ = self.voting, self.quick
         if self.voting_ == "soft" and self._base_method() != "predict_proba":
-            raise ValueError(
-                "voting='soft' needs an estimator with predict_proba, "
-                f"got {type(self.estimator).__name__}"
-            )
+            name = type(self.estimator).__name__
+            raise ValueError(f"voting='soft' needs an estimator with predict_proba, got {name}")
         q = Y.shape[1]
         instead = "HOMER around it, which ranks few labels at a time, or BinaryRelevance"
         check_size(self, f"{q:,} labels", models=q * (q + 1) // 2, instead=instead)
@@ -194,7 +192,10 @@ class CalibratedLabelRanking(TransformationClassifier):
         relevance = explain_each(self.relevance_estimators_, x, method, given)
         # each model divides a vote between two labels, or between a label and the virtual one,
         # whose votes count against all; margins speak for one label and against the other
-        pairs = [self._pair_parts(model, x, given) for model in self.estimators_]
+        pairs = [
+            None if model is None else explain_binary(model, x, method, given)
+            for model in self.estimators_
+        ]
         scales = {*relevance.scales, *(pair.scales[0] for pair in pairs if pair is not None)}
         shares = scales <= {SCORE} and method == "predict_proba"
         each = np.eye(q) + np.ones((q, q)) if shares else np.eye(q)
@@ -208,9 +209,6 @@ class CalibratedLabelRanking(TransformationClassifier):
         exact = shares and self.voting_ == "soft"
         scale = SCORE if exact else SOFT_VOTES if shares else SUM_OF_MARGINS
         return added(found, (scale,) * q)
-
-    def _pair_parts(self, model: Any, x: Any, given: Given) -> Parts | None:
-        return None if model is None else explain_binary(model, x, self._base_method(), given)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick_ and self.voting_ == "hard":
@@ -261,22 +259,10 @@ Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
 def quick_sets(
     votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Labels with more votes than the virtual label, and how many pairs were evaluated.
+    """Labels (n, q) with more votes than the virtual label, and pairs evaluated (n,).
 
-    Parameters
-    ----------
-    votes : array of shape (n, q)
-        The vote of each label against the virtual one, 1 if it wins.
-    ask : callable
-        See :data:`Ask`.
-    at_once : int
-        About how many meetings are kept in memory: a block of n instances has n q^2.
-
-    Returns
-    -------
-    sets : bool array of shape (n, q)
-    asked : int array of shape (n,)
-        Pairs of labels evaluated, without the q of the virtual label.
+    ``votes`` (n, q) are those of each label against the virtual one, 1 if it wins. A block of n
+    instances has n q^2 meetings, of which about ``at_once`` are kept in memory.
     """
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)
