@@ -26,18 +26,14 @@ from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size, one_blas_thread
 from plurilabel.learners.adaptation._cml_likelihood import LabelSets, PenalisedLikelihood, psi
 
-AUTO_ALL = 15
-"""The largest number of labels for which ``label_sets="auto"`` considers all sets."""
-
+AUTO_ALL = 15  # the largest number of labels for which ``label_sets="auto"`` considers all sets
+# with fewer multiplications in one evaluation of the likelihood, one thread is fastest
 SMALL = 2**28
-"""With fewer multiplications in one evaluation of the likelihood, one thread is fastest."""
-
-MOST_ALL = 20
-"""With more labels, a sum over all sets is out of reach."""
+MOST_ALL = 20  # with more labels, a sum over all sets is out of reach
 
 
+# what is explained: the marginal probability of a label goes over all sets of the others
 GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
-"""What is explained: the marginal probability of a label goes over all sets of the others."""
 
 
 class CML(WeightedFit, ProbabilisticClassifier):

@@ -24,8 +24,8 @@ from plurilabel._core.medoids import k_medoids
 Floats: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
 
+# distances that are worked on at a time: few enough to stay in a processor's cache
 CELLS = 1 << 18
-"""Distances that are worked on at a time: few enough to stay in a processor's cache."""
 
 
 class INSDIF(ScoringClassifier):

@@ -27,8 +27,7 @@ from plurilabel.learners.adaptation._ranksvm_kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm_solver import Solution, solve
 from plurilabel.thresholds import LinearCut
 
-BYTES = 260
-"""Memory of the solver for each entry of beta (n, q): measured."""
+BYTES = 260  # memory of the solver for each entry of beta (n, q): measured
 
 
 class RankSVM(WeightedFit, ScoringClassifier):
@@ -363,9 +362,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         X = validate_features(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f'X must be a square kernel matrix with kernel="precomputed", got {X.shape}'
-                )
+                wanted = 'a square kernel matrix with kernel="precomputed"'
+                raise ValueError(f"X must be {wanted}, got {X.shape}")
             if not np.allclose(X, X.T, rtol=1e-7, atol=1e-9 * np.abs(X).max()):
                 raise ValueError(
                     'X must be a symmetric kernel matrix with kernel="precomputed", got one that '

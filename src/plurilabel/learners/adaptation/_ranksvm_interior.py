@@ -23,8 +23,7 @@ from scipy import linalg
 
 from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 
-REFINE = 20
-"""Most steps of conjugate gradients after a Cholesky factor, which has lost digits."""
+REFINE = 20  # most steps of conjugate gradients after a Cholesky factor, which has lost digits
 
 
 def interior_points(

@@ -134,8 +134,7 @@ class BlockGram:
         return _shifted_inverse(self.kept[0], shift)
 
 
-Gram: TypeAlias = LinearGram | BlockGram
-"""The kernel matrix of the training instances."""
+Gram: TypeAlias = LinearGram | BlockGram  # the kernel matrix of the training instances
 
 
 def _at_entries(

@@ -207,7 +207,9 @@ def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
         n_steps += 1
         if not patient and (step.n_newton == NEWTON_STEPS or n_steps == FIRST_STEPS):
             return
-        sigma *= _growth(step.n_newton)
+        # longer steps are fewer but harder: the work of the last one decides
+        work = step.n_newton / NEWTON_STEPS
+        sigma *= 3.0 if work <= 0.2 else 1.5 if work <= 0.4 else 1.0 if work < 1 else 0.3
         tau = min(3 * tau, most_tau)
 
 
@@ -225,13 +227,6 @@ def _feasible(K: Gram, sets: LabelSets, beta: Floats, K_beta: Floats) -> Dual:
     """The nearest dual feasible point."""
     feasible = balance(beta, sets)
     return [(feasible, float(np.vdot(feasible, K_beta + K @ (feasible - beta))))]
-
-
-def _growth(n_newton: int) -> float:
-    """Longer proximal steps are fewer but harder; let the work of the last one decide."""
-    if n_newton >= NEWTON_STEPS:
-        return 0.3
-    return 3.0 if n_newton <= 6 else 1.5 if n_newton <= 12 else 1.0
 
 
 @dataclass

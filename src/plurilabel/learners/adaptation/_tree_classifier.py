@@ -24,8 +24,7 @@ from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import PartialLabels
 
-BLOCK = 2**17
-"""Numbers in a block of the answer: small enough to stay in the cache over all trees."""
+BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
 
 
 class TreeClassifier(ProbabilisticClassifier):

@@ -14,8 +14,7 @@ from scipy import sparse
 from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
-Members = NDArray[np.intp]
-"""Sets of one size (c, k): the labels of each in rising order."""
+Members = NDArray[np.intp]  # sets of one size (c, k): the labels of each in rising order
 
 
 class SeenSets:
@@ -120,11 +119,9 @@ def by_size(sets: Iterable[tuple[int, ...]]) -> list[Members]:
     return [np.array(sizes[k], dtype=np.intp).reshape(len(sizes[k]), k) for k in sorted(sizes)]
 
 
-BLOCK = 2**22
-"""Numbers in the largest temporary array."""
-
+BLOCK = 2**22  # numbers in the largest temporary array
+# the score of a label that is predicted although another would do as well
 TINY = np.finfo(np.float64).tiny
-"""The score of a label that is predicted although another would do as well."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 2**22
-"""Triples of set, word and component that are worked on at once."""
+BLOCK = 2**22  # triples of set, word and component that are worked on at once
 
 
 class Memberships(NamedTuple):

@@ -40,13 +40,11 @@ from plurilabel.learners.mixtures._pooled_counts import (
     distinct_sets,
 )
 
-MOST_SETS = 2**20
-"""The most label sets that ``search="exact"`` tries."""
+MOST_SETS = 2**20  # the most label sets that ``search="exact"`` tries
 
 NO_LABEL = "(no label)"
 
-MOST = 1e290
-"""The largest count; the log likelihood of larger ones would be infinite."""
+MOST = 1e290  # the largest count; the log likelihood of larger ones would be infinite
 
 
 class WordMixture(WeightedFit, ScoringClassifier):

@@ -39,11 +39,10 @@ from plurilabel.learners.neural._training import (
 from plurilabel.model_selection import stratified_split
 from plurilabel.thresholds import LinearCut
 
+# largest number of scores that the threshold is fitted to: half a gigabyte of them
 MOST_SCORES = 2**26
-"""Largest number of scores that the threshold is fitted to: half a gigabyte of them."""
-
+# activation of the last layer for each loss
 LAST = {"bpmll": "tanh", "squared": "tanh", "cross-entropy": "identity", "asymmetric": "identity"}
-"""Activation of the last layer for each loss."""
 
 
 def _gives_probabilities(learner: BPMLL) -> bool:
@@ -52,8 +51,8 @@ def _gives_probabilities(learner: BPMLL) -> bool:
     return learner.loss == "cross-entropy" and learner.threshold is None
 
 
+# places on the line from the reference to an instance at which an explanation asks for slopes
 STEPS = 256
-"""Places on the line from the reference to an instance at which an explanation asks for slopes."""
 
 BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 

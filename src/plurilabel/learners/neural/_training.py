@@ -85,8 +85,7 @@ def from_module(module: Any) -> tuple[Weights, Weights]:
     return W, [np.array(array) for array in arrays[1::2]]
 
 
-CHUNK = 2**22
-"""Entries of X or Y that are gathered at once, to be split into batches."""
+CHUNK = 2**22  # entries of X or Y that are gathered at once, to be split into batches
 
 
 def import_torch(who: str) -> Any:

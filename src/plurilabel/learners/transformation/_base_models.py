@@ -34,22 +34,19 @@ from plurilabel._core.explanation.models import class_parts, output_parts
 from plurilabel._core.scores import score_matrix
 from plurilabel._core.unknown import PartialLabels, cell_weights
 
+# parameters of the base estimator's ``fit`` other than X and y
 Params: TypeAlias = Mapping[str, Any]
-"""Parameters of the base estimator's ``fit`` other than X and y."""
 
 ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 }
 """Parameters of learners with one model: a base estimator."""
 
+# parameters of learners with many models
 MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
-"""Parameters of learners with many models."""
-
+# classifiers of scikit-learn with weights (classes, d)
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
-"""Classifiers of scikit-learn with weights (classes, d)."""
-
-ENTRIES = 2**23
-"""Weights of linear models put side by side at once: 64 megabytes."""
+ENTRIES = 2**23  # weights of linear models put side by side at once: 64 megabytes
 
 
 # one label --------------------------------------------------------------------------------

@@ -145,10 +145,8 @@ class HOMER(TransformationClassifier):
         self.node_labels_.append(labels)
         self.node_children_.append([])
         if len(labels) > 1 or node == 0:
-            parts = self._divide(Y[:, labels], rng, weights)
-            self.node_children_[node] = [
-                self._grow(labels[part], Y, rng, weights) for part in parts
-            ]
+            for part in self._divide(Y[:, labels], rng, weights):
+                self.node_children_[node].append(self._grow(labels[part], Y, rng, weights))
         return node
 
     def _divide(
@@ -158,15 +156,15 @@ class HOMER(TransformationClassifier):
         if q <= self.branching_factor:
             return [np.array([l]) for l in range(q)]
         if self.clustering == "random":
-            shuffled = np.array_split(rng.permutation(q), self.branching_factor)
-            return [np.sort(part) for part in shuffled]
+            return [*map(np.sort, np.array_split(rng.permutation(q), self.branching_factor))]
         return partition_labels(Y, self.branching_factor, random_state=rng, sample_weight=weights)
 
     def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
         children = self.node_children_[node]
         if not children:
             return None
-        meta = np.column_stack([_has_any(Y, self.node_labels_[child]) for child in children])
+        parts = (Y[:, self.node_labels_[child]] for child in children)
+        meta = np.column_stack([np.ravel(part.sum(axis=1, dtype=np.int64)) > 0 for part in parts])
         if node > 0:
             rows = np.flatnonzero(meta.any(axis=1))
             if len(rows) == 0:
@@ -230,7 +228,3 @@ class HOMER(TransformationClassifier):
         if isinstance(learner, TransformationClassifier):
             return learner._scores(X)
         return label_scores(learner, X, n_labels=len(children))
-
-
-def _has_any(Y: LabelMatrix, labels: NDArray[np.intp]) -> NDArray[np.bool_]:
-    return np.asarray(Y[:, labels].sum(axis=1, dtype=np.int64)).ravel() > 0

@@ -34,11 +34,10 @@ from plurilabel.learners.transformation._base_models import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
+# what is explained where probabilities of label sets cannot be added up part by part
 AGAINST = "the score of the best label set with the label, less that of the best without it"
-"""What is explained where probabilities of label sets cannot be added up part by part."""
-
+# decision value of a label that is in the first of the best sets but not in all of them
 TIED = float(np.finfo(np.float64).tiny)
-"""Decision value of a label that is in the first of the best sets but not in all of them."""
 
 
 class LabelPowerset(TransformationClassifier):

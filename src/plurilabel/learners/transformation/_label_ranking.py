@@ -27,9 +27,9 @@ from plurilabel.learners.transformation._base_models import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
+# what is explained where votes are counted, which no single feature changes
 SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
 SUM_OF_MARGINS = "the margins of all models about the label"
-"""What is explained where votes are counted, which no single feature changes."""
 
 
 class CalibratedLabelRanking(TransformationClassifier):
@@ -236,24 +236,22 @@ class CalibratedLabelRanking(TransformationClassifier):
         return quick_sets(self._relevance_votes(X), ask)
 
     def _relevance_votes(self, X: Any) -> NDArray[np.float64]:
-        method = self._base_method()
-        scores = score_each(self.relevance_estimators_, X, method, n_jobs=self.n_jobs)
-        return self._as_votes(scores, method)
+        models, method = self.relevance_estimators_, self._base_method()
+        return self._as_votes(score_each(models, X, method, n_jobs=self.n_jobs))
 
     def _pair_vote(self, model: Any, X: Any) -> NDArray[np.float64]:
         """The share of the vote that the first label of the pair gets."""
         if model is None:
             return np.full(X.shape[0], 0.5)
-        method = self._base_method()
-        return self._as_votes(binary_scores(model, X, method), method)
+        return self._as_votes(binary_scores(model, X, self._base_method()))
 
-    def _as_votes(self, scores: NDArray[np.floating], method: str) -> NDArray[np.float64]:
-        votes = scores if self.voting_ == "soft" else scores > CUTS[method]
+    def _as_votes(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        votes = scores if self.voting_ == "soft" else scores > CUTS[self._base_method()]
         return votes.astype(np.float64)
 
 
+# ``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j
 Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
-"""``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j."""
 
 
 def quick_sets(
