@@ -385,10 +385,7 @@ def set_seeds(learner: Any, seed: int) -> None:
 
 
 def parts_of(value: Any, *, known_only: bool = False) -> list[Any]:
-    """A learner and all that is inside it: steps, base estimators, candidates, splitters.
-
-    With ``known_only``, nothing below a class that is neither ours nor scikit-learn's.
-    """
+    """A learner and all inside it; with ``known_only``, only below classes of ours and sklearn."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):

@@ -28,10 +28,7 @@ TOO_LARGE = (
 
 
 class LinearGram:
-    """K = X X', never formed: the solver works on w = X' beta, dense or sparse.
-
-    ``rank`` is that of K at most, ``diagonal`` its diagonal.
-    """
+    """K = X X', never formed: the solver works on w = X' beta, dense or sparse."""
 
     def __init__(self, X: Any):
         self.X = X
@@ -40,7 +37,7 @@ class LinearGram:
         self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
         if not np.isfinite(self.diagonal).all():
             raise ValueError(TOO_LARGE.format("linear"))
-        self.rank = min(X.shape)
+        self.rank = min(X.shape)  # that of K, at most
 
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))

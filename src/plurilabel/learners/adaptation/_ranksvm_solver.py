@@ -317,8 +317,7 @@ class _ProximalStep:
 def balance(beta: Floats, sets: LabelSets) -> Floats:
     """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
 
-    The remaining sums are those of rounding; if they are not, which has never been observed, the
-    result is 0, which is feasible.
+    Only rounding remains of the sums; else, which has never been observed, 0 is feasible.
     """
     mu = np.zeros(beta.shape[1])
     weight = np.ones(len(beta))

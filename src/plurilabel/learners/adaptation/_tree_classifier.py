@@ -117,11 +117,8 @@ class TreeClassifier(ProbabilisticClassifier):
         yield np.ones(n, dtype=np.int64)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Mean over the trees of the label frequencies in the leaves of X, (n, q).
-
-        Work is divided by rows: each sum runs over the trees in their order, so that the answer
-        does not depend on ``n_jobs``.
-        """
+        # Work is divided by rows: each sum runs over the trees in their order, so that the result
+        # does not depend on n_jobs.
         trees, n, q = self._trees(), X.shape[0], self.n_labels_
         tables = [tree.tree_.value[:, :, -1] for tree in trees]  # views, (nodes, q)
         total = np.zeros((n, q))

@@ -281,11 +281,7 @@ class SetSearch:
     # lists -------------------------------------------------------------------------------
 
     def among(self, X: sparse.csr_array, lists: list[Members]) -> Floats:
-        """Scores (n, q) of the most probable of some sets.
-
-        A label's score is the log probability of the best set with it, less that of the best
-        set without it.
-        """
+        """Scores (n, q) of labels: log probability of the best set with it, less that without."""
         n, q = X.shape[0], self.n_labels
         scores = np.zeros((n, q))
         numbered = [(members, self.seen.find(members)) for members in lists]

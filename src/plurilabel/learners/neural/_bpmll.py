@@ -365,10 +365,7 @@ class BPMLL(ScoringClassifier):
         return self.loss == "bpmll" and bool(self.n_unknown_.any())
 
     def _step(self, network: Any, optimizer: Any, x: Any, y: Any, *weight: Any) -> Any:
-        """One update of the weights; returns the error of the batch before it.
-
-        ``weight`` (n, q) is given only if some labels are unknown, or have weights.
-        """
+        """One update; returns the error before it. There is a weight only if some are not 1."""
         own = type(self)._loss is BPMLL._loss and hasattr(network, "backpropagate")
         if own:
             from plurilabel.learners.neural._losses import error_and_slope

@@ -33,11 +33,8 @@ TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
 
 
 def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[Weights, Weights]:
-    """Random weights (inputs, outputs) after Glorot and Bengio, and zero biases, of each layer.
-
-    Drawn by numpy, so that a seed means the same network on every device.
-    """
-    W = []
+    """Random weights (inputs, outputs) after Glorot and Bengio, and zero biases, of each layer."""
+    W = []  # drawn by numpy, so that a seed means the same network on every device
     for fan_in, fan_out in pairwise(sizes):
         bound = np.sqrt(6.0 / (fan_in + fan_out))
         W.append(rng.uniform(-bound, bound, size=(fan_in, fan_out)).astype(np.float32))

@@ -60,10 +60,7 @@ def fit_binary(
     known: Any = None,
     balanced: bool = False,
 ) -> Any:
-    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known.
-
-    Balanced, instances have the weights of :func:`~plurilabel._core.unknown.cell_weights`.
-    """
+    """Train a clone to tell y = 1 from y = 0, where known; balanced, both weigh the same."""
     weights = params.get("sample_weight")
     used = np.ones(len(y), dtype=bool) if known is None else known
     used = used if weights is None else used & (weights != 0)
@@ -138,10 +135,7 @@ def constant_score(present: bool, n: int, method: str) -> float:
 
 
 def is_linear(model: Any, method: str) -> bool:
-    """Whether the scores of a fitted model are known to be one product with its weights.
-
-    Only scikit-learn's own classes are known: one derived from them may do as it likes.
-    """
+    """Whether the scores of a model of scikit-learn's own are one product with its weights."""
     if type(model) is LogisticRegression:
         # until scikit-learn 1.7 this made other probabilities of two classes
         known = getattr(model, "multi_class", "auto") != "multinomial"
@@ -153,9 +147,8 @@ def is_linear(model: Any, method: str) -> bool:
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
     """Scores of y = 1, a column for each linear model, for X that has been checked.
 
-    Each model's own method would check X again, and go through a sparse X alone. The scores are
-    the same, bit for bit; for several models only if X is sparse, since BLAS rounds a product with
-    many columns differently.
+    Each model's own method would check X again, and go through a sparse X alone. Several models
+    have the same scores, bit for bit, only if X is sparse: BLAS rounds wider products differently.
     """
     weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
     values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])
@@ -177,9 +170,8 @@ def fit_each(
 ) -> list[Any]:
     """A binary model for each column of Y.
 
-    Labels share one model where a fit of all of them gives the same as a fit of each, and costs
-    as much as one: with neighbours, where the search is the work, and with ridge regression,
-    where the factorised matrix is.
+    Labels share one model where fitting all of them gives the same and costs as much as one: with
+    neighbours, where the search is the work, and ridge regression, where the factorisation is.
     """
     if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)

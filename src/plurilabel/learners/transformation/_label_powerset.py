@@ -215,10 +215,7 @@ def _many_classes(c: int, n: int) -> Iterator[None]:
 
 
 def distinct_sets(Y: LabelMatrix) -> tuple[sparse.csr_array, NDArray[np.intp]]:
-    """The distinct rows of Y, and which of them each row is.
-
-    The sets are in the order of their 0/1 rows, whether Y is dense or sparse.
-    """
+    """The distinct rows of Y, in the order of their 0/1 rows, and which of them each row is."""
     q = Y.shape[1]
     if q <= 62:  # a set is a number
         codes = dense(Y) @ (np.int64(1) << np.arange(q - 1, -1, -1, dtype=np.int64))

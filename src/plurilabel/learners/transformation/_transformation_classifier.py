@@ -93,10 +93,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """As for all learners, and in row order, into which most base estimators would copy it.
-
-        Missing values are accepted where the base estimator accepts them.
-        """
+        # in row order, into which most base estimators would copy it
         allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
         finite = "allow-nan" if allow_nan else True
         return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
