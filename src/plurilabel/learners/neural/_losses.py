@@ -264,7 +264,7 @@ def _checked(
     if scores.ndim != 2:
         raise ValueError(f"scores must be a matrix (instances, labels), got the shape {shape}")
     (n, q), found = shape, tuple(targets.shape)
-    if indices and (len(found) != 2 or found[0] != n):
+    if indices and (len(found), *found[:1]) != (2, n):
         wanted = f"a matrix of label numbers with {n} rows"
         raise ValueError(f"targets must be {wanted}, got the shape {found}")
     if not indices and found != shape:

@@ -192,10 +192,7 @@ class CalibratedLabelRanking(TransformationClassifier):
         relevance = explain_each(self.relevance_estimators_, x, method, given)
         # each model divides a vote between two labels, or between a label and the virtual one,
         # whose votes count against all; margins speak for one label and against the other
-        pairs = [
-            None if model is None else explain_binary(model, x, method, given)
-            for model in self.estimators_
-        ]
+        pairs = [self._pair_parts(model, x, given) for model in self.estimators_]
         scales = {*relevance.scales, *(pair.scales[0] for pair in pairs if pair is not None)}
         shares = scales <= {SCORE} and method == "predict_proba"
         each = np.eye(q) + np.ones((q, q)) if shares else np.eye(q)
@@ -209,6 +206,9 @@ class CalibratedLabelRanking(TransformationClassifier):
         exact = shares and self.voting_ == "soft"
         scale = SCORE if exact else SOFT_VOTES if shares else SUM_OF_MARGINS
         return added(found, (scale,) * q)
+
+    def _pair_parts(self, model: Any, x: Any, given: Given) -> Parts | None:
+        return None if model is None else explain_binary(model, x, self._base_method(), given)
 
     def _predict(self, X: Any) -> NDArray[np.bool_]:
         if self.quick_ and self.voting_ == "hard":
