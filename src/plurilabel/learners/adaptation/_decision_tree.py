@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from plurilabel._core.blocks import dense
 from plurilabel._core.compat import constraints_of
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.adaptation._tree_classifier import TreeClassifier, engine_labels
 
 
@@ -144,7 +144,7 @@ max_leaf_nodes, min_impurity_decrease, random_state :
         """
         fresh = clone(self)
         X, Y = fresh._validate_fit(X, y)
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             raise ValueError("the pruning path needs all labels, but some of y are unknown")
         return fresh._engine(self.criterion).cost_complexity_pruning_path(
             X, engine_labels(dense(Y)), sample_weight

@@ -19,7 +19,7 @@ from plurilabel._core.blocks import dense
 from plurilabel._core.compat import StrOptions, check_sample_weight, constraints_of
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.fitted import Declared, values
-from plurilabel._core.unknown import PartialLabels, cell_weights, known_part
+from plurilabel._core.unknown import UnknownLabels, cell_weights, known_part
 from plurilabel.learners.adaptation._tree_classifier import TreeClassifier
 
 
@@ -111,14 +111,14 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Examples
     --------
-    >>> from plurilabel import CardinalityCut, MLRandomForest, datasets, model_selection
+    >>> from plurilabel import CardinalityThreshold, MLRandomForest, datasets, model_selection
     >>> data = datasets.load("digits")
     >>> X_train, X_test, Y_train, Y_test = model_selection.stratified_split(
     ...     data.X, data.Y, sizes=(0.7, 0.3), random_state=0)
     >>> forest = MLRandomForest(50, oob_score=True, random_state=0).fit(X_train, Y_train)
     >>> round(float((forest.predict(X_test) == Y_test).mean()), 2)
     0.98
-    >>> cut = CardinalityCut().fit(forest.oob_decision_, Y_train)
+    >>> cut = CardinalityThreshold().fit(forest.oob_decision_, Y_train)
     >>> cut.predict(forest.predict_proba(X_test)).shape == Y_test.shape
     True
     """
@@ -209,7 +209,7 @@ min_impurity_decrease, ccp_alpha, random_state :
             self._check_memory(*Y.shape)
             self._fit_each(X, Y, sample_weight)
         if self.oob_score:
-            partial = isinstance(Y, PartialLabels)
+            partial = isinstance(Y, UnknownLabels)
             self._set_out_of_bag(X, Y.toarray() if partial else dense(Y))
 
     def _balance(self, Y: LabelMatrix, sample_weight: Any) -> None:
@@ -230,7 +230,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     def _fit_each(self, X: Any, Y: LabelMatrix, sample_weight: Any) -> None:
         """Fit a forest for each label that varies, to the instances with a known value."""
-        partial = isinstance(Y, PartialLabels)
+        partial = isinstance(Y, UnknownLabels)
         known = ~dense(Y.unknown) if partial else np.ones(Y.shape, dtype=bool)
         y = dense(Y.Y if partial else Y)
         have = y.sum(axis=0, where=known)

@@ -21,11 +21,11 @@ from plurilabel._core.compat import Interval, StrOptions
 from plurilabel._core.explanation.contributions import SCORE, Given, Parts, linear_parts, scattered
 from plurilabel._core.fitted import Declared, labels, numbers, parameter, places
 from plurilabel._core.limits import check_size, one_blas_thread
-from plurilabel._core.unknown import PartialLabels, known_part
+from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel.learners.adaptation._ranksvm_hinge import LabelSets
 from plurilabel.learners.adaptation._ranksvm_kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm_solver import Solution, solve
-from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import LinearThreshold
 
 BYTES = 260  # memory of the solver for each entry of beta (n, q): measured
 
@@ -40,7 +40,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
 
     where D_i are the labels that instance i does not have: a convex form of the ranking loss.
     Then a threshold t(x), linear in the scores, is learned on the training scores
-    (:class:`~plurilabel.LinearCut`), and l is predicted where f_l(x) > t(x).
+    (:class:`~plurilabel.LinearThreshold`), and l is predicted where f_l(x) > t(x).
     ``decision_function`` is f(x) - t(x), which ranks as f does; ``ranking_function`` is f(x).
 
     Parameters
@@ -79,7 +79,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         Rows of X that ``dual_coef_`` belongs to.
     coef_ : ndarray of shape (q, d)
         w, with ``kernel="linear"`` only.
-    threshold_ : LinearCut or None
+    threshold_ : LinearThreshold or None
         The fitted threshold function.
     objective_ : float
         The value of the objective above.
@@ -233,8 +233,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         if self.threshold is not None and varies.any():
             # at the optimum many scores are equal: rounding makes them so to the last digit
             f, Y_known = np.round(self._f(X)[:, varies], 6), Y[:, varies]
-            known = Y_known if unknown is None else PartialLabels(Y_known, ~(Y | D)[:, varies])
-            self.threshold_ = LinearCut().fit(f, known, sample_weight=weights)
+            known = Y_known if unknown is None else UnknownLabels(Y_known, ~(Y | D)[:, varies])
+            self.threshold_ = LinearThreshold().fit(f, known, sample_weight=weights)
 
     def _solve(self, X: Any, rows: NDArray[np.intp], sets: LabelSets) -> Solution:
         """Solve the quadratic program of some rows of X."""

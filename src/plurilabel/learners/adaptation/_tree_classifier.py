@@ -22,7 +22,7 @@ from plurilabel._core.explanation.contributions import Given, Parts
 from plurilabel._core.explanation.trees import path_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 
 BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
 
@@ -81,7 +81,7 @@ class TreeClassifier(ProbabilisticClassifier):
 
     def _fit(self, X: Any, Y: LabelMatrix, sample_weight: Any = None) -> None:
         self._check_memory(*Y.shape)
-        if isinstance(Y, PartialLabels):
+        if isinstance(Y, UnknownLabels):
             self._fit_known(X, dense(Y.Y), dense(Y.unknown), sample_weight)
             return
         Y = dense(Y)

@@ -37,7 +37,7 @@ from plurilabel.learners.neural._training import (
     state_of,
 )
 from plurilabel.model_selection import stratified_split
-from plurilabel.thresholds import LinearCut
+from plurilabel.thresholds import LinearThreshold
 
 # largest number of scores that the threshold is fitted to: half a gigabyte of them
 MOST_SCORES = 2**26
@@ -67,7 +67,7 @@ class BPMLL(ScoringClassifier):
 
     where D are the labels that an instance does not have: a smooth bound of the ranking loss,
     computed in time linear in q (:func:`pairwise_exponential_loss`). Then a threshold t(x), linear
-    in the outputs, is learned (:class:`~plurilabel.LinearCut`), and l is predicted
+    in the outputs, is learned (:class:`~plurilabel.LinearThreshold`), and l is predicted
     where c_l(x) > t(x). ``decision_function`` is c(x) - t(x), which ranks as c does;
     ``ranking_function`` is c(x). Three other errors are available. Parameters that
     :class:`sklearn.neural_network.MLPClassifier` has, too, have its names.
@@ -136,7 +136,7 @@ class BPMLL(ScoringClassifier):
         Means and deviations of the features.
     activation_, trained_loss_ : str
         The ``activation`` and the ``loss`` that the network was trained with.
-    threshold_ : LinearCut or None
+    threshold_ : LinearThreshold or None
         The fitted threshold function, if there is one.
     loss_curve_ : list of float
         Mean error of the instances during each epoch.
@@ -309,7 +309,7 @@ class BPMLL(ScoringClassifier):
         if self.threshold is not None:
             recent = [*self._recent, (self._outputs(X), Y)]
             f, Y = stack_rows([f for f, _ in recent]), stack_labels([Y for _, Y in recent])
-            self.threshold_ = LinearCut().fit(f, Y)
+            self.threshold_ = LinearThreshold().fit(f, Y)
             last = max(1000, 5 * self.n_labels_)
             self._recent = [(f[-last:], Y[-last:])]
         return self
@@ -332,7 +332,7 @@ class BPMLL(ScoringClassifier):
         if self.threshold is not None:
             n, most = X.shape[0], max(1, MOST_SCORES // self.n_labels_)
             rows = self._rng.permutation(n)[:most] if n > most else slice(None)
-            self.threshold_ = LinearCut().fit(self._outputs(X[rows]), Y[rows])
+            self.threshold_ = LinearThreshold().fit(self._outputs(X[rows]), Y[rows])
 
     # training: the steps that a subclass may replace -----------------------------------------
 

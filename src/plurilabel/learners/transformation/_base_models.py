@@ -32,7 +32,7 @@ from plurilabel._core.compat import HasMethods, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, constant_parts, side_by_side
 from plurilabel._core.explanation.models import class_parts, output_parts
 from plurilabel._core.scores import score_matrix
-from plurilabel._core.unknown import PartialLabels, cell_weights
+from plurilabel._core.unknown import UnknownLabels, cell_weights
 
 # parameters of the base estimator's ``fit`` other than X and y
 Params: TypeAlias = Mapping[str, Any]
@@ -182,7 +182,7 @@ def fit_each(
                 for l in range(Y.shape[1])
             ]
     known: Iterable[Any] = repeat(None)
-    if isinstance(Y, PartialLabels):
+    if isinstance(Y, UnknownLabels):
         known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
     jobs = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y), known))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)

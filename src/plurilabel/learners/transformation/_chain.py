@@ -17,7 +17,7 @@ from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import Interval, StrOptions, rows_of_params
 from plurilabel._core.explanation.contributions import Given, Parts, side_by_side
 from plurilabel._core.fitted import Declared, numbers, one_of, parameter, places, values
-from plurilabel._core.unknown import PartialLabels
+from plurilabel._core.unknown import UnknownLabels
 from plurilabel.learners.transformation._base_models import (
     MANY_MODELS,
     Params,
@@ -207,7 +207,7 @@ class ClassifierChain(TransformationClassifier):
             self.uniforms_ = rng.uniform(size=(self.n_samples, q))
         inputs = GrowingInput(X, q)
         self.estimators_ = []
-        partial = Y if isinstance(Y, PartialLabels) else None
+        partial = Y if isinstance(Y, UnknownLabels) else None
         Y = Y if partial is None else partial.Y
         for j, y in enumerate(columns(Y[:, self.order_])):
             start = time.perf_counter()
