@@ -23,6 +23,9 @@ from plurilabel._core.roster import FAMILIES, estimators, learners
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 from house_map import SRC, floors, map_table
 
+SUBMODULES = ("models.mlflow", "serve.label_studio")
+"""Public modules inside a package, with pages of their own."""
+
 TITLES = {"class": "Classes", "exc": "Errors", "func": "Functions", "data": "Constants"}
 
 
@@ -51,7 +54,7 @@ def first_sentence(text: str) -> str:
 
 def constant_doc(package: str, name: str) -> str:
     """The string below the assignment of a constant, somewhere in its package."""
-    for path in sorted((SRC / package).rglob("*.py")):
+    for path in sorted(SRC.joinpath(*package.split(".")).rglob("*.py")):
         body = ast.parse(path.read_text("utf-8")).body
         for statement, text in pairwise(body):
             targets = getattr(statement, "targets", [getattr(statement, "target", None)])
@@ -118,6 +121,7 @@ def index() -> str:
             ":hidden:",
             "",
             *[name for name in pages if name != "cli"],
+            *SUBMODULES,
             "```",
             "",
         ]
@@ -129,6 +133,7 @@ def write_pages(app: Sphinx) -> None:
     folder = Path(app.srcdir, "api")
     folder.mkdir(exist_ok=True)
     public = [name for floor in floors() for name in floor if not name.startswith("_")]
+    public = [*public, *SUBMODULES]
     texts = {name: page(name) for name in public if name != "cli"} | {"index": index()}
     for old in folder.glob("*.md"):
         if old.stem not in texts:

@@ -150,7 +150,7 @@ class MultiLabelClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
     A 1-D y is one class per instance: it is learned as one label per class, and ``predict``
     returns the class with the highest score.
 
-    A ``fit`` that fails changes nothing (:class:`AllOrNothing`). A fitted learner predicts
+    A ``fit`` that fails changes nothing. A fitted learner predicts
     with the parameters of its ``fit``, whatever is set later, except ``n_jobs``, which changes no
     result. A parameter that is needed after ``fit`` is kept under its name with ``_``.
     """

@@ -33,7 +33,7 @@ class GradedClassifier(AllOrNothing, ClassifierMixin, BaseEstimator, ABC):
         X is float64 or float32, dense or CSR; cuts is 0/1 in int8, of shape (n, q, m - 1).
     ``_cumulative(X)``
         returns estimates (n, q, m - 1) of P(rank of l at least g). They need not be consistent:
-        :func:`consistent` is applied to them.
+        :func:`~plurilabel.graded.consistent` is applied to them.
 
     Subclasses have the parameters ``grades`` and ``decision``, see :class:`VerticalReduction`.
 

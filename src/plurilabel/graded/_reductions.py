@@ -157,7 +157,7 @@ class VerticalReduction(Reduction):
     """Vertical reduction: an ordinal problem for each label, by the method of Frank and Hall.
 
     For label l and each grade g but the lowest, a binary model learns whether an instance has l
-    to at least g. Its probabilities, made consistent (:func:`consistent`), give the distribution
+    to at least g. Its probabilities, made :func:`~plurilabel.graded.consistent`, give the distribution
     of the grade: P(grade = g) = P(at least g) - P(at least the next).
 
     Parameters
@@ -221,7 +221,7 @@ class HorizontalReduction(Reduction):
 
     The label sets of different grades are learned separately, so a label may be predicted for a
     high grade and not for a lower one; the cumulative probabilities are made consistent afterwards
-    (:func:`consistent`).
+    (:func:`~plurilabel.graded.consistent`).
 
     Parameters
     ----------

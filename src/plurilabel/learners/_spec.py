@@ -46,9 +46,6 @@ SKLEARN = {
 }
 """Estimators of scikit-learn that may be named, by module."""
 
-PACKAGES = ("bags", "neighbors", "thresholds", "wrappers")
-"""Packages of ours whose estimators may be named although they are not learners."""
-
 # a name may be anything that is not part of a learner: "ML-kNN, k = 7" needs no quotes
 _NAMED = re.compile(r"(?P<name>[^='\"(\[{|]*[^='\"(\[{|\s])\s*=(?P<learner>[^=].*)", re.DOTALL)
 
@@ -85,7 +82,8 @@ def find_class(name: str) -> type:
 def _modules() -> dict[str, str]:
     """Modules of scikit-learn by estimator name; empty for our own, which take precedence."""
     theirs = {name: f"sklearn.{key}" for key, names in SKLEARN.items() for name in names.split()}
-    parts = [name for name, package in estimators().items() if package in PACKAGES]
+    packages = "bags", "neighbors", "thresholds", "wrappers"  # of parts of learners
+    parts = [name for name, package in estimators().items() if package in packages]
     made = [name for name in parts if not inspect.isabstract(find_estimator(name))]
     return theirs | dict.fromkeys([*made, "DaskIndex", *roster()], "")
 
@@ -184,9 +182,7 @@ def _separated(text: str) -> list[str]:
         else:
             parts[-1] += letter
     parts = [part.strip() for part in parts]
-    if not parts[-1]:  # nothing follows the last comma
-        parts.pop()
-    return parts
+    return parts if parts[-1] else parts[:-1]  # a comma may come last
 
 
 def _parsed(text: str) -> ast.expr:
@@ -281,22 +277,16 @@ def _bound(found: type, args: list[ast.expr], words: list[ast.keyword]) -> dict[
         bound = signature.bind_partial(*args, **{str(word.arg): word.value for word in words})
     except TypeError as error:
         raise ValueError(f"{name} cannot be called like that: {error}") from None
-    needed = [
-        word
-        for word, parameter in parameters.items()
-        if parameter.default is parameter.empty and word not in bound.arguments
-    ]
+    given = dict(bound.arguments)
+    needed = [word for word, p in parameters.items() if p.default is p.empty and word not in given]
     if needed and not issubclass(found, TransformationClassifier):
         raise ValueError(f"{name} needs {', '.join(needed)}: {name}({needed[0]}=...)")
-    return dict(bound.arguments)
+    return given
 
 
 def _value(node: ast.expr) -> Any:
     """The value of an argument."""
-    read = _READERS.get(type(node))
-    if read is None:
-        raise _refused(node)
-    return read(node)
+    return _READERS.get(type(node), _estimator)(node)
 
 
 def _constant(node: ast.Constant) -> Any:
@@ -313,10 +303,9 @@ def _negative(node: ast.UnaryOp) -> Any:
 
 
 def _dict(node: ast.Dict) -> dict[Any, Any]:
-    keys = [key for key in node.keys if key is not None]
-    if len(keys) < len(node.keys):  # **other
+    if None in node.keys:  # **other
         raise _refused(node)
-    return dict(zip(map(_plain, keys), map(_plain, node.values)))
+    return {_plain(key): _plain(value) for key, value in zip(node.keys, node.values) if key}
 
 
 def _range_or_estimator(node: ast.Call) -> Any:
@@ -335,8 +324,6 @@ _READERS: dict[type, Callable[[Any], Any]] = {
     ast.List: lambda node: list(map(_plain, node.elts)),
     ast.Dict: _dict,
     ast.Call: _range_or_estimator,
-    ast.Name: _estimator,
-    ast.BinOp: _estimator,
 }
 
 
@@ -398,10 +385,7 @@ def set_seeds(learner: Any, seed: int) -> None:
 
 
 def parts_of(value: Any, *, known_only: bool = False) -> list[Any]:
-    """A learner and all that is inside it: steps, base estimators, candidates, splitters.
-
-    With ``known_only``, nothing below a class that is neither ours nor scikit-learn's.
-    """
+    """A learner and all inside it; with ``known_only``, only below classes of ours and sklearn."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):

@@ -26,7 +26,7 @@ class ApproximateIndex(AllOrNothing, BaseEstimator):
     Wraps `pynndescent <https://pynndescent.readthedocs.io>`_ (``pip install plurilabel[ann]``).
     It proposes candidates; their distances are computed as in :class:`ExactIndex`, and the
     nearest are returned, ties in the order of the index. It may miss a neighbour, but the order of
-    those found is right; :func:`recall` measures how many it finds.
+    those found is right; :func:`~plurilabel.neighbors.recall` measures how many it finds.
 
     Parameters
     ----------

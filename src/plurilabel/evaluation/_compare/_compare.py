@@ -81,7 +81,7 @@ def compare(
     repeats : int, default=1
         Number of repetitions, each with other folds and seeds.
     measures : sequence of str, optional
-        Names for :func:`check_measures`; by default all that need no setting, and those at 1, 3
+        Names of measures; by default all that need no setting, and those at 1, 3
         and 5.
     out : path, optional
         Folder for ``plan.json`` and ``cells/``, used by one process at a time; by default results

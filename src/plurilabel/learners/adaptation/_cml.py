@@ -26,18 +26,14 @@ from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size, one_blas_thread
 from plurilabel.learners.adaptation._cml_likelihood import LabelSets, PenalisedLikelihood, psi
 
-AUTO_ALL = 15
-"""The largest number of labels for which ``label_sets="auto"`` considers all sets."""
-
+AUTO_ALL = 15  # the largest number of labels for which ``label_sets="auto"`` considers all sets
+# with fewer multiplications in one evaluation of the likelihood, one thread is fastest
 SMALL = 2**28
-"""With fewer multiplications in one evaluation of the likelihood, one thread is fastest."""
-
-MOST_ALL = 20
-"""With more labels, a sum over all sets is out of reach."""
+MOST_ALL = 20  # with more labels, a sum over all sets is out of reach
 
 
+# what is explained: the marginal probability of a label goes over all sets of the others
 GIVEN_OTHERS = "the log-odds of the label given the other labels predicted"
-"""What is explained: the marginal probability of a label goes over all sets of the others."""
 
 
 class CML(WeightedFit, ProbabilisticClassifier):
@@ -158,22 +154,15 @@ class CML(WeightedFit, ProbabilisticClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         (n, q), d = Y.shape, X.shape[1]
         # L-BFGS keeps some 25 vectors of all parameters; marginals and their gradient are (n, q)
-        check_size(
-            self,
-            f"{q:,} labels and {d:,} features",
-            memory=8.0 * (25 * (d * q + q * q / 2) + 4 * n * q),
-            instead="BinaryRelevance(LogisticRegression()) or ClassifierChain",
-        )
+        memory = 8.0 * (25 * (d * q + q * q / 2) + 4 * n * q)
+        instead = "BinaryRelevance(LogisticRegression()) or ClassifierChain"
+        check_size(self, f"{q:,} labels and {d:,} features", memory=memory, instead=instead)
         weights, Y = np.ones(n) if weights is None else weights, dense(Y)
         sets = self._possible_sets(Y)
         self._left, self._right, self.n_label_sets_ = sets.left, sets.right, len(sets)
         loss = PenalisedLikelihood(X, Y.astype(np.float64), weights, sets, self.C)
-        options = {
-            "gtol": self.tol,
-            "ftol": 4 * np.finfo(float).eps,
-            "maxiter": self.max_iter,
-            "maxfun": 20 * self.max_iter,
-        }
+        options = {"gtol": self.tol, "maxiter": self.max_iter, "maxfun": 20 * self.max_iter}
+        options["ftol"] = 4 * np.finfo(float).eps
         # thousands of small products: with several threads, waiting costs more than it saves
         with one_blas_thread() if loss.work() < SMALL else nullcontext():
             found = minimize(loss, loss.start(), jac=True, method="L-BFGS-B", options=options)

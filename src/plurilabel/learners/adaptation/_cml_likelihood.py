@@ -26,11 +26,9 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 2**21
-"""Numbers in the largest temporary array, which limits the blocks of rows."""
-
+BLOCK = 2**21  # numbers in the largest temporary array, which limits the blocks of rows
+# below this, a partition function with terms of at most one may have lost significant terms
 UNDERFLOW = 1e-250
-"""Below this, a partition function with terms of at most one may have lost significant terms."""
 
 
 class Expectations(NamedTuple):
@@ -196,7 +194,8 @@ class PenalisedLikelihood:
         """The value and its gradient."""
         W, b, interaction = self._centred(v)
         w, (j, k) = self.weights, self.pair
-        U = self._product(W) + b - interaction @ self.prior  # (n, q)
+        product = self.X @ W - self.mean @ W if sparse.issparse(self.X) else self.X @ W
+        U = product + b - interaction @ self.prior  # (n, q)
         log_Z, marginals, pairs = self.sets.expectations(U, interaction, w)
         score = (U * self.Y).sum(axis=1) + psi(self.Y, interaction)
         c = interaction[j, k]
@@ -235,6 +234,3 @@ class PenalisedLikelihood:
         interaction = np.zeros((q, q))
         interaction[self.pair] = c
         return Potentials(W.reshape(-1, q), b, interaction + interaction.T)
-
-    def _product(self, W: Floats) -> Floats:
-        return self.X @ W - self.mean @ W if sparse.issparse(self.X) else self.X @ W

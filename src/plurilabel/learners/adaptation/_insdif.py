@@ -24,8 +24,8 @@ from plurilabel._core.medoids import k_medoids
 Floats: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.intp]
 
+# distances that are worked on at a time: few enough to stay in a processor's cache
 CELLS = 1 << 18
-"""Distances that are worked on at a time: few enough to stay in a processor's cache."""
 
 
 class INSDIF(ScoringClassifier):
@@ -67,10 +67,6 @@ class INSDIF(ScoringClassifier):
     features; no bag is ever made, and X may be sparse.
 
     *Labels that all or no training instances have* get the constant score 1 or -1.
-
-    *Accuracy.* On Image (2,000 images, mean of ten shuffled folds): Hamming loss .149, one-error
-    .255, coverage .807, ranking loss .134, average precision .835. For the paper .152, .259, .834,
-    .140 and .830 are recalled; ML-kNN has .172, .316, .969, .175 and .793 on the same folds.
 
     *Scale.* Multiplying all features by the same number changes nothing; features of different
     units should be standardised.
@@ -126,12 +122,8 @@ class INSDIF(ScoringClassifier):
         bags = _Bags.of(X, self._framed(self.prototypes_))
         integral = isinstance(self.n_medoids, Integral)
         m = int(self.n_medoids) if integral else max(1, round(self.n_medoids * n))
-        check_size(
-            self,
-            f"{n:,} instances and {m:,} medoids",
-            memory=24.0 * n * m,
-            instead="a smaller n_medoids",
-        )
+        sizes = f"{n:,} instances and {m:,} medoids"
+        check_size(self, sizes, memory=24.0 * n * m, instead="a smaller n_medoids")
         if m > n:
             raise ValueError(f"n_medoids must be at most n_samples={n}, got {m}")
         first = check_random_state(self.random_state).choice(n, m, replace=False)
@@ -220,6 +212,5 @@ def hausdorff(bags: _Bags, others: _Bags) -> Floats:
         np.maximum(most, np.maximum(there, back), out=most)
     square += most
     # what is left of a difference of rounded numbers is 0, and not its root
-    return np.sqrt(
-        np.where(square > 1e-14 * (norms + squared_norms(bags.prototypes).max()), square, 0.0)
-    )
+    rounding = 1e-14 * (norms + squared_norms(bags.prototypes).max())
+    return np.sqrt(np.where(square > rounding, square, 0.0))

@@ -8,13 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import ensemble
 from sklearn.base import clone
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -95,18 +90,14 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     Notes
     -----
-    Labels may be unknown, as in :class:`MLDecisionTree`.
-
     As for :class:`MLDecisionTree`: the engine is scikit-learn's, dense features may have missing
-    values, sparse X stays sparse, Y is made dense. ``predict_proba`` reads the leaves itself: it
-    takes half the time of scikit-learn's for 14 labels, a quarter for 200.
+    values, sparse X stays sparse, Y is made dense, labels may be unknown. ``predict_proba`` reads
+    the leaves itself: it takes half the time of scikit-learn's for 14 labels, a quarter for 200.
 
     *Defaults.* ``"entropy"`` is the review's criterion; RF-PCT splits by ``"gini"``, which is a
-    regression forest on the 0/1 labels here. In cross-validation on ten datasets, joint splits by
-    gini had a mean average precision of .768, beside .760 with entropy, .764 with extra trees and
-    .768 with a forest per label, which took 15 times as long; the table is on
-    :doc:`the learner's page </learners/MLRandomForest>`. With 100 labels a fit by entropy took 8
-    to 16 times as long.
+    regression forest on the 0/1 labels here. Gini was the better of the two on ten datasets (the
+    table is on :doc:`the learner's page </learners/MLRandomForest>`); with 100 labels, a fit by
+    entropy took 8 to 16 times as long.
 
     References
     ----------
@@ -134,7 +125,7 @@ min_impurity_decrease, ccp_alpha, random_state :
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
-        **constraints_of(RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"),
+        **constraints_of(ensemble.RandomForestClassifier, "n_estimators", "max_samples", "n_jobs"),
         "splits": [StrOptions({"joint", "label"})],
         "extra_trees": ["boolean"],
         "bootstrap": ["boolean", StrOptions({"auto"})],
@@ -195,11 +186,10 @@ min_impurity_decrease, ccp_alpha, random_state :
         for name in ("splits", "extra_trees", "oob_score", "criterion", "label_weight"):
             del params[name]
         params["bootstrap"] = self._bootstrap()
+        kind = "ExtraTrees" if self.extra_trees else "RandomForest"
         if criterion == "entropy":
-            kind = ExtraTreesClassifier if self.extra_trees else RandomForestClassifier
-            return kind(criterion="entropy", **params)
-        kind = ExtraTreesRegressor if self.extra_trees else RandomForestRegressor
-        return kind(criterion="squared_error", **params)
+            return getattr(ensemble, f"{kind}Classifier")(criterion="entropy", **params)
+        return getattr(ensemble, f"{kind}Regressor")(criterion="squared_error", **params)
 
     def _trees(self) -> list[Any]:
         return self.estimator_.estimators_

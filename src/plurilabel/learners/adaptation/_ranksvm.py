@@ -27,8 +27,7 @@ from plurilabel.learners.adaptation._ranksvm_kernel import gram, kernel_matrix
 from plurilabel.learners.adaptation._ranksvm_solver import Solution, solve
 from plurilabel.thresholds import LinearThreshold
 
-BYTES = 260
-"""Memory of the solver for each entry of beta (n, q): measured."""
+BYTES = 260  # memory of the solver for each entry of beta (n, q): measured
 
 
 class RankSVM(WeightedFit, ScoringClassifier):
@@ -95,18 +94,14 @@ class RankSVM(WeightedFit, ScoringClassifier):
     -----
     The quadratic program is solved exactly, but not by the Frank-Wolfe steps of the paper. Where q
     times the number of features (or of instances, with a kernel) is at most 4096, an
-    interior-point method takes 10 to 30 steps at any scale of the features and any C. Only where
+    interior-point method takes 10 to 30 steps at any scale of the features and any C; only where
     C times the mean of K(x, x) is beyond 1e13 and the loss cannot vanish does rounding keep the
-    certified gap above 1e-6. Otherwise the dual variables of the pairs matter only through their
-    sums over each label, (n, q) numbers beta; projecting onto their set takes one sort, so that no
-    list of pairs is kept and q may be large. Where the number of features, or of instances, is at
-    most 4096 and C times the mean of K(x, x), centred, at least 1, operator splitting alternates
-    between these projections and least squares, whose matrix is factorised once for all labels.
-    Otherwise, and where that gets stuck, proximal steps are solved by Newton's method; one step
-    inside costs a product K V with V (n, q), so that time grows with n^2 q, and with C. Rows and
-    labels whose margins are met take no part in it. With a linear kernel, X (X' V) takes its
-    place: no kernel matrix is formed, and sparse X is not made dense. Sparse labels are made
-    dense, as beta is: 260 n q bytes, and a fit that needs more than 4 GB is refused.
+    certified gap above 1e-6. Otherwise, operator splitting or proximal Newton steps work on the
+    sums of the dual variables over each label, (n, q) numbers beta: no list of pairs is kept, and
+    q may be large. A Newton step costs products K V with V (n, q), so that time grows with n^2 q,
+    and with C. With a linear kernel no kernel matrix is formed, and sparse X is not made dense.
+    Sparse labels are made dense, as beta is: 260 n q bytes, and a fit that needs more than 4 GB is
+    refused.
 
     The factor 1/2 is as in the dual problem of the paper and as in other support vector machines;
     the paper's primal problem leaves it out.
@@ -221,7 +216,7 @@ class RankSVM(WeightedFit, ScoringClassifier):
         moves = self.kernel in ("linear", "rbf") and not sparse.issparse(X)
         self._centre = X.mean(axis=0) if moves else None
 
-        y, d, n_pairs = _ranked_labels(Y, D, varies, partial=unknown is not None)
+        y, d, n_pairs = _ranked_labels(Y, D, varies)
         rows = np.flatnonzero(y.any(axis=1) & d.any(axis=1))
         beta, b = np.zeros((len(rows), q)), np.zeros(q)
         self.objective_, self.dual_gap_, self.n_iter_ = 0.0, 0.0, 0
@@ -346,10 +341,9 @@ class RankSVM(WeightedFit, ScoringClassifier):
                     first = np.asarray(w @ X).sum() / n_all
                     second = np.asarray(w @ (X * X)).sum() / n_all
                     variance = np.float64(second - first**2)
-                elif sparse.issparse(X):
-                    variance = np.float64((X * X).mean() - X.mean() ** 2)
                 else:
-                    variance = np.float64(X.var())
+                    whole = (X * X).mean() - X.mean() ** 2 if sparse.issparse(X) else X.var()
+                    variance = np.float64(whole)
                 gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else np.float64(1.0)
             if not np.isfinite([variance, gamma]).all():
                 raise ValueError(
@@ -368,9 +362,8 @@ class RankSVM(WeightedFit, ScoringClassifier):
         X = validate_features(self, X, reset=reset, **form)
         if given and reset:
             if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f'X must be a square kernel matrix with kernel="precomputed", got {X.shape}'
-                )
+                wanted = 'a square kernel matrix with kernel="precomputed"'
+                raise ValueError(f"X must be {wanted}, got {X.shape}")
             if not np.allclose(X, X.T, rtol=1e-7, atol=1e-9 * np.abs(X).max()):
                 raise ValueError(
                     'X must be a symmetric kernel matrix with kernel="precomputed", got one that '
@@ -386,29 +379,18 @@ class RankSVM(WeightedFit, ScoringClassifier):
 
 
 def _ranked_labels(
-    Y: NDArray[np.bool_], D: NDArray[np.bool_], varies: NDArray[np.bool_], *, partial: bool
+    Y: NDArray[np.bool_], D: NDArray[np.bool_], varies: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
     """The labels to rank above and below the others, and the number of pairs |Y_i| |D_i|.
 
-    Where labels are unknown, there may be one more label.
-    """
-    y, d, n_pairs = Y[:, varies], D[:, varies], Y.sum(axis=1) * D.sum(axis=1)
-    if partial and (more := _one_more(Y, D)) is not None:
-        above, below = more
-        y, d = np.column_stack([y, above]), np.column_stack([d, below])
-        n_pairs = np.where(above | below, (Y | D).sum(axis=1), n_pairs)
-    return y, d, n_pairs
-
-
-def _one_more(
-    Y: NDArray[np.bool_], D: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """An additional label for instances whose known labels are all present or all absent.
-
-    Instances that are known to lack some labels have it, those that are known to have some lack
-    it. None if all are of the same kind: it would tell nothing.
+    Where the known labels of instances are all present or all absent, and there are instances of
+    both kinds, they are ranked against one more label, which is absent or present accordingly.
     """
     has, lacks = Y.sum(axis=1), D.sum(axis=1)
+    y, d, n_pairs = Y[:, varies], D[:, varies], has * lacks
     some = has + lacks < Y.shape[1]
     above, below = some & (has == 0) & (lacks > 0), some & (has > 0) & (lacks == 0)
-    return (above, below) if above.any() and below.any() else None
+    if above.any() and below.any():
+        y, d = np.column_stack([y, above]), np.column_stack([d, below])
+        n_pairs = np.where(above | below, has + lacks, n_pairs)
+    return y, d, n_pairs

@@ -26,37 +26,30 @@ from scipy.sparse.csgraph import connected_components
 from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 BLOCK = 2**17  # entries projected at once: the arrays of a round stay in the cache
 
 
 @dataclass(frozen=True)
 class LabelSets:
-    """Labels that each instance has and lacks, and the weight of its pairs; no set is empty.
-
-    Unknown labels are in neither set.
-    """
+    """Labels that each instance has and lacks, if known, and its pairs' weight; none is empty."""
 
     A: NDArray[np.bool_]  # (n, q)
     D: NDArray[np.bool_]  # (n, q)
     c: Floats  # (n,)
 
     @property
-    def n_pairs(self) -> NDArray[np.intp]:
+    def n_pairs(self) -> Ints:
         """|A| |D| of each instance."""
         return self.A.sum(axis=1) * self.D.sum(axis=1)
 
     def before(self) -> NDArray[np.bool_]:
         """Whether some instance has label k and lacks label l, (q, q)."""
-        ordered: NDArray[np.bool_] = self.A.T.astype(np.float64) @ self.D > 0
-        return ordered
+        return np.asarray(self.A.T.astype(np.float64) @ self.D > 0)
 
-    def parts(self) -> NDArray[np.intp]:
-        """Numbers of the labels, the same for those that pairs connect, (q,).
-
-        One for all, unless some labels are unknown.
-        """
-        part: NDArray[np.intp] = connected_components(self.before(), directed=False)[1]
-        return part
+    def parts(self) -> Ints:
+        """Numbers of the labels (q,), equal where pairs connect them: all, if none is unknown."""
+        return np.asarray(connected_components(self.before(), directed=False)[1])
 
 
 def pairwise_hinge(z: Floats, sets: LabelSets) -> float:
@@ -82,10 +75,10 @@ class Groups:
     group; the change of every other entry it makes 0.
     """
 
-    row: NDArray[np.intp]  # of each entry
-    column: NDArray[np.intp]
-    number: NDArray[np.intp]  # the group of each entry, from 0
-    size: NDArray[np.intp]  # of each group
+    row: Ints  # of each entry
+    column: Ints
+    number: Ints  # the group of each entry, from 0
+    size: Ints  # of each group
 
     def centred(self, v: Floats) -> Floats:
         """Q v, where v has the values of the entries."""
@@ -118,7 +111,7 @@ def project(w: Floats, sets: LabelSets) -> tuple[Floats, Groups]:
 
 def _proximal(
     w: Floats, A: NDArray[np.bool_], D: NDArray[np.bool_], c: Floats
-) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[Floats, Ints, Ints]:
     """argmin_x |x - w|^2 / 2 + c sum_{k in A, l in D} max(0, x_k - x_l), row by row.
 
     A pair with x_k > x_l pulls both with the full force c, an equal pair with at most c. Forces
@@ -188,15 +181,8 @@ def _proximal(
 
 
 def _places(
-    d: Floats,
-    sums: Floats,
-    n_D: NDArray[np.intp],
-    row: NDArray[np.intp],
-    total: Floats,
-    size: NDArray[np.intp],
-    above: NDArray[np.intp],
-    c: Floats,
-) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    d: Floats, sums: Floats, n_D: Ints, row: Ints, total: Floats, size: Ints, i: Ints, c: Floats
+) -> tuple[Floats, Ints, Ints]:
     """Where blocks of A come to rest, and how many of the ordered D they reach and pass.
 
     The right side of the equation bends at w_l + c i, where l is reached, and at w_l + c (i + s),
@@ -204,14 +190,14 @@ def _places(
     """
     q = d.shape[1]
     d, sums, start, start_sums = d.ravel(), sums.ravel(), row * q, row * (q + 1)
-    begin, width = c * above, c * size
+    begin, width = c * i, c * size
     most = n_D[row]
 
-    def right_side(x: Floats, reached: NDArray[np.intp], passed: NDArray[np.intp]) -> Floats:
+    def right_side(x: Floats, reached: Ints, passed: Ints) -> Floats:
         pulled = (reached - passed) * (x - begin) + passed * width
         return size * x + pulled - (sums[start_sums + reached] - sums[start_sums + passed])
 
-    def last(holds: Callable[[NDArray[np.intp]], NDArray[np.bool_]], most: Any) -> Any:
+    def last(holds: Callable[[Ints], NDArray[np.bool_]], most: Any) -> Any:
         """The largest number, at most ``most``, for which it holds; 0 if for none."""
         low, high = np.zeros(len(row), dtype=np.intp), most
         for _ in range(int(np.max(most, initial=0)).bit_length()):
@@ -221,7 +207,7 @@ def _places(
             high = np.maximum(high, low)
         return low
 
-    def reaches(number: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def reaches(number: Ints) -> NDArray[np.bool_]:
         w_l = d[start + number - 1]
         passed = last(lambda other: d[start + other - 1] <= w_l - width, number)
         return right_side(w_l + begin, number, passed) < total
@@ -229,7 +215,7 @@ def _places(
     reached = last(reaches, most)
     next_l = np.where(reached < most, d[np.minimum(start + reached, len(d) - 1)], np.inf)
 
-    def passes(number: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def passes(number: Ints) -> NDArray[np.bool_]:
         w_l = d[start + number - 1] + width
         return (right_side(w_l + begin, reached, number) < total) & (w_l < next_l)
 

@@ -23,8 +23,7 @@ from scipy import linalg
 
 from plurilabel.learners.adaptation._ranksvm_hinge import Floats, LabelSets
 
-REFINE = 20
-"""Most steps of conjugate gradients after a Cholesky factor, which has lost digits."""
+REFINE = 20  # most steps of conjugate gradients after a Cholesky factor, which has lost digits
 
 
 def interior_points(
@@ -33,15 +32,8 @@ def interior_points(
     """Points on the way to the optimum: beta (n, q) in Z, weights (r, q) and biases (q,).
 
     And another beta next to the first, of weights next to 0: multiplied, it is nearly optimal for
-    that multiple of a large c.
-
-    Ends where rounding leaves no further step.
-
-    Parameters
-    ----------
-    Phi : ndarray of shape (n, r)
-        The features; those of a kernel are a root of its matrix.
-    sets : as in ``solve``
+    that multiple of a large c. Phi (n, r) are the features; those of a kernel are a root of its
+    matrix. Ends where rounding leaves no further step.
     """
     A, part = Pairs(sets), sets.parts()
     (n, r), q = Phi.shape, sets.A.shape[1]

@@ -28,10 +28,7 @@ TOO_LARGE = (
 
 
 class LinearGram:
-    """K = X X', never formed: the solver works on w = X' beta, dense or sparse.
-
-    ``rank`` is that of K at most, ``diagonal`` its diagonal.
-    """
+    """K = X X', never formed: the solver works on w = X' beta, dense or sparse."""
 
     def __init__(self, X: Any):
         self.X = X
@@ -40,7 +37,7 @@ class LinearGram:
         self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
         if not np.isfinite(self.diagonal).all():
             raise ValueError(TOO_LARGE.format("linear"))
-        self.rank = min(X.shape)
+        self.rank = min(X.shape)  # that of K, at most
 
     def __matmul__(self, V: Floats) -> Floats:
         return safe_sparse_dot(self.X, safe_sparse_dot(self.X.T, V))
@@ -56,9 +53,8 @@ class LinearGram:
         by_label, d = np.argsort(column, kind="stable"), self.X.shape[1]
         X, column = self.X[row[by_label]], column[by_label]
         number = np.int64 if d * q >= 2**31 else np.int32
-        places = X.indices.astype(number) + np.repeat(
-            (d * column).astype(number), np.diff(X.indptr)
-        )
+        begin = np.repeat((d * column).astype(number), np.diff(X.indptr))
+        places = X.indices.astype(number) + begin
         M = sparse.csr_array((X.data, places, X.indptr), (len(row), d * q))
 
         def times_K(v: Floats) -> Floats:
@@ -88,16 +84,7 @@ class LinearGram:
 
 
 class BlockGram:
-    """K in blocks of rows; those beyond the memory limit are computed again for each product.
-
-    Parameters
-    ----------
-    X : instances
-    kernel : callable
-        ``kernel(rows, X)`` gives a block of rows of K.
-    limit : float
-        Bytes for the blocks that are kept.
-    """
+    """K in blocks of rows, ``kernel(rows, X)``; those beyond the limit, in bytes, are not kept."""
 
     def __init__(self, X: Any, kernel: Any, limit: float):
         n = X.shape[0]
@@ -144,8 +131,7 @@ class BlockGram:
         return _shifted_inverse(self.kept[0], shift)
 
 
-Gram: TypeAlias = LinearGram | BlockGram
-"""The kernel matrix of the training instances."""
+Gram: TypeAlias = LinearGram | BlockGram  # the kernel matrix of the training instances
 
 
 def _at_entries(
@@ -162,10 +148,9 @@ def _at_entries(
 
 
 def _shifted_inverse(K: Floats, shift: float) -> Callable[[Floats], Floats]:
+    shifted = K + shift * np.eye(len(K))
     try:
-        factor = linalg.cho_factor(
-            K + shift * np.eye(len(K)), overwrite_a=True, check_finite=False
-        )
+        factor = linalg.cho_factor(shifted, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         raise ValueError(NOT_PSD) from None
     return lambda V: linalg.cho_solve(factor, V, check_finite=False)

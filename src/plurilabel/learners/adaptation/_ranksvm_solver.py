@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,17 +76,11 @@ class Solution:
 def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
     """Minimise the primal objective until the relative duality gap is at most tol.
 
-    Parameters
-    ----------
-    K : kernel matrix of the n instances, as an operator
-    sets : the labels that each instance has and lacks, (n, q)
-        The weight of its pairs is C / (|Y_i| |not Y_i|).
-    tol : float
-    max_iter : int
-        Steps at most, of all methods that are tried.
+    The weight of the pairs of an instance is C / (|Y_i| |not Y_i|). ``max_iter`` limits the steps
+    of all methods together.
     """
     if K.diagonal.min() < 0:
-        _refuse()
+        raise ValueError(NOT_PSD)
     if (b := _levels(sets)) is not None:
         return Solution(np.zeros(sets.A.shape), b, 0.0, 0.0, 0.0, 0)
     dual, n_iter, gap = -np.inf, 0, np.inf
@@ -106,7 +100,7 @@ def solve(K: Gram, sets: LabelSets, *, tol: float, max_iter: int) -> Solution:
             if gap <= tol or n_iter == max_iter:
                 break
     if gap < -1e-6:
-        _refuse()
+        raise ValueError(NOT_PSD)
     return Solution(*best, primal, dual, gap, n_iter)
 
 
@@ -191,10 +185,7 @@ def _interior_points(K: Gram, Phi: Floats, sets: LabelSets) -> Points:
 
 
 def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
-    """Points of the proximal method of multipliers.
-
-    Ends where it crawls, unless it is patient.
-    """
+    """Points of the proximal method of multipliers; ends where it crawls, unless patient."""
     (n, q), loss = sets.A.shape, sets.c * sets.n_pairs  # that of z = 0, instance by instance
     curvature = float(K.diagonal.mean()) or 1.0
     # a first step that overshoots neither the margin nor the largest coefficients
@@ -216,7 +207,9 @@ def _proximal_points(K: Gram, sets: LabelSets, patient: bool) -> Points:
         n_steps += 1
         if not patient and (step.n_newton == NEWTON_STEPS or n_steps == FIRST_STEPS):
             return
-        sigma *= _growth(step.n_newton)
+        # longer steps are fewer but harder: the work of the last one decides
+        work = step.n_newton / NEWTON_STEPS
+        sigma *= 3.0 if work <= 0.2 else 1.5 if work <= 0.4 else 1.0 if work < 1 else 0.3
         tau = min(3 * tau, most_tau)
 
 
@@ -234,13 +227,6 @@ def _feasible(K: Gram, sets: LabelSets, beta: Floats, K_beta: Floats) -> Dual:
     """The nearest dual feasible point."""
     feasible = balance(beta, sets)
     return [(feasible, float(np.vdot(feasible, K_beta + K @ (feasible - beta))))]
-
-
-def _growth(n_newton: int) -> float:
-    """Longer proximal steps are fewer but harder; let the work of the last one decide."""
-    if n_newton >= NEWTON_STEPS:
-        return 0.3
-    return 3.0 if n_newton <= 6 else 1.5 if n_newton <= 12 else 1.0
 
 
 @dataclass
@@ -318,7 +304,7 @@ class _ProximalStep:
         def times(p: Floats) -> Floats:
             A_p = p / self.sigma + Q(times_K(p))
             if float(np.vdot(p, A_p)) <= 0:
-                _refuse()
+                raise ValueError(NOT_PSD)
             return A_p
 
         right = -Q(K_R[groups.row, column])
@@ -328,15 +314,10 @@ class _ProximalStep:
         return step
 
 
-def _refuse() -> NoReturn:
-    raise ValueError(NOT_PSD)
-
-
 def balance(beta: Floats, sets: LabelSets) -> Floats:
     """Projection of beta on {beta_i in Z_i, 1' beta = 0}: Newton steps in its q multipliers.
 
-    The remaining sums are those of rounding; if they are not, which has never been observed, the
-    result is 0, which is feasible.
+    Only rounding remains of the sums; else, which has never been observed, 0 is feasible.
     """
     mu = np.zeros(beta.shape[1])
     weight = np.ones(len(beta))
@@ -404,8 +385,7 @@ def split_points(K: Gram, sets: LabelSets) -> Iterator[tuple[Floats, Floats, Flo
             change = (beta - B) * (RELAXED / rho)
             size = float(np.linalg.norm(change))
             if size > WORSE * least and T is not plain:
-                T, least = plain, np.inf
-                extrapolate.forget()
+                T, least, extrapolate = plain, np.inf, _Extrapolation()
                 continue
             plain, least = T + change, size
             T = extrapolate(plain, change)
@@ -419,9 +399,6 @@ class _Extrapolation:
     """From points g(T) and differences g(T) - T of the last steps to one of least difference."""
 
     def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
         self.last: tuple[Floats, Floats] | None = None
         self.points: list[Floats] = []
         self.changes: list[Floats] = []

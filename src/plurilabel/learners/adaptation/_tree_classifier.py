@@ -24,8 +24,7 @@ from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels
 
-BLOCK = 2**17
-"""Numbers in a block of the answer: small enough to stay in the cache over all trees."""
+BLOCK = 2**17  # numbers in a block of the answer: small enough to stay in the cache over all trees
 
 
 class TreeClassifier(ProbabilisticClassifier):
@@ -93,12 +92,9 @@ class TreeClassifier(ProbabilisticClassifier):
         )
 
     def _check_memory(self, n: int, q: int) -> None:
-        check_size(
-            self,
-            f"{n:,} instances and {q:,} labels",
-            memory=17.0 * n * q,  # as bytes, and twice as float64
-            instead="HOMER around it, or a lazy learner such as MLkNN",
-        )
+        memory = 17.0 * n * q  # as bytes, and twice as float64
+        instead = "HOMER around it, or a lazy learner such as MLkNN"
+        check_size(self, f"{n:,} instances and {q:,} labels", memory=memory, instead=instead)
 
     def _fit_known(
         self, X: Any, Y: NDArray[np.int8], unknown: NDArray[np.bool_], sample_weight: Any
@@ -121,11 +117,8 @@ class TreeClassifier(ProbabilisticClassifier):
         yield np.ones(n, dtype=np.int64)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Mean over the trees of the label frequencies in the leaves of X, (n, q).
-
-        Work is divided by rows: each sum runs over the trees in their order, so that the answer
-        does not depend on ``n_jobs``.
-        """
+        # Work is divided by rows: each sum runs over the trees in their order, so that the result
+        # does not depend on n_jobs.
         trees, n, q = self._trees(), X.shape[0], self.n_labels_
         tables = [tree.tree_.value[:, :, -1] for tree in trees]  # views, (nodes, q)
         total = np.zeros((n, q))
@@ -159,14 +152,11 @@ class TreeClassifier(ProbabilisticClassifier):
         return np.where(varies, tree.value[:, :, -1], self.constant_)
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        finite = True if sparse.issparse(X) else "allow-nan"
         # values beyond float32 become infinite, and the check names them: no second warning
         with np.errstate(over="ignore"):
             return validate_features(
-                self,
-                X,
-                reset=reset,
-                dtype=np.float32,
-                ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
+                self, X, reset=reset, dtype=np.float32, ensure_all_finite=finite
             )
 
     @property

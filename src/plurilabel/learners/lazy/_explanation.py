@@ -62,7 +62,7 @@ class Explanation(Explained):
 
     @property
     def base(self) -> NDArray[np.float64]:
-        """Zeros: votes begin with nothing."""
+        """Zeros, since votes begin with nothing."""
         return np.zeros(len(self.label_names))
 
     @property

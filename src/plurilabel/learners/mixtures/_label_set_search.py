@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,7 @@ from scipy import sparse
 from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
-Members = NDArray[np.intp]
-"""Sets of one size (c, k): the labels of each in rising order."""
+Members = NDArray[np.intp]  # sets of one size (c, k): the labels of each in rising order
 
 
 class SeenSets:
@@ -44,15 +43,7 @@ class SeenSets:
 
 
 class SetPrior:
-    """log P(Y), up to a constant.
-
-    Parameters
-    ----------
-    kind : {"uniform", "labels", "sets"}
-    set_counts : array of shape (S,)
-        Training documents with each label set.
-    label_counts : array of shape (q,)
-    """
+    """log P(Y), up to a constant, from the documents with each label set and with each label."""
 
     def __init__(self, kind: str, set_counts: Floats, label_counts: Floats):
         self.kind, self.n = kind, set_counts.sum()
@@ -128,41 +119,24 @@ def by_size(sets: Iterable[tuple[int, ...]]) -> list[Members]:
     return [np.array(sizes[k], dtype=np.intp).reshape(len(sizes[k]), k) for k in sorted(sizes)]
 
 
-BLOCK = 2**22
-"""Numbers in the largest temporary array."""
-
+BLOCK = 2**22  # numbers in the largest temporary array
+# the score of a label that is predicted although another would do as well
 TINY = np.finfo(np.float64).tiny
-"""The score of a label that is predicted although another would do as well."""
 
 
 @dataclass(frozen=True, eq=False)
 class SetSearch:
-    """log P(Y) + log P(words | Y) of label sets, and the sets that have the most of it.
+    """log P(Y) + log P(words | Y) of label sets, and the sets that have the most of it."""
 
-    Attributes
-    ----------
-    theta : function
-        Word probabilities (components, w) of words, given by their numbers; the last component
-        is the one of no label.
-    shares : function
-        Shares (c, k + 1) of the components in sets of k labels, the last that of no label.
-    prior : SetPrior
-    seen : SeenSets
-    always : tuple of int
-        Labels of every set.
-    free : array of int
-        Labels that a set may have or lack, those preferred between equals first.
-    empty : bool
-        Whether a set may have no label.
-    """
-
+    # probabilities (components, w) of words, by their numbers; the last component is "no label"
     theta: Callable[[NDArray[np.intp]], Floats]
+    # of the components in sets of k labels, (c, k + 1)
     shares: Callable[[Members, NDArray[np.intp]], Floats]
     prior: SetPrior
     seen: SeenSets
-    always: tuple[int, ...]
-    free: NDArray[np.intp]
-    empty: bool
+    always: tuple[int, ...]  # labels of every set
+    free: NDArray[np.intp]  # labels that a set may have or lack, preferred ones first
+    empty: bool  # whether a set may have no label
     n_labels: int
 
     def log_joint(
@@ -179,18 +153,14 @@ class SetSearch:
 
     def by_word(self, theta: Floats, present: tuple[int, ...]) -> tuple[Floats, float]:
         """The log probability of each word of theta, given a set, and that of the set."""
-        members = np.array([present], dtype=np.intp).reshape(1, len(present))
+        members = np.array([present], dtype=np.intp)
         numbers = self.seen.find(members)
         w = self.shares(members, numbers)[0]
         phi = w[-1] * theta[-1] + w[:-1] @ theta[list(present)]
         return np.log(phi), float(np.ravel(self.prior(members, numbers))[0])
 
     def compared(
-        self,
-        x: sparse.csr_array,
-        theta: Floats,
-        predicted: NDArray[np.bool_],
-        lists: list[Members],
+        self, x: sparse.csr_array, theta: Floats, predicted: NDArray[Any], lists: list[Members]
     ) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
         """For each free label the sets, with and without it, that its score compares.
 
@@ -260,7 +230,7 @@ class SetSearch:
                     # two labels may be more probable than none where neither is alone: begin
                     # with the best single label, and come back if that leads nowhere
                     first = found
-                    found = replace(found, flip=found.best)
+                    found = found._replace(flip=found.best)
                 for label in np.unique(found.flip[found.flip >= 0]).tolist():
                     new = tuple(sorted({*present} ^ {label}))
                     moved.setdefault(new, []).append(docs[found.flip == label])
@@ -305,18 +275,13 @@ class SetSearch:
                 others = self.free[self.free != present[0]]
                 members = others[:, None]
                 other = self.log_joint(X, theta, members, self.seen.find(members))
-                gap = np.maximum(now - other.max(axis=1), TINY)
-                scores[settled, present[0]] = gap
+                scores[settled, present[0]] = np.maximum(now - other.max(axis=1), TINY)
         return _Step(flip, scores, whole, single)
 
     # lists -------------------------------------------------------------------------------
 
     def among(self, X: sparse.csr_array, lists: list[Members]) -> Floats:
-        """Scores (n, q) of the most probable of some sets.
-
-        A label's score is the log probability of the best set with it, less that of the best
-        set without it.
-        """
+        """Scores (n, q) of labels: log probability of the best set with it, less that without."""
         n, q = X.shape[0], self.n_labels
         scores = np.zeros((n, q))
         numbered = [(members, self.seen.find(members)) for members in lists]
@@ -348,8 +313,7 @@ class SetSearch:
         return np.where(chosen, np.maximum(gain, TINY), np.minimum(gain, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
+class _Step(NamedTuple):
     flip: NDArray[np.intp]  # (r,), the label to add or to drop, -1 for none
     scores: Floats  # (r, q), of documents that stay
     now: Floats  # (r,), the log probability of the present set

@@ -115,17 +115,11 @@ class PMM1(WordMixture):
         ends = np.cumsum([0, *map(len, components)])
         return Memberships(ends, np.concatenate(components).astype(np.intp), q + 1)
 
-    def _learn_shares(
-        self,
-        members: Memberships,
-        expected: Floats | None,  # noqa: ARG002
-    ) -> Floats:
+    def _learn_shares(self, members: Memberships, expected: Floats | None) -> Floats:
+        del expected
         return 1 / np.repeat(sizes := np.diff(members.indptr), sizes)
 
-    def _shares(
-        self,
-        members: Members,
-        numbers: NDArray[np.intp],  # noqa: ARG002
-    ) -> Floats:
+    def _shares(self, members: Members, numbers: NDArray[np.intp]) -> Floats:
+        del numbers
         c, k = members.shape
         return np.column_stack([np.full((c, k), 1 / max(k, 1)), np.full(c, float(k == 0))])

@@ -16,8 +16,7 @@ from plurilabel._core.blocks import row_blocks
 
 Floats = NDArray[np.float64]
 
-BLOCK = 2**22
-"""Triples of set, word and component that are worked on at once."""
+BLOCK = 2**22  # triples of set, word and component that are worked on at once
 
 
 class Memberships(NamedTuple):
@@ -48,11 +47,8 @@ class Expected(NamedTuple):
 class PooledCounts:
     """Word counts (S, V) of label sets, and where each count can come from.
 
-    Attributes
-    ----------
-    keys : ndarray of int
-        The pairs of component and word that occur, as component * V + word, in rising order.
-        Everywhere else the expected count is 0, in every step.
+    ``keys`` are the pairs of component and word that occur, component * V + word, in rising order.
+    Everywhere else the expected count is 0, in every step.
     """
 
     def __init__(self, counts: sparse.csr_array, members: Memberships):

@@ -40,13 +40,11 @@ from plurilabel.learners.mixtures._pooled_counts import (
     distinct_sets,
 )
 
-MOST_SETS = 2**20
-"""The most label sets that ``search="exact"`` tries."""
+MOST_SETS = 2**20  # the most label sets that ``search="exact"`` tries
 
 NO_LABEL = "(no label)"
 
-MOST = 1e290
-"""The largest count; the log likelihood of larger ones would be infinite."""
+MOST = 1e290  # the largest count; the log likelihood of larger ones would be infinite
 
 
 class WordMixture(WeightedFit, ScoringClassifier):
@@ -138,16 +136,12 @@ class WordMixture(WeightedFit, ScoringClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, weights: Any = None) -> None:
         X = sparse.csr_array(X)
         sets, number = distinct_sets(Y)
-        n, q, S = X.shape[0], self.n_labels_, len(sets)
+        n, S = X.shape[0], len(sets)
         self.alpha_, self.set_prior_ = self.alpha, self.set_prior
         self.search_, self.max_labels_ = self.search, self.max_labels
         self.set_counts_ = np.bincount(number, weights, minlength=S)
-        sizes = [len(present) for present in sets]
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        labels = np.array([l for present in sets for l in present], dtype=np.intp)
-        self.label_sets_ = sparse.csr_array(
-            (np.ones(len(labels), dtype=np.int8), labels, ends), shape=(S, q)
-        )
+        first = np.unique(number, return_index=True)[1]
+        self.label_sets_ = sparse.csr_array(Y, dtype=np.int8)[first].sorted_indices()
         once = np.ones(n) if weights is None else weights
         which = sparse.csr_array((once, (number, np.arange(n))), shape=(S, n))
         counts = sparse.csr_array(which @ X)
@@ -209,7 +203,6 @@ class WordMixture(WeightedFit, ScoringClassifier):
         return lambda words: (by_word[words].toarray().T + a) / total[:, None]
 
     def _set_search(self) -> SetSearch:
-        q = self.n_labels_
         label_counts = np.asarray(self.set_counts_ @ self.label_sets_).ravel().astype(float)
         n = self.set_counts_.sum()
         free = np.flatnonzero((label_counts > 0) & (label_counts < n))
@@ -222,7 +215,7 @@ class WordMixture(WeightedFit, ScoringClassifier):
             always=tuple(np.flatnonzero(label_counts == n).tolist()),
             free=free[np.argsort(-label_counts[free], kind="stable")],
             empty=not self.label_sets_[[0]].nnz,
-            n_labels=q,
+            n_labels=self.n_labels_,
         )
 
     def _seen(self) -> list[tuple[int, ...]]:

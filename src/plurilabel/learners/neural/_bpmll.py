@@ -39,11 +39,10 @@ from plurilabel.learners.neural._training import (
 from plurilabel.model_selection import stratified_split
 from plurilabel.thresholds import LinearThreshold
 
+# largest number of scores that the threshold is fitted to: half a gigabyte of them
 MOST_SCORES = 2**26
-"""Largest number of scores that the threshold is fitted to: half a gigabyte of them."""
-
+# activation of the last layer for each loss
 LAST = {"bpmll": "tanh", "squared": "tanh", "cross-entropy": "identity", "asymmetric": "identity"}
-"""Activation of the last layer for each loss."""
 
 
 def _gives_probabilities(learner: BPMLL) -> bool:
@@ -52,8 +51,8 @@ def _gives_probabilities(learner: BPMLL) -> bool:
     return learner.loss == "cross-entropy" and learner.threshold is None
 
 
+# places on the line from the reference to an instance at which an explanation asks for slopes
 STEPS = 256
-"""Places on the line from the reference to an instance at which an explanation asks for slopes."""
 
 BY_GRADIENTS = f"the score, up to what integrated gradients in {STEPS} steps leave out"
 
@@ -151,26 +150,24 @@ class BPMLL(ScoringClassifier):
 
     Notes
     -----
-    Features are standardised. Sparse X is centred too, in the first layer; only a chunk of rows
-    at a time is made dense. Training is in single precision; predictions are in the precision of
-    X. A label that no instance had is never predicted, one that all had always is. Instances with
-    all labels or none have no pairs and are used for the threshold only. With a single label there
-    are none at all: with ``loss="bpmll"`` its score is 0, and the threshold predicts the more
+    Features are standardised, so that their scale does not matter, but their squares must be
+    representable: values beyond 1e150 are an error, and a feature that varies by less than 1e-150
+    is taken for a constant. Sparse X is centred too, in the first layer; only a chunk of rows at a
+    time is made dense. Training is in single precision; predictions are in the precision of X. The
+    threshold needs a q x q matrix.
+
+    A label that no instance had is never predicted, one that all had always is. Instances with all
+    labels or none have no pairs and are used for the threshold only. With a single label there are
+    none at all: with ``loss="bpmll"`` its score is 0, and the threshold predicts the more
     frequent answer. The other losses learn from it.
 
     Labels may be unknown: pairs of labels are formed among those that an instance knows, and the
     other losses are sums over them; the threshold of an instance is the best for them. Where the
     known labels are all present or all absent, they are compared with a score of 0.
 
-    The threshold needs a q x q matrix.
-
     Departures from the paper: mini-batches and Adam, for speed; weight decay, without which a
     hundred epochs overfit. With ``solver="sgd"``, ``batch_size=1``, ``alpha=0`` and
     ``learning_rate_init=0.05`` it is the paper's procedure, step by step.
-
-    Features are standardised, so that their scale does not matter, within the range of numbers
-    whose squares can be represented: beyond 1e150 there is an error, and a feature that varies by
-    less than 1e-150 is taken for a constant.
 
     A subclass may override the steps of the training loop: ``_make_network``,
     ``_make_optimizer``, ``_loss`` and ``_step``.
@@ -349,10 +346,8 @@ class BPMLL(ScoringClassifier):
         """The optimizer; biases have no weight decay."""
         weights = [p for p in network.parameters() if p.ndim > 1]
         biases = [p for p in network.parameters() if p.ndim <= 1]
-        groups = [
-            {"params": weights, "weight_decay": self._alpha()},
-            {"params": biases, "weight_decay": 0.0},
-        ]
+        decays = (weights, self._alpha()), (biases, 0.0)
+        groups = [{"params": some, "weight_decay": decay} for some, decay in decays]
         if callable(self.solver):
             return self.solver(groups, lr=self.learning_rate_init)
         kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
@@ -370,10 +365,7 @@ class BPMLL(ScoringClassifier):
         return self.loss == "bpmll" and bool(self.n_unknown_.any())
 
     def _step(self, network: Any, optimizer: Any, x: Any, y: Any, *weight: Any) -> Any:
-        """One update of the weights; returns the error of the batch before it.
-
-        ``weight`` (n, q) is given only if some labels are unknown, or have weights.
-        """
+        """One update; returns the error before it. There is a weight only if some are not 1."""
         own = type(self)._loss is BPMLL._loss and hasattr(network, "backpropagate")
         if own:
             from plurilabel.learners.neural._losses import error_and_slope
@@ -424,9 +416,7 @@ class BPMLL(ScoringClassifier):
 
     def _see(self, X: Any, Y: LabelMatrix) -> None:
         """Update the means and deviations of the features, and the label counts."""
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # the error below names the row or feature
+        with np.errstate(over="ignore", invalid="ignore"):  # the error below names the feature
             self.scaler_.partial_fit(X)
         if len(wrong := np.flatnonzero(~np.isfinite(self.scaler_.var_))):
             raise ValueError(
@@ -437,8 +427,7 @@ class BPMLL(ScoringClassifier):
         self.label_counts_ = self.label_counts_ + np.asarray(Y.sum(axis=0, dtype=np.int64))
         self.n_seen_ += X.shape[0]
         if unknown is not None:
-            hidden = np.asarray(unknown.sum(axis=0, dtype=np.int64))
-            self.n_unknown_ = self.n_unknown_ + hidden
+            self.n_unknown_ = self.n_unknown_ + np.asarray(unknown.sum(axis=0, dtype=np.int64))
 
     def _train(
         self,
@@ -529,8 +518,8 @@ class BPMLL(ScoringClassifier):
                 f"early_stopping=True needs instances to train on and to hold out, got {n} with "
                 f"validation_fraction={self.validation_fraction}"
             )
-        sizes = (n - size, size)
-        return stratified_split(np.arange(n), Y, sizes=sizes, random_state=self._rng)[1]
+        rows, sizes = np.arange(n), (n - size, size)
+        return stratified_split(rows, Y, sizes=sizes, random_state=self._rng)[1]
 
     # predictions ---------------------------------------------------------------------------------
 
@@ -552,9 +541,7 @@ class BPMLL(ScoringClassifier):
         """c(x) for the rows of X, which are standardised first; in the precision of X."""
         mean, scale, dtype = self.scaler_.mean_, self.scaler_.scale_, X.dtype
         (V, *W), (theta, *gamma) = self.coefs_, self.intercepts_
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # the error below names the row or feature
+        with np.errstate(over="ignore", invalid="ignore"):  # the error below names the row
             if sparse.issparse(X):  # stays sparse: the first layer standardises
                 V = V / scale[:, None]
                 h = X @ V.astype(dtype) + (theta - mean @ V).astype(dtype)

@@ -1,7 +1,4 @@
-"""Errors of a network's outputs, on torch tensors: the one file that imports torch at its head.
-
-The package loads it when one of its names is used.
-"""
+"""Errors of a network's outputs, on torch tensors; loaded when one of its names is used."""
 
 from __future__ import annotations
 
@@ -76,9 +73,7 @@ def pairwise_exponential_loss(
     >>> pairwise_exponential_loss(scores, torch.tensor([[0, -1]]), indices=True) == loss
     tensor(True)
     """
-    _check(scores, targets, weight, indices, reduction)
-    if scores.dtype.itemsize < 4:
-        scores = scores.float()
+    scores = _checked(scores, targets, weight, indices, reduction)
     has = (_mask_of(targets, scores.shape[1]) if indices else targets > 0).to(scores.dtype)
     return _reduced(PairwiseExponential.apply(scores, has, weight, False), reduction)
 
@@ -244,9 +239,7 @@ def asymmetric_loss(
     >>> asymmetric_loss(torch.tensor([[2.0, -3.5]]), torch.tensor([[1, 0]]))
     tensor(0.1269)
     """
-    _check(scores, targets, weight, False, reduction)
-    if scores.dtype.itemsize < 4:
-        scores = scores.float()
+    scores = _checked(scores, targets, weight, False, reduction)
     p = scores.sigmoid()
     p_m = (p - clip).clamp(min=0)
     own = -((1 - p) ** gamma_pos) * logsigmoid(scores)
@@ -261,37 +254,28 @@ def _reduced(errors: Tensor, reduction: str) -> Tensor:
     return errors if reduction == "none" else getattr(errors, reduction)()
 
 
-def _check(
+def _checked(
     scores: Tensor, targets: Tensor, weight: Tensor | None, indices: bool, reduction: str
-) -> None:
+) -> Tensor:
+    """The scores, in single precision at least."""
+    shape = tuple(scores.shape)
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
     if scores.ndim != 2:
-        raise ValueError(
-            f"scores must be a matrix (instances, labels), got the shape {tuple(scores.shape)}"
-        )
-    if indices:
-        if targets.ndim != 2 or len(targets) != len(scores):
-            raise ValueError(
-                f"targets must be a matrix of label numbers with {len(scores)} rows, "
-                f"got the shape {tuple(targets.shape)}"
-            )
-    elif targets.shape != scores.shape:
-        raise ValueError(
-            f"targets must have the shape of scores, {tuple(scores.shape)}, "
-            f"got {tuple(targets.shape)}"
-        )
-    q = scores.shape[1]
-    if weight is not None and weight.shape != (q,) and (indices or weight.shape != scores.shape):
-        raise ValueError(
-            f"weight must have one entry per label, {q}, got the shape {tuple(weight.shape)}"
-        )
+        raise ValueError(f"scores must be a matrix (instances, labels), got the shape {shape}")
+    (n, q), found = shape, tuple(targets.shape)
+    if indices and (len(found), *found[:1]) != (2, n):
+        wanted = f"a matrix of label numbers with {n} rows"
+        raise ValueError(f"targets must be {wanted}, got the shape {found}")
+    if not indices and found != shape:
+        raise ValueError(f"targets must have the shape of scores, {shape}, got {found}")
+    if weight is not None and weight.shape != (q,) and (indices or weight.shape != shape):
+        found = tuple(weight.shape)
+        raise ValueError(f"weight must have one entry per label, {q}, got the shape {found}")
+    return scores if scores.dtype.itemsize >= 4 else scores.float()
 
 
-# what BPMLL trains with ----------------------------------------------------------------------
-
-
-# all take the weight of each pair of an instance and a label, (n, q), 0 where it is unknown
+# what BPMLL trains with; weights are (n, q), 0 where a label is unknown ------------------------
 
 
 def bounded_pairwise_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
@@ -324,16 +308,13 @@ def squared_loss(scores: Tensor, targets: Tensor, weight: Tensor | None = None) 
     return (weight * (scores - signs) ** 2).sum() / len(scores)
 
 
-def asymmetric_error(scores: Tensor, targets: Tensor, weight: Tensor | None = None) -> Tensor:
-    """The mean of :func:`asymmetric_loss`."""
-    return asymmetric_loss(scores, targets, weight=weight)
-
-
 ERRORS = {
     "bpmll": bounded_pairwise_loss,
     "squared": squared_loss,
     "cross-entropy": cross_entropy,
-    "asymmetric": asymmetric_error,
+    "asymmetric": lambda scores, targets, weight=None: asymmetric_loss(
+        scores, targets, weight=weight
+    ),
 }
 """The error of a batch for each ``loss`` of BPMLL."""
 
@@ -353,10 +334,7 @@ def error_and_slope(
     *,
     one_kind: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The error of a batch and its slope at the scores, which have no history.
-
-    With ``one_kind``, that of :func:`one_kind_loss` is added.
-    """
+    """The error of a batch, with that of one kind if so, and its slope at the scores."""
     if loss != "bpmll":
         return _by_autograd(ERRORS[loss], scores, targets, weight)
     kept = _Kept()

@@ -33,11 +33,8 @@ TORCH_NAMES = {"logistic": "Sigmoid", "tanh": "Tanh", "relu": "ReLU"}
 
 
 def initial_weights(sizes: Sequence[int], rng: np.random.RandomState) -> tuple[Weights, Weights]:
-    """Random weights (inputs, outputs) after Glorot and Bengio, and zero biases, of each layer.
-
-    Drawn by numpy, so that a seed means the same network on every device.
-    """
-    W = []
+    """Random weights (inputs, outputs) after Glorot and Bengio, and zero biases, of each layer."""
+    W = []  # drawn by numpy, so that a seed means the same network on every device
     for fan_in, fan_out in pairwise(sizes):
         bound = np.sqrt(6.0 / (fan_in + fan_out))
         W.append(rng.uniform(-bound, bound, size=(fan_in, fan_out)).astype(np.float32))
@@ -85,8 +82,7 @@ def from_module(module: Any) -> tuple[Weights, Weights]:
     return W, [np.array(array) for array in arrays[1::2]]
 
 
-CHUNK = 2**22
-"""Entries of X or Y that are gathered at once, to be split into batches."""
+CHUNK = 2**22  # entries of X or Y that are gathered at once, to be split into batches
 
 
 def import_torch(who: str) -> Any:

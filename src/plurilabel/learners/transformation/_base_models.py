@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
+from itertools import repeat
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -33,22 +34,19 @@ from plurilabel._core.explanation.models import class_parts, output_parts
 from plurilabel._core.scores import score_matrix
 from plurilabel._core.unknown import UnknownLabels, cell_weights
 
+# parameters of the base estimator's ``fit`` other than X and y
 Params: TypeAlias = Mapping[str, Any]
-"""Parameters of the base estimator's ``fit`` other than X and y."""
 
 ONE_MODEL: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])]
 }
 """Parameters of learners with one model: a base estimator."""
 
+# parameters of learners with many models
 MANY_MODELS = {**ONE_MODEL, "n_jobs": [None, Integral], "verbose": ["verbose"]}
-"""Parameters of learners with many models."""
-
+# classifiers of scikit-learn with weights (classes, d)
 LINEAR = (LogisticRegression, LinearSVC, Perceptron, RidgeClassifier, SGDClassifier)
-"""Classifiers of scikit-learn with weights (classes, d)."""
-
-ENTRIES = 2**23
-"""Weights of linear models put side by side at once: 64 megabytes."""
+ENTRIES = 2**23  # weights of linear models put side by side at once: 64 megabytes
 
 
 # one label --------------------------------------------------------------------------------
@@ -62,17 +60,14 @@ def fit_binary(
     known: Any = None,
     balanced: bool = False,
 ) -> Any:
-    """Train a fresh clone of the base estimator to tell y = 1 from y = 0, where it is known.
-
-    Balanced, instances have the weights of :func:`~plurilabel._core.unknown.cell_weights`.
-    """
-    if known is not None and not known.all():
-        rows = np.flatnonzero(known)
-        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
+    """Train a clone to tell y = 1 from y = 0, where known; balanced, both weigh the same."""
     weights = params.get("sample_weight")
-    if weights is not None and not weights.all():
-        kept = np.flatnonzero(weights)
-        X, y, params = X[kept], y[kept], rows_of_params(X, params, kept)
+    used = np.ones(len(y), dtype=bool) if known is None else known
+    used = used if weights is None else used & (weights != 0)
+    if not used.all():
+        rows = np.flatnonzero(used)
+        X, y, params = X[rows], y[rows], rows_of_params(X, params, rows)
+        weights = params.get("sample_weight")
     n, present = len(y), int(np.count_nonzero(y))
     if 0 < present < n:
         if balanced:
@@ -140,10 +135,7 @@ def constant_score(present: bool, n: int, method: str) -> float:
 
 
 def is_linear(model: Any, method: str) -> bool:
-    """Whether the scores of a fitted model are known to be one product with its weights.
-
-    Only scikit-learn's own classes are known: one derived from them may do as it likes.
-    """
+    """Whether the scores of a model of scikit-learn's own are one product with its weights."""
     if type(model) is LogisticRegression:
         # until scikit-learn 1.7 this made other probabilities of two classes
         known = getattr(model, "multi_class", "auto") != "multinomial"
@@ -155,9 +147,8 @@ def is_linear(model: Any, method: str) -> bool:
 def linear_scores(models: Sequence[Any], X: Any, method: str) -> NDArray[np.floating]:
     """Scores of y = 1, a column for each linear model, for X that has been checked.
 
-    Each model's own method would check X again, and go through a sparse X alone. The scores are
-    the same, bit for bit; for several models only if X is sparse, since BLAS rounds a product with
-    many columns differently.
+    Each model's own method would check X again, and go through a sparse X alone. Several models
+    have the same scores, bit for bit, only if X is sparse: BLAS rounds wider products differently.
     """
     weights = np.vstack([np.atleast_2d(model.coef_) for model in models])
     values = X @ weights.T + np.concatenate([np.ravel(model.intercept_) for model in models])
@@ -179,14 +170,9 @@ def fit_each(
 ) -> list[Any]:
     """A binary model for each column of Y.
 
-    Labels share one model where a fit of all of them gives the same as a fit of each, and costs
-    as much as one: with neighbours, where the search is the work, and with ridge regression,
-    where the factorised matrix is.
+    Labels share one model where fitting all of them gives the same and costs as much as one: with
+    neighbours, where the search is the work, and ridge regression, where the factorisation is.
     """
-    if isinstance(Y, UnknownLabels):
-        known = map(Y.known_rows, range(Y.shape[1]))
-        partial = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y.Y), known))
-        return in_parallel(fit_binary, partial, n_jobs=n_jobs, verbose=verbose)
     if _learns_together(estimator) and isinstance(Y, np.ndarray) and not balanced:
         varies = Y.min(axis=0) != Y.max(axis=0)
         if varies.sum() > 1:
@@ -195,7 +181,10 @@ def fit_each(
                 shared if varies[l] else fit_binary(estimator, X, Y[:, l], params)
                 for l in range(Y.shape[1])
             ]
-    jobs = ((estimator, X, y, params, None, balanced) for y in columns(Y))
+    known: Iterable[Any] = repeat(None)
+    if isinstance(Y, UnknownLabels):
+        known, Y = map(Y.known_rows, range(Y.shape[1])), Y.Y
+    jobs = ((estimator, X, y, params, k, balanced) for y, k in zip(columns(Y), known))
     return in_parallel(fit_binary, jobs, n_jobs=n_jobs, verbose=verbose)
 
 
@@ -279,16 +268,11 @@ def explain_each(models: list[Any], x: Any, method: str, given: Given) -> Parts:
     shared: dict[int, list[int]] = {}
     for l, model in enumerate(models):
         shared.setdefault(id(model), []).append(l)
-    found: list[Any] = [None] * len(models)
+    found = []
     for labels in shared.values():
-        model = models[labels[0]]
-        if len(labels) == 1:
-            found[labels[0]] = explain_binary(model, x, method, given)
-            continue
-        together = output_parts(model, x, method, given)
-        for column, l in enumerate(labels):
-            found[l] = together.columns([column])
-    return side_by_side(found)
+        explain = explain_binary if len(labels) == 1 else output_parts
+        found.append(explain(models[labels[0]], x, method, given))
+    return side_by_side(found).columns(np.argsort(np.concatenate(list(shared.values()))))
 
 
 def explain_binary(model: Any, x: Any, method: str, given: Given) -> Parts:

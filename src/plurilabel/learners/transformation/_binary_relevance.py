@@ -121,14 +121,9 @@ class BinaryRelevance(TransformationClassifier):
                 f'label_weight="balanced" needs a base estimator that takes sample_weight, got '
                 f"{type(self.estimator).__name__}"
             )
+        jobs, verbose = self.n_jobs, self.verbose
         self.estimators_ = fit_each(
-            self.estimator,
-            X,
-            Y,
-            params,
-            balanced=balanced,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            self.estimator, X, Y, params, balanced=balanced, n_jobs=jobs, verbose=verbose
         )
 
     def _scores(self, X: Any) -> NDArray[np.floating]:

@@ -30,14 +30,10 @@ from plurilabel.learners.transformation._base_models import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-MOST_LABELS = 15
-"""With more labels the exact search, through 2^q sets, is refused."""
-
+MOST_LABELS = 15  # with more labels the exact search, through 2^q sets, is refused
+# what is explained where the score of a label is its probability over many label sets
 GIVEN_BEFORE = "the log-odds, or the score, of the label given those predicted before it"
-"""What is explained where the score of a label is its probability over many label sets."""
-
-AT_ONCE = 2**22
-"""About how many numbers the copies of a block of rows have in a search."""
+AT_ONCE = 2**22  # about how many numbers the copies of a block of rows have in a search
 
 CHAIN: dict[str, list[Any]] = {
     "chain_method": [
@@ -323,10 +319,8 @@ class ClassifierChain(TransformationClassifier):
             return
         what = f"inference={self.inference!r}"
         if self._score_method() != "predict_proba":
-            raise ValueError(
-                f"{what} needs an estimator with predict_proba, "
-                f"got {type(self.estimator).__name__}"
-            )
+            name = type(self.estimator).__name__
+            raise ValueError(f"{what} needs an estimator with predict_proba, got {name}")
         if self.cv is not None or self.chain_method_ != "predict":
             raise ValueError(
                 f"{what} needs chain_method='predict' and cv=None, "
@@ -340,15 +334,7 @@ class ClassifierChain(TransformationClassifier):
 
 
 class GrowingInput:
-    """X to which columns are appended one at a time.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-        It is not changed.
-    room : int
-        How many columns will come. Dense X is copied once, into an array with that room.
-    """
+    """X to which columns are appended one at a time; a dense X is copied once, with that room."""
 
     def __init__(self, X: Any, room: int):
         self.width = X.shape[1]
@@ -402,8 +388,8 @@ def _folds(cv: Any, y: NDArray[np.int64]) -> Any:
     return KFold(k) if np.bincount(y, minlength=2).min() < k else check_cv(k, y, classifier=True)
 
 
+# the most probable label sets (n, q) and the marginals (n, q), in the order of the chain
 Found: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.float64]]
-"""The most probable label sets (n, q) and the marginals (n, q), in the order of the chain."""
 
 
 def beam_search(models: list[Any], X: Any, width: int) -> Found:

@@ -17,8 +17,8 @@ from plurilabel._core.fitted import Declared, parameter, values
 from plurilabel.learners.transformation._base_models import MANY_MODELS, draw_seeds, in_parallel
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
+# what is explained where the score is not the mean of what the parts of each model add up to
 MEAN_OF_MEMBERS = "the mean over the models of what each weighs"
-"""What is explained where the score is not the mean of what the parts of each model add up to."""
 
 ENSEMBLE: dict[str, list[Any]] = {
     **MANY_MODELS,

@@ -88,10 +88,5 @@ class EnsembleOfPrunedSets(EnsembleClassifier):
         self.verbose = verbose
 
     def _member(self, seed: int) -> PrunedSets:
-        member = PrunedSets(
-            self.estimator,
-            pruning_threshold=self.pruning_threshold,
-            reintroduce=self.reintroduce,
-            limit=self.limit,
-        )
-        return seeded(member, seed)
+        pruning = {name: getattr(self, name) for name in PRUNING}
+        return seeded(PrunedSets(self.estimator, **pruning), seed)

@@ -132,11 +132,9 @@ class HOMER(TransformationClassifier):
         self.node_children_: list[list[int]] = []
         rng = check_random_state(self.random_state)
         self._grow(np.arange(Y.shape[1]), Y, rng, params.get("sample_weight"))
+        jobs = ((node, X, Y, params) for node in range(len(self.node_labels_)))
         self.estimators_ = in_parallel(
-            self._fit_node,
-            ((node, X, Y, params) for node in range(len(self.node_labels_))),
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            self._fit_node, jobs, n_jobs=self.n_jobs, verbose=self.verbose
         )
 
     def _grow(
@@ -147,10 +145,8 @@ class HOMER(TransformationClassifier):
         self.node_labels_.append(labels)
         self.node_children_.append([])
         if len(labels) > 1 or node == 0:
-            parts = self._divide(Y[:, labels], rng, weights)
-            self.node_children_[node] = [
-                self._grow(labels[part], Y, rng, weights) for part in parts
-            ]
+            for part in self._divide(Y[:, labels], rng, weights):
+                self.node_children_[node].append(self._grow(labels[part], Y, rng, weights))
         return node
 
     def _divide(
@@ -160,15 +156,15 @@ class HOMER(TransformationClassifier):
         if q <= self.branching_factor:
             return [np.array([l]) for l in range(q)]
         if self.clustering == "random":
-            shuffled = np.array_split(rng.permutation(q), self.branching_factor)
-            return [np.sort(part) for part in shuffled]
+            return [*map(np.sort, np.array_split(rng.permutation(q), self.branching_factor))]
         return partition_labels(Y, self.branching_factor, random_state=rng, sample_weight=weights)
 
     def _fit_node(self, node: int, X: Any, Y: LabelMatrix, params: Params) -> Any:
         children = self.node_children_[node]
         if not children:
             return None
-        meta = np.column_stack([_has_any(Y, self.node_labels_[child]) for child in children])
+        parts = (Y[:, self.node_labels_[child]] for child in children)
+        meta = np.column_stack([np.ravel(part.sum(axis=1, dtype=np.int64)) > 0 for part in parts])
         if node > 0:
             rows = np.flatnonzero(meta.any(axis=1))
             if len(rows) == 0:
@@ -211,15 +207,13 @@ class HOMER(TransformationClassifier):
             node, lowest, deciding = waiting.pop()
             children, learner = self.node_children_[node], self.estimators_[node]
             scores = self._node_scores(node, x)[0]
-            if learner is None:
-                parts = constant_parts(scores)
-            else:
+            parts = constant_parts(scores)
+            if learner is not None:
                 ask = partial(self._node_scores, node)
                 parts = learner_parts(learner, x, given, scores, ask, range(len(children)))
             for at, child in enumerate(children):
-                here = min(lowest, scores[at]), deciding
-                if scores[at] < lowest:
-                    here = scores[at], parts.columns([at])
+                lower = scores[at] < lowest
+                here = (scores[at], parts.columns([at])) if lower else (lowest, deciding)
                 if self.node_children_[child]:
                     waiting.append((child, *here))
                 else:
@@ -234,7 +228,3 @@ class HOMER(TransformationClassifier):
         if isinstance(learner, TransformationClassifier):
             return learner._scores(X)
         return label_scores(learner, X, n_labels=len(children))
-
-
-def _has_any(Y: LabelMatrix, labels: NDArray[np.intp]) -> NDArray[np.bool_]:
-    return np.asarray(Y[:, labels].sum(axis=1, dtype=np.int64)).ravel() > 0

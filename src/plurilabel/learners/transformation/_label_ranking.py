@@ -27,9 +27,9 @@ from plurilabel.learners.transformation._base_models import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
+# what is explained where votes are counted, which no single feature changes
 SOFT_VOTES = "the votes, if each model divided its own by its probabilities"
 SUM_OF_MARGINS = "the margins of all models about the label"
-"""What is explained where votes are counted, which no single feature changes."""
 
 
 class CalibratedLabelRanking(TransformationClassifier):
@@ -161,10 +161,8 @@ class CalibratedLabelRanking(TransformationClassifier):
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
         self.voting_, self.quick_ = self.voting, self.quick
         if self.voting_ == "soft" and self._base_method() != "predict_proba":
-            raise ValueError(
-                "voting='soft' needs an estimator with predict_proba, "
-                f"got {type(self.estimator).__name__}"
-            )
+            name = type(self.estimator).__name__
+            raise ValueError(f"voting='soft' needs an estimator with predict_proba, got {name}")
         q = Y.shape[1]
         instead = "HOMER around it, which ranks few labels at a time, or BinaryRelevance"
         check_size(self, f"{q:,} labels", models=q * (q + 1) // 2, instead=instead)
@@ -238,45 +236,31 @@ class CalibratedLabelRanking(TransformationClassifier):
         return quick_sets(self._relevance_votes(X), ask)
 
     def _relevance_votes(self, X: Any) -> NDArray[np.float64]:
-        method = self._base_method()
-        scores = score_each(self.relevance_estimators_, X, method, n_jobs=self.n_jobs)
-        return self._as_votes(scores, method)
+        models, method = self.relevance_estimators_, self._base_method()
+        return self._as_votes(score_each(models, X, method, n_jobs=self.n_jobs))
 
     def _pair_vote(self, model: Any, X: Any) -> NDArray[np.float64]:
         """The share of the vote that the first label of the pair gets."""
         if model is None:
             return np.full(X.shape[0], 0.5)
-        method = self._base_method()
-        return self._as_votes(binary_scores(model, X, method), method)
+        return self._as_votes(binary_scores(model, X, self._base_method()))
 
-    def _as_votes(self, scores: NDArray[np.floating], method: str) -> NDArray[np.float64]:
-        votes = scores if self.voting_ == "soft" else scores > CUTS[method]
+    def _as_votes(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        votes = scores if self.voting_ == "soft" else scores > CUTS[self._base_method()]
         return votes.astype(np.float64)
 
 
+# ``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j
 Ask = Callable[[int, int, NDArray[np.intp]], NDArray[np.float64]]
-"""``ask(j, k, rows)``: the share of the vote, 0 to 1, that label j gets against label k > j."""
 
 
 def quick_sets(
     votes: NDArray[np.float64], ask: Ask, *, at_once: int = 2**22
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Labels with more votes than the virtual label, and how many pairs were evaluated.
+    """Labels (n, q) with more votes than the virtual label, and pairs evaluated (n,).
 
-    Parameters
-    ----------
-    votes : array of shape (n, q)
-        The vote of each label against the virtual one, 1 if it wins.
-    ask : callable
-        See :data:`Ask`.
-    at_once : int
-        About how many meetings are kept in memory: a block of n instances has n q^2.
-
-    Returns
-    -------
-    sets : bool array of shape (n, q)
-    asked : int array of shape (n,)
-        Pairs of labels evaluated, without the q of the virtual label.
+    ``votes`` (n, q) are those of each label against the virtual one, 1 if it wins. A block of n
+    instances has n q^2 meetings, of which about ``at_once`` are kept in memory.
     """
     n, q = votes.shape
     sets, asked = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64)

@@ -32,15 +32,12 @@ from plurilabel.learners.transformation._label_powerset import (
 )
 from plurilabel.learners.transformation._transformation_classifier import TransformationClassifier
 
-ENTRIES = 2**24
-"""Scores of bits, and of label sets, in memory at once: 128 megabytes."""
-
-MOST_LABELS = 15
-"""With more labels the search through all 2^q label sets is refused."""
+ENTRIES = 2**24  # scores of bits, and of label sets, in memory at once: 128 megabytes
+MOST_LABELS = 15  # with more labels the search through all 2^q label sets is refused
 
 
+# what is explained where bits are cut or bounded before they are decoded
 OF_BITS = "what the models of the bits weigh, added up by the code"
-"""What is explained where bits are cut or bounded before they are decoded."""
 
 
 class OutputCodes(TransformationClassifier):

@@ -97,17 +97,11 @@ class PrunedSets(LabelPowerset):
         self.limit = limit
 
     def _fit(self, X: Any, Y: LabelMatrix, **params: Any) -> None:
-        n, self.n_samples_fit_ = X.shape[0], counted_instances(X, params)
-        sets, classes = distinct_sets(Y)
-        rows, sets, classes = prune(
-            sets,
-            classes,
-            self.pruning_threshold,
-            self.reintroduce,
-            self.limit,
-            weights=params.get("sample_weight"),
-        )
-        if not np.array_equal(rows, np.arange(n)):
+        self.n_samples_fit_ = counted_instances(X, params)
+        weights, how = params.get("sample_weight"), (self.reintroduce, self.limit)
+        pruned = prune(*distinct_sets(Y), self.pruning_threshold, *how, weights)
+        rows, sets, classes = pruned
+        if not np.array_equal(rows, np.arange(X.shape[0])):
             X, params = X[rows], rows_of_params(X, params, rows)
         self._fit_classes(X, sets, classes, params)
 

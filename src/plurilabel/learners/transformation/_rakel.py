@@ -73,9 +73,8 @@ class RAkEL(VotingClassifier):
 
     Notes
     -----
-    Vote shares can be exactly 0 or 1, and with few models they leave many ties, which count
-    against a ranking: on the yeast hold-out with logistic regression the ranking loss is 0.320
-    with "hard" votes and 0.185 with "soft" ones, the Hamming loss 0.216 and 0.211.
+    Votes of few models leave many ties, which count against a ranking: on the yeast hold-out with
+    logistic regression the ranking loss is 0.320 with "hard" votes and 0.185 with "soft" ones.
 
     Linear models need 8 d bytes for each class of each labelset; a fit that needs more than 4 GB
     is refused (see :doc:`/guides/large-label-spaces`).
@@ -158,17 +157,11 @@ class RAkEL(VotingClassifier):
 
     def _check_size(self, X: Any, Y: LabelMatrix) -> None:
         """Estimate the weights of linear models, from the label sets of the first labelsets."""
-        m = len(self.labelsets_)
-        some = self.labelsets_[:20]
+        m, some = len(self.labelsets_), self.labelsets_[:20]
         classes = np.mean([distinct_sets(Y[:, labels])[0].shape[0] for labels in some])
-        known = isinstance(self.estimator, LINEAR)
-        check_size(
-            self,
-            f"{m:,} labelsets",
-            models=m,
-            memory=8.0 * m * classes * X.shape[1] if known else 0.0,
-            instead="overlapping=False, a smaller n_estimators, or BinaryRelevance",
-        )
+        memory = 8.0 * m * classes * X.shape[1] if isinstance(self.estimator, LINEAR) else 0.0
+        instead = "overlapping=False, a smaller n_estimators, or BinaryRelevance"
+        check_size(self, f"{m:,} labelsets", models=m, memory=memory, instead=instead)
 
     def _draw_labelsets(
         self, Y: LabelMatrix, rng: np.random.RandomState, weights: Any

@@ -61,8 +61,9 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         routed = self._routed(checked, params)
         weights = routed.get("sample_weight")
         # instances of weight 0 are dropped, unless splits are given by their row numbers
-        needs_all = _lists_rows(getattr(self, "cv", None))
-        if weights is not None and not weights.all() and not needs_all:
+        cv = getattr(self, "cv", None)
+        may_drop = cv is None or isinstance(cv, Integral) or hasattr(cv, "split")
+        if weights is not None and not weights.all() and may_drop:
             kept = np.flatnonzero(weights)
             routed = rows_of_params(checked, routed, kept)
             checked, Y = checked[kept], Y[kept]
@@ -92,10 +93,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
     # validation ----------------------------------------------------------------------------------
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
-        """As for all learners, and in row order, into which most base estimators would copy it.
-
-        Missing values are accepted where the base estimator accepts them.
-        """
+        # in row order, into which most base estimators would copy it
         allow_nan = get_tags(self.estimator).input_tags.allow_nan if reset else self.allow_nan_
         finite = "allow-nan" if allow_nan else True
         return validate_features(self, X, reset=reset, order="C", ensure_all_finite=finite)
@@ -137,10 +135,6 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.non_deterministic = inner.non_deterministic
         return tags
-
-
-def _lists_rows(cv: Any) -> bool:
-    return cv is not None and not isinstance(cv, Integral) and not hasattr(cv, "split")
 
 
 def _takes_weights(estimator: Any) -> bool:
