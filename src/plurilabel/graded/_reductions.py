@@ -157,8 +157,8 @@ class VerticalReduction(Reduction):
     """Vertical reduction: an ordinal problem for each label, by the method of Frank and Hall.
 
     For label l and each grade g but the lowest, a binary model learns whether an instance has l
-    to at least g. Its probabilities, made :func:`~plurilabel.graded.consistent`, give the distribution
-    of the grade: P(grade = g) = P(at least g) - P(at least the next).
+    to at least g. Its probabilities, made :func:`~plurilabel.graded.consistent`, give the
+    distribution of the grade: P(grade = g) = P(at least g) - P(at least the next).
 
     Parameters
     ----------
