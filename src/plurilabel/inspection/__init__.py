@@ -8,9 +8,11 @@ from plurilabel.inspection._cooccurrence import CooccurrenceDisplay
 from plurilabel.inspection._instance_scores import InstanceScoresDisplay
 from plurilabel.inspection._label_issues import LabelIssues, find_label_issues, label_quality
 from plurilabel.inspection._label_scores import LabelScoresDisplay
-from plurilabel.inspection._precision_recall import PrecisionRecallThresholdDisplay
 from plurilabel.inspection._reliability import ReliabilityDisplay
-from plurilabel.inspection._threshold_curves import plot_threshold_curves
+from plurilabel.inspection._threshold_curves import (
+    PrecisionRecallThresholdDisplay,
+    plot_threshold_curves,
+)
 
 __all__ = [
     "Contributions",

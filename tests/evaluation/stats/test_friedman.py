@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from plurilabel.evaluation import average_ranks, friedman, holm, nemenyi, rank_rows, wilcoxon
-from plurilabel.evaluation._stats._friedman import exact_friedman
+from plurilabel.evaluation._friedman import exact_friedman
 from tests.evaluation.stats.demsar import DEMSAR, NAMES
 
 tables = st.builds(

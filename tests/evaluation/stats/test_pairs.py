@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from plurilabel.evaluation import corrected_resampled_t, holm, holm_adjusted, wilcoxon
-from plurilabel.evaluation._stats._pairs import exact_signed_rank, signed_rank
+from plurilabel.evaluation._pairs import exact_signed_rank, signed_rank
 from tests.evaluation.stats.demsar import DEMSAR, NAMES
 
 

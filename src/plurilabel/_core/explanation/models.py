@@ -41,7 +41,6 @@ from plurilabel._core.explanation.contributions import (
     side_by_side,
     stored,
 )
-from plurilabel._core.explanation.trees import path_parts
 from plurilabel._core.scores import score_matrix
 
 BEHIND = "the score of the learner inside, of which that one is made"
@@ -282,3 +281,35 @@ def _neighbours(model: Any, x: Any, given: Given) -> Parts | None:
         values = votes[:, np.newaxis] * (y[:, np.newaxis] == np.arange(len(model.classes_)))
     names = [f"training row {i}" for i in rows[0]]
     return Parts(names, values, np.zeros(values.shape[1]), (SCORE,) * values.shape[1])
+
+
+def path_parts(
+    trees: Sequence[Any], tables: Sequence[Floats], x: Any, names: Sequence[str]
+) -> Parts:
+    """The mean over trees of the steps along the path of one row.
+
+    An instance begins at the root with the root's value; each step from a node to a child adds the
+    difference of their values to the feature that the node splits on. The sum is exactly the value
+    of the leaf.
+
+    ``trees`` are scikit-learn's ``Tree`` objects, ``tables`` (nodes, q) the values of their nodes,
+    ``x`` (1, d) is in float32, as the trees compare it, and ``names`` are those of the features.
+
+    References
+    ----------
+    A. Palczewska, J. Palczewski, R. M. Robinson, D. Neagu. Interpreting random forest
+    classification models using a feature contribution method. Integration of reusable systems,
+    2014.
+    """
+    features, steps = [], []
+    base = np.zeros(tables[0].shape[1])
+    for tree, table in zip(trees, tables):
+        path = np.sort(tree.decision_path(x).indices)  # a child has a higher number than its node
+        base += table[path[0]]
+        features.append(tree.feature[path[:-1]])
+        steps.append(np.diff(table[path], axis=0))
+    used, place = np.unique(np.concatenate(features), return_inverse=True)
+    values = np.zeros((len(used), len(base)))
+    np.add.at(values, place.ravel(), np.concatenate(steps))
+    n = len(trees)
+    return Parts([str(names[j]) for j in used], values / n, base / n, (SCORE,) * len(base))

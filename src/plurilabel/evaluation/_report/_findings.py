@@ -10,6 +10,14 @@ import numpy as np
 
 from plurilabel._core.words import capital, counted, listed, shortened
 from plurilabel.evaluation._compare._results import Results
+from plurilabel.evaluation._friedman import Friedman, friedman
+from plurilabel.evaluation._nemenyi import (
+    CriticalDifferenceDiagram,
+    Nemenyi,
+    critical_difference_diagram,
+    nemenyi,
+)
+from plurilabel.evaluation._pairs import Comparisons, wilcoxon
 from plurilabel.evaluation._report._about import about
 from plurilabel.evaluation._report._tables import (
     ALPHA,
@@ -18,14 +26,6 @@ from plurilabel.evaluation._report._tables import (
     fold_ratios,
     measure_tables,
 )
-from plurilabel.evaluation._stats._friedman import Friedman, friedman
-from plurilabel.evaluation._stats._nemenyi import (
-    CriticalDifferenceDiagram,
-    Nemenyi,
-    critical_difference_diagram,
-    nemenyi,
-)
-from plurilabel.evaluation._stats._pairs import Comparisons, wilcoxon
 from plurilabel.metrics import get_measure
 
 # the measures of the overview, the plots and the tests

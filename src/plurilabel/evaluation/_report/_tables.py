@@ -15,8 +15,8 @@ from plurilabel.evaluation._compare._results import (
     divided,
     mean_over_splits,
 )
-from plurilabel.evaluation._stats._friedman import rank_rows
-from plurilabel.evaluation._stats._pairs import corrected_resampled_t, holm_adjusted
+from plurilabel.evaluation._friedman import rank_rows
+from plurilabel.evaluation._pairs import corrected_resampled_t, holm_adjusted
 from plurilabel.metrics import get_measure
 
 ALPHA = 0.05

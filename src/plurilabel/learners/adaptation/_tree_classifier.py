@@ -19,7 +19,7 @@ from plurilabel._core.base import LabelMatrix, ProbabilisticClassifier, validate
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import StrOptions, constraints_of
 from plurilabel._core.explanation.contributions import Given, Parts
-from plurilabel._core.explanation.trees import path_parts
+from plurilabel._core.explanation.models import path_parts
 from plurilabel._core.fitted import Declared, numbers
 from plurilabel._core.limits import check_size
 from plurilabel._core.unknown import UnknownLabels

@@ -1,8 +1,7 @@
 """Rules by association: conditions, and the labels that follow from them."""
 
 from plurilabel._core.roster import Learner, publish
-from plurilabel.learners.rules._measures import any_label, label_weight, top_label
-from plurilabel.learners.rules._mmac import MMAC, LabelRule
+from plurilabel.learners.rules._mmac import MMAC, LabelRule, any_label, label_weight, top_label
 
 __all__ = ["MMAC", "LabelRule", "any_label", "label_weight", "top_label"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from plurilabel.evaluation._stats._friedman import Array, check_values, ranks_and_error
+from plurilabel.evaluation._friedman import Array, check_values, ranks_and_error
 
 EXACT_UP_TO = 200  # differences up to which Wilcoxon's p-value is exact: a few milliseconds
 

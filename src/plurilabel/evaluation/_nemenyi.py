@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from plurilabel._core.compat import import_extra
-from plurilabel.evaluation._stats._friedman import Array, check_values, rank_lines, ranks_and_error
+from plurilabel.evaluation._friedman import Array, check_values, rank_lines, ranks_and_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,1 +1,0 @@
-"""Tests of whether learners differ, and which ones."""
