@@ -38,9 +38,9 @@ def evaluate(
     """Measure a model on rows with known labels.
 
     FILE has the features and the labels that the model was learned from, found by their names; a
-    dash reads CSV from standard input. Labels that are not known are left out, and counted. Of a
-    standard dataset with a published split, the test part is used. An arrow tells which way a
-    measure is better.
+    dash reads CSV from standard input. Unknown labels are left out, and counted. For a standard
+    dataset with a published split, the test part is used. An arrow tells which way a measure is
+    better.
 
     \b
     Examples:

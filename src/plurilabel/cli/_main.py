@@ -114,12 +114,12 @@ def _refuse_repeated(command: click.Command, ctx: click.Context, args: list[str]
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Print warnings as one line on stderr, each once."""
-    said: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
-        if text not in said:
-            said.add(text)
+        if text not in shown:
+            shown.add(text)
             echo(f"Warning: {text}", err=True)
 
     with warnings.catch_warnings():

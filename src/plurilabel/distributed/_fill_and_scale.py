@@ -49,7 +49,7 @@ def _transformed(block: Any, steps: list[Any]) -> Any:
 
 
 def _moments(block: Any, start: int) -> tuple[Any, Any, Any]:
-    """Of each column: how many values it has, their mean, and the sum of squared deviations."""
+    """Count, mean and sum of squared deviations of the values of each column."""
     if (infinite := np.argwhere(np.isinf(block))).size:
         i, j = infinite[0]
         raise ValueError(

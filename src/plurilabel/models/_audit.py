@@ -69,7 +69,7 @@ def stored(content: bytes) -> bytes:
     """The content of a model file, with nothing compressed in it.
 
     skops stores arrays as they are, but each sparse matrix as a small archive of its own that is
-    compressed. Of a file without those it is known how much memory it takes.
+    compressed. Without those, the size of a file tells how much memory it takes.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as packed, zipfile.ZipFile(buffer, "w") as plain:

@@ -136,15 +136,15 @@ async def json_body(request: Request) -> Any:
     return parsed_json(await read_body(request))
 
 
-def checked_object(said: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
+def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
     """Check the fields of a JSON object."""
-    if not isinstance(said, dict):
+    if not isinstance(sent, dict):
         raise BadInput(f"the body must be an object with {required!r}")
-    if required not in said:
+    if required not in sent:
         raise BadInput(f"the body must have {required!r}")
-    if strange := said.keys() - {required, *optional}:
+    if strange := sent.keys() - {required, *optional}:
         raise BadInput(f"unknown field {min(strange)[:60]!r}")
-    return said
+    return sent
 
 
 def parsed_json(content: bytes) -> Any:
@@ -189,17 +189,17 @@ def json_response(content: Any, status: int = 200) -> Response:
 def error_response(_: Request | None, error: Exception) -> Response:
     """The response to an error: ``error``, with ``row`` and ``column`` where they are known."""
     if isinstance(error, BadInput):
-        said = {"error": str(error), "row": error.row, "column": error.column}
+        sent = {"error": str(error), "row": error.row, "column": error.column}
         status, headers = error.status, dict(_ERROR_HEADERS.get(error.status, ()))
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"][1:])
-        said, status, headers = {"error": f"{name}: {first['msg']}"}, 422, {}
+        sent, status, headers = {"error": f"{name}: {first['msg']}"}, 422, {}
     else:
         assert isinstance(error, HTTPException)
-        said, status = {"error": str(error.detail)}, error.status_code
+        sent, status = {"error": str(error.detail)}, error.status_code
         headers = dict(error.headers or {})
-    response = json_response({k: v for k, v in said.items() if v is not None}, status)
+    response = json_response({k: v for k, v in sent.items() if v is not None}, status)
     response.headers.update(headers)
     return response
 

@@ -128,9 +128,9 @@ class Insight:
         if issues:
             keep &= quality < 1
         if j is not None and having != "any":
-            has, said = view.Y[:, j] == 1, view.scores[:, j] > self.service.cut
-            filters = {"with": has, "without": ~has, "predicted": said, "disputed": has != said}
-            keep &= filters[having]
+            has, predicted = view.Y[:, j] == 1, view.scores[:, j] > self.service.cut
+            filters = {"with": has, "without": ~has, "predicted": predicted}
+            keep &= (filters | {"disputed": has != predicted})[having]
         at = np.flatnonzero(keep)
         if find:
             at = np.array([i for i in at if self._holds(int(view.rows[i]), find)], dtype=np.intp)
@@ -208,10 +208,10 @@ class Insight:
         cuts = np.linspace(low, high, _CUTS)
         true, every = np.sort(S[Y]), np.sort(S.ravel())
         hits = len(true) - np.searchsorted(true, cuts, side="right")
-        said = len(every) - np.searchsorted(every, cuts, side="right")
-        precision = np.where(said > 0, hits / np.maximum(said, 1), 1.0)
+        predicted = len(every) - np.searchsorted(every, cuts, side="right")
+        precision = np.where(predicted > 0, hits / np.maximum(predicted, 1), 1.0)
         recall = hits / max(len(true), 1)
-        f1 = 2 * hits / np.maximum(said + len(true), 1)
+        f1 = 2 * hits / np.maximum(predicted + len(true), 1)
         return {
             "version": view.version,
             "rows": len(view.rows),
@@ -219,7 +219,7 @@ class Insight:
             "precision": _rounded(precision, 4),
             "recall": _rounded(recall, 4),
             "f1": _rounded(f1, 4),
-            "per_row": _rounded(said / len(view.rows), 3),
+            "per_row": _rounded(predicted / len(view.rows), 3),
         }
 
     def pairs(self) -> dict[str, Any]:

@@ -29,11 +29,11 @@ async def predict(request: Request) -> Response:
     service, most, remember = context.service, context.limits.rows, False
     rows: Any
     if kind == "application/json":
-        said = checked_object(await json_body(request), "rows", _OPTIONS)
-        ask, remember = _checked_ask(said), said.get("remember", False)
-        _check_length(said["rows"], most)
+        sent = checked_object(await json_body(request), "rows", _OPTIONS)
+        ask, remember = _checked_ask(sent), sent.get("remember", False)
+        _check_length(sent["rows"], most)
         reader = service.reader
-        rows = (reader.records if remember else reader.quick_records)(said["rows"])
+        rows = (reader.records if remember else reader.quick_records)(sent["rows"])
         n = len(rows)
     elif kind == "text/csv" or kind in _ARROW:
         ask = _checked_ask(_query_options(request))
@@ -67,28 +67,28 @@ _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _checked_ask(said: dict[str, Any]) -> Ask:
-    for name in said.keys() & _OPTIONS.keys():
+def _checked_ask(sent: dict[str, Any]) -> Ask:
+    for name in sent.keys() & _OPTIONS.keys():
         fits, expected = _OPTIONS[name]
-        if not (fits(said[name]) or (said[name] is None and name in ("top", "cut"))):
+        if not (fits(sent[name]) or (sent[name] is None and name in ("top", "cut"))):
             raise BadInput(f"{name} must be {expected}")
-    top, cut = said.get("top"), said.get("cut")
+    top, cut = sent.get("top"), sent.get("cut")
     top = None if top is None else min(top, 1 << 30)
-    return Ask(said.get("scores", False), top, None if cut is None else float(cut))
+    return Ask(sent.get("scores", False), top, None if cut is None else float(cut))
 
 
 def _query_options(request: Request) -> dict[str, Any]:
     """Options of a table, whose body has no place for them."""
-    said: dict[str, Any] = {}
+    sent: dict[str, Any] = {}
     for name, value in request.query_params.items():
         if name not in ("scores", "top", "cut"):
             raise BadInput(f"unknown query parameter {name[:60]!r}")
-        said[name] = value
+        sent[name] = value
         with suppress(ValueError, RecursionError):  # what is not JSON is rejected later
-            said[name] = json.loads(value.lower())
-        if name == "scores" and said[name] in (0, 1):
-            said[name] = bool(said[name])
-    return said
+            sent[name] = json.loads(value.lower())
+        if name == "scores" and sent[name] in (0, 1):
+            sent[name] = bool(sent[name])
+    return sent
 
 
 def _check_length(rows: Any, most: int) -> None:
@@ -102,13 +102,13 @@ explanations = APIRouter()
 @explanations.post("/explain", summary="Explain scores")
 async def explain(request: Request, context: Shared) -> Response:
     """Neighbors, features or words that speak for and against each label."""
-    said = checked_object(await json_body(request), "rows", ("labels", "top"))
-    _check_length(said["rows"], context.limits.explained)
-    top = said.get("top", 8)
+    sent = checked_object(await json_body(request), "rows", ("labels", "top"))
+    _check_length(sent["rows"], context.limits.explained)
+    top = sent.get("top", 8)
     if not _is_count(top):
         raise BadInput("top must be a whole number of at least 1")
-    work, labels = context.service.explain, said.get("labels")
-    return json_response(await context.in_thread(work, said["rows"], labels=labels, top=top))
+    work, labels = context.service.explain, sent.get("labels")
+    return json_response(await context.in_thread(work, sent["rows"], labels=labels, top=top))
 
 
 corrections = APIRouter(prefix="/feedback")

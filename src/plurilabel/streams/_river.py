@@ -63,8 +63,8 @@ class Guarded:
 
     def learn(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
         """Learn from a row, after testing the prediction for it."""
-        said = self.probabilities(x)
-        if self.watch.sees(float(not said or max(said, key=said.__getitem__) != y)):
+        predicted = self.probabilities(x)
+        if self.watch.sees(float(not predicted or max(predicted, key=predicted.__getitem__) != y)):
             self.model, self.watch.detector = self.classifier.clone(), self.detector.clone()
             self.classes, self.n_drifts = set(), self.n_drifts + 1
         self.classes.add(y)

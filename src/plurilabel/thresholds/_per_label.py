@@ -50,7 +50,7 @@ class SCut(ThresholdStrategy):
         positives.
     shrink : float, default=0.0
         Pulls the cuts of rare labels to one cut that all labels share, the best for the macro
-        average: the shared cut has the weight ``shrink / (shrink + positives)``. Of a mean of
+        average: the shared cut has the weight ``shrink / (shrink + positives)``. For a mean of
         eighteen learners, macro F1 on the hold-outs of Emotions, Flags and Genbase is .704, .684
         and .796 with 0, and .703, .696 and .814 with 10.
 

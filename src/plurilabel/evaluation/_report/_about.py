@@ -101,7 +101,7 @@ def _calibration(results: Results, learners: Sequence[str]) -> Rows:
 
 
 def _alike(results: Results, found: Sequence[tuple[Any, ...]]) -> Rows:
-    """Learner, dataset, folds and what is said: the cells of which the same is said together."""
+    """Learner, dataset, folds and message; folds with the same message share a row."""
     repeats = len({cell["repeat"] for cell in results.cells}) > 1
     splits = Counter((cell["learner"], cell["dataset"]) for cell in results.cells)
     folds: dict[tuple[str, ...], list[str]] = {}

@@ -30,15 +30,15 @@ class LabelStudio:
         """Name and version of the model."""
         return f"{self.service.name} {self.service.version if number is None else number}"
 
-    def setup(self, said: Any) -> dict[str, Any]:
+    def setup(self, sent: Any) -> dict[str, Any]:
         """Check that the model fits the configuration of a project."""
-        return protocol.setup(said, self.model, self.version())
+        return protocol.setup(sent, self.model, self.version())
 
-    def predict(self, said: Any) -> dict[str, Any]:
+    def predict(self, sent: Any) -> dict[str, Any]:
         """Predict labels of tasks."""
-        said = as_mapping(said, "the request")
-        tagging = protocol.read_config(said.get("label_config"), self.model.label_names)
-        tasks = said.get("tasks")
+        sent = as_mapping(sent, "the request")
+        tagging = protocol.read_config(sent.get("label_config"), self.model.label_names)
+        tasks = sent.get("tasks")
         if not isinstance(tasks, list) or not tasks:
             raise BadInput("tasks must be a list with at least one task")
         rows = [self._row(task, tagging, i) for i, task in enumerate(tasks)]
@@ -66,11 +66,11 @@ class LabelStudio:
             return {only: data[key]}
         return data
 
-    def webhook(self, said: Any) -> dict[str, Any]:
+    def webhook(self, sent: Any) -> dict[str, Any]:
         """Learn corrections from an event; other events change nothing."""
-        said = as_mapping(said, "the request")
+        sent = as_mapping(sent, "the request")
         # ids of annotations are unique: an event may come without its project
-        found = protocol.annotated_rows({"project": {"id": 0}, **said}, self.model, self._row)
+        found = protocol.annotated_rows({"project": {"id": 0}, **sent}, self.model, self._row)
         done: dict[str, Any] = {}
         corrections = []
         for one in found:
@@ -108,14 +108,14 @@ router = APIRouter(prefix="/label-studio")
 async def _handled(
     request: Request, work: Callable[[LabelStudio, Any], Any], status: int = 200
 ) -> Response:
-    said = await json_body(request)
-    tasks = said.get("tasks") if isinstance(said, dict) else None
+    sent = await json_body(request)
+    tasks = sent.get("tasks") if isinstance(sent, dict) else None
     if isinstance(tasks, list):
         check_number_of_rows(len(tasks), context_of(request).limits.rows)
     studio: LabelStudio = request.app.state.label_studio
     try:
         async with studio.lock:
-            return json_response(await asyncio.to_thread(work, studio, said), status)
+            return json_response(await asyncio.to_thread(work, studio, sent), status)
     except BadInput:
         raise
     except ValueError as error:

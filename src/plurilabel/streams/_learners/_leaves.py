@@ -269,8 +269,8 @@ class BayesOfSets:
 
     def _judge(self, x: Floats, y: Labels, counts: SplitCounts | None) -> None:
         if counts is not None and len(self.n):
-            said = self._both(x, counts)[:, : len(y)] > 0.5
-            right = goodness(said, y == 1, np.ones(len(y), dtype=bool))
+            predicted = self._both(x, counts)[:, : len(y)] > 0.5
+            right = goodness(predicted, y == 1, np.ones(len(y), dtype=bool))
             self.skill = LATELY * self.skill + (1 - LATELY) * right
 
     def _both(self, x: Floats, counts: SplitCounts) -> Floats:

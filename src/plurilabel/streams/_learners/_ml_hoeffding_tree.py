@@ -107,9 +107,9 @@ class HoeffdingTree:
         assert isinstance(leaf, Leaf)
         if not leaf.n:
             return
-        found, said = leaf.score(x) > 0.5, np.zeros((1, len(y)), dtype=bool)
-        said[0, : len(found)] = found
-        error = 1.0 - float(goodness(said, y == 1, y != UNKNOWN)[0])
+        found, predicted = leaf.score(x) > 0.5, np.zeros((1, len(y)), dtype=bool)
+        predicted[0, : len(found)] = found
+        error = 1.0 - float(goodness(predicted, y == 1, y != UNKNOWN)[0])
         drifts = [node.watch.sees(error) for node in path]
         if not any(drifts):
             return

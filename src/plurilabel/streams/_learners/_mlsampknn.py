@@ -175,7 +175,7 @@ class SelfAdjusting(Window):
 
     def _judge(self, votes: Floats, slots: Slots, y: Labels) -> None:
         known, true = y != UNKNOWN, y == 1
-        said = votes > 0.5
+        predicted = votes > 0.5
         shares = self._chosen(votes)
         chosen = shares > 0.5
         wrong = (chosen != true) & known  # (members, q)
@@ -185,7 +185,8 @@ class SelfAdjusting(Window):
         if self.penalty:
             self._punish(slots, wrong, y)
         self.tallies[..., known] *= self.fading
-        for tally, is_so in zip(self.tallies, (said & true, said & ~true, ~said & true)):
+        counts = (predicted & true, predicted & ~true, ~predicted & true)
+        for tally, is_so in zip(self.tallies, counts):
             tally += is_so & known
         tp, fp, fn = self.tallies
         micro = [tally.sum(axis=-1, keepdims=True) for tally in (tp, fp, fn)]
@@ -216,7 +217,9 @@ class SelfAdjusting(Window):
             self.alive[m] &= self.charges[m] < 1
 
 
-def goodness(said: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]) -> Floats:
+def goodness(
+    predicted: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> Floats:
     """Mean of subset accuracy and example F1 of several predictions (m, q) for one row.
 
     Examples
@@ -225,10 +228,10 @@ def goodness(said: NDArray[np.bool_], true: NDArray[np.bool_], known: NDArray[np
     >>> goodness(np.array([[True, True, False], [True, False, True]]), true, known)
     array([1.  , 0.25])
     """
-    hits = (said & true & known).sum(axis=1)
-    both = (said & known).sum(axis=1) + (true & known).sum()
+    hits = (predicted & true & known).sum(axis=1)
+    both = (predicted & known).sum(axis=1) + (true & known).sum()
     f1 = np.where(both > 0, 2 * hits / np.maximum(both, 1), 1.0)
-    return (f1 + ((said == true) | ~known).all(axis=1)) / 2
+    return (f1 + ((predicted == true) | ~known).all(axis=1)) / 2
 
 
 class MLSAMPkNN(StreamClassifier):
