@@ -291,7 +291,8 @@ def get_scorer(name: str, **params: Any) -> Callable[[Any, Any, Any], float]:
     """
     missing = set(get_measure(name).parameters) - set(params)
     if "k" in missing:
-        raise ValueError(f"name must have a number for k, such as {name[:-1]}5, got {name!r}")
+        example = f"{name[:-1]}5"
+        raise ValueError(f"name must have a number in place of k, such as {example}, got {name!r}")
     if "propensities" in missing:
         raise ValueError(f"{name} needs propensities=propensities(Y_train), got none")
     return Scorer(name, params)

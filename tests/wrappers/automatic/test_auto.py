@@ -164,7 +164,7 @@ def test_deterministic_and_resumable(tmp_path, fitted, monkeypatch):
     assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
     assert len(list((tmp_path / "kept").glob("*.npz"))) == 4
     monkeypatch.setattr(
-        "plurilabel.wrappers.automatic._pool._of_fold", None
+        "plurilabel.wrappers.automatic._trials._of_fold", None
     )  # nothing is learned again
     resumed = clone(again).set_params(time_limit=1e-6).fit(X, Y)
     assert_array_equal(resumed.predict_proba(X), fitted.predict_proba(X))

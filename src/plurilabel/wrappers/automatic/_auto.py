@@ -48,7 +48,6 @@ from plurilabel.wrappers.automatic._ensemble import (
     estimate,
     mean_scores,
 )
-from plurilabel.wrappers.automatic._pool import Pool, answers, fit_one
 from plurilabel.wrappers.automatic._portfolio import (
     Candidate,
     candidates,
@@ -59,7 +58,10 @@ from plurilabel.wrappers.automatic._trials import (
     NO_TIME,
     REFIT,
     Clock,
+    Pool,
     Tried,
+    answers,
+    fit_one,
     report,
     told,
     try_all,
