@@ -85,8 +85,8 @@ def page(package: str) -> str:
             f"     - {first_sentence(text)}",
         ]
         details += [*entry_of(kind, home, name, text), ""]
-    lines = [f"# plurilabel.{package}", "", "```{eval-rst}", inspect.getdoc(module) or "", ""]
-    lines += [f".. module:: plurilabel.{package}", ""]
+    lines = [f"# plurilabel.{package}", "", "```{eval-rst}", f".. module:: plurilabel.{package}"]
+    lines += ["", inspect.getdoc(module) or "", ""]
     for title, entries in rows.items():
         if entries:
             lines += [".. list-table::", "   :class: summary", "   :header-rows: 1", ""]
