@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -169,6 +170,12 @@ def word_features(options: dict[str, Any], *, text: Names) -> Any:
     return io.word_features(**given)
 
 
+def standard_names() -> list[str]:
+    """The names of :func:`~plurilabel.datasets.dataset_names`, without importing that package."""
+    catalog = Path(__file__).parents[1] / "datasets" / "catalog.toml"
+    return ["digits", *tomllib.loads(catalog.read_text("utf-8"))]
+
+
 def is_standard(data: str) -> bool:
     """Whether this names a standard dataset; False if it is a file, an error if neither."""
     path = Path(data)
@@ -177,9 +184,7 @@ def is_standard(data: str) -> bool:
     # names have neither suffix nor folder: nothing has to be imported for this error
     if not path.is_dir() and (path.suffix or len(path.parts) > 1):
         raise FileNotFoundError(no_file(path))
-    from plurilabel.datasets import dataset_names
-
-    names = dataset_names()
+    names = standard_names()
     if data in names:
         return True
     if path.is_dir():
