@@ -12,16 +12,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS  # noqa: F401
-from sklearn.utils import _safe_indexing as safe_indexing  # noqa: F401
-from sklearn.utils._param_validation import (  # noqa: F401
+from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS as BOOLEAN_METRICS
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import _check_method_params as rows_of_params  # noqa: F401
+from sklearn.utils.validation import _check_method_params as rows_of_params
 from sklearn.utils.validation import _check_sample_weight
+
+__all__ = [
+    "BOOLEAN_METRICS", "HasMethods", "Interval", "StrOptions", "check_params",
+    "check_sample_weight", "class_numbers", "constraints_of", "fitted_gamma", "import_extra",
+    "rows_of_params", "safe_indexing", "validate_parameter_constraints", "versions",
+]  # fmt: skip
 
 
 def import_extra(module: str, user: str, extra: str) -> Any:

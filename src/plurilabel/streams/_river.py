@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING or not HAS_RIVER:
     class RiverClassifier:
         """River's base class of multi-label classifiers; an empty one without river."""
 else:
-    from river.base import MultiLabelClassifier as RiverClassifier  # noqa: F401
+    RiverClassifier = import_module("river.base").MultiLabelClassifier
 
 
 def import_river(module: str, user: str) -> Any:
