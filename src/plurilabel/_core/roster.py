@@ -104,7 +104,7 @@ def find_estimator(name: str) -> Any:
     for package in PACKAGES:
         place = root.joinpath(*package.split("."))
         source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        if name in source.read_text("utf-8"):
+        if not source.is_file() or name in source.read_text("utf-8"):
             found = getattr(import_module(f"plurilabel.{package}"), name, None)
             if getattr(found, "__module__", None) == "plurilabel":
                 return found
