@@ -5,19 +5,19 @@ from importlib.util import find_spec
 # MLflow itself warns, and warnings are errors: tests/test_mlflow.py runs its examples
 collect_ignore_glob = ["src/plurilabel/models/mlflow.py"]
 if not find_spec("torch"):
-    collect_ignore_glob += ["src/plurilabel/learners/neural/*.py", "src/plurilabel/*/_device*"]
+    collect_ignore_glob += ["src/plurilabel/learners/neural/*.py", "src/plurilabel/*/_gpu*"]
 if not find_spec("triton"):
-    collect_ignore_glob += ["src/plurilabel/neighbors/_device/kernels.py"]
+    collect_ignore_glob += ["src/plurilabel/neighbors/_gpu/kernels.py"]
 if not find_spec("river"):
     collect_ignore_glob += ["src/plurilabel/streams/*.py"]
 if not find_spec("dask"):
-    collect_ignore_glob += ["src/plurilabel/*_dask.py", "src/plurilabel/distributed/*.py"]
+    collect_ignore_glob += ["src/plurilabel/distributed/*.py"]
 if not find_spec("onnx") or not find_spec("onnxruntime"):
-    collect_ignore_glob += ["src/plurilabel/export/*.py"]
+    collect_ignore_glob += ["src/plurilabel/models/onnx/*.py"]
 if not (find_spec("fastapi") and find_spec("uvicorn")):
     collect_ignore_glob += [
         f"src/plurilabel/serve/{name}.py"
-        for name in ("_app", "_http", "_openapi", "_routes", "_server", "label_studio/_backend")
+        for name in ("_app", "_http", "_routes", "_server", "label_studio/_backend")
     ]
 
 # examples in docstrings that a package's ``__init__`` publishes

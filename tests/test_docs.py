@@ -57,8 +57,10 @@ def test_code_runs(page, tmp_path, monkeypatch, request, quick_portfolio):
             pytest.importorskip(library)
     if "plurilabel.serve import" in text:
         pytest.importorskip("fastapi")
-    if re.search(r"plurilabel.streams import (Stream|Neighbor|MLHoeffding)", text):
-        pytest.importorskip("river")
+    imported = " ".join(re.findall(r"^(?:>>> )?from plurilabel import (.*)$", text, re.MULTILINE))
+    for name in learners().keys() & set(re.findall(r"\w+", imported)):
+        if learners()[name].needs:
+            pytest.importorskip(learners()[name].needs)
     pytest.importorskip("matplotlib").use("agg")
     monkeypatch.chdir(tmp_path)
     # a module, so that classes defined on a page can be pickled
