@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -153,9 +154,10 @@ def sweep(X: np.ndarray, Y: np.ndarray, scoring: str) -> None:
     learner = MLkNNCV(range(1, 11), scoring=scoring, device="cuda")
     with_search, found = seconds(lambda: learner.fit(X, Y).cv_values_, turns=1)
     search, _ = seconds(lambda: ExactIndex(device="cuda").fit(X).kneighbors(None, 11), turns=1)
-    learner.index_.device_ = "cpu"  # labels are counted where neighbours were found
     start = time.perf_counter()
-    learner._learn(*learner.graph_)
+    # labels are counted where neighbours were found
+    with mock.patch.object(ExactIndex, "device_", "cpu"):
+        learner._learn(*learner.graph_)
     here = time.perf_counter() - start
     size = f"{X.shape[0]:,} x {X.shape[1]}, {Y.shape[1]} labels"
     line(size, f"k to 10, {scoring}", "the search alone", f"{search:.3f}")
