@@ -29,15 +29,12 @@ ROSTER_WIDE = (
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 def test_four_files_are_enough(tmp_path):
-    for name in ("src", "scripts", "docs/learners"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "tests", tmp_path / "tests")
-    for name in ("README.md", "pyproject.toml", "conftest.py", "Makefile", "docs/_static"):
+    left_out = shutil.ignore_patterns("__pycache__")
+    for name in ("src", "scripts", "tests", "docs/learners"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=left_out)
+    for name in ("pyproject.toml", "conftest.py", "Makefile", "docs/_static", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "README.md").unlink()
     shutil.copy(ROOT / "README.md", tmp_path)
-    for name in ("benchmarks",):
-        (tmp_path / name).symlink_to(ROOT / name)
     family = tmp_path / "src" / "plurilabel" / "learners" / "adaptation"
     (family / "_nearest_means.py").write_text(CODE, "utf-8")
     roster = (family / "__init__.py").read_text("utf-8")
