@@ -1,12 +1,15 @@
 """The page in a real browser: wide and narrow, light and dark, by mouse and by keyboard."""
 
+import json
 import os
 import re
 import shutil
 
 import pytest
 
-from tests.serve.problems import notes
+from plurilabel import RCut, ThresholdClassifier
+from plurilabel.models import Model
+from tests.serve.problems import LABELS, linear, notes, points, records
 
 pytest.importorskip("fastapi")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -140,7 +143,7 @@ def test_every_view_is_sound(visit, width, colours):
     assert page.title() == "Model – notes"
 
 
-def test_ask_move_the_cut_ask_why_correct_and_undo(visit, service):
+def test_ask_what_if_why_correct_and_undo(visit, service):
     before = service.version
     page = visit("ask", 375, "light")
     page.fill("#rows", CSV.replace("3.5", "long"))
@@ -155,15 +158,22 @@ def test_ask_move_the_cut_ask_why_correct_and_undo(visit, service):
     playwright.expect(cards).to_have_count(2)
     switches = cards.nth(0).get_by_role("switch")
     playwright.expect(switches).to_have_count(2)
-    # everything is above a cut of 0, nothing above 1
-    slider = page.get_by_role("slider", name="Cut")
+    # everything is above a threshold of 0, nothing above 1; the prediction stays
+    ticked = cards.nth(0).locator("[aria-checked=true]")
+    before_slider, figures = ticked.count(), page.locator(".figures-now").inner_text()
+    what_if = cards.nth(0).locator(".what-if")
+    playwright.expect(what_if).to_have_count(0)
+    slider = page.get_by_role("slider", name="What if")
     slider.focus()
     page.keyboard.press("Home")
-    playwright.expect(cards.nth(0).locator("[aria-checked=true]")).to_have_count(2)
+    playwright.expect(what_if).to_have_text("What if, above 0.00: cat, dog")
     playwright.expect(page.locator(".figures-now")).to_contain_text("Recall1.00")
     page.keyboard.press("End")
-    playwright.expect(cards.nth(0).locator("[aria-checked=true]")).to_have_count(0)
-    page.click("text=back to 0.50")
+    playwright.expect(what_if).to_have_text("What if, above 1.00: no label")
+    assert ticked.count() == before_slider
+    page.click("text=back to the model")
+    playwright.expect(page.locator(".figures-now")).to_have_text(figures.replace("\n", ""))
+    playwright.expect(what_if).to_have_count(0)
     cards.nth(0).get_by_role("button", name="Why?").click()
     near = cards.nth(0).locator(".near > li")
     playwright.expect(near).to_have_count(3)
@@ -175,6 +185,40 @@ def test_ask_move_the_cut_ask_why_correct_and_undo(visit, service):
     page.get_by_role("button", name="Undo").click()
     playwright.expect(page.locator("#version")).to_have_text(f"version {before + 2}")
     assert service.now.model.learner.Y_.shape[0] == 18
+
+
+def test_labels_ticked_and_sent_are_those_of_predict(visit):
+    X, Y = points(90)
+    strategy = RCut(2)
+    model = ThresholdClassifier(linear(), strategy).fit(X, Y)
+    rows = records(X[:20])
+    predicted = model.predict(X[:20])
+    # not the labels above 0.5
+    assert (predicted != (model.predict_proba(X[:20]) > 0.5)).any()
+    sent = []
+    with running(Service(Model.of(model))) as address:
+        page = visit("ask", base=address)
+        page.on(
+            "request",
+            lambda request: "feedback" in request.url and sent.append(request.post_data_json),
+        )
+        page.fill("#rows", json.dumps(rows))
+        page.click("text=Predict")
+        cards = page.locator("#answers article")
+        playwright.expect(cards).to_have_count(20)
+        page.get_by_role("slider", name="What if").focus()
+        page.keyboard.press("Home")
+        playwright.expect(page.locator(".what-if")).to_have_count(20)
+        for i in range(20):
+            ticked = cards.nth(i).locator("[aria-checked=true]").all()
+            names = {switch.get_attribute("data-label") for switch in ticked}
+            assert names == {name for name, has in zip(LABELS, predicted[i]) if has}
+        cards.nth(3).get_by_role("switch", name="snow").click()
+        playwright.expect(page.locator("#toast")).to_contain_text("Saved")
+    wanted = predicted[3].copy()
+    wanted[LABELS.index("snow")] ^= 1
+    (correction,) = sent[0]["corrections"]
+    assert correction["labels"] == [name for name, has in zip(LABELS, wanted) if has]
 
 
 def test_browse_filter_and_correct(visit, service):

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from plurilabel import IBLRML, BRkNN, MLkNN, MrkNN, ThresholdClassifier, io
 from plurilabel.models import Model, save_model
 from plurilabel.serve import Ask, BadInput, Service, StoreError
+from plurilabel.serve._insight import Insight
 from tests.serve.problems import LABELS, lazy, linear, notes, points, records
 
 NEW = records(points(12, seed=5)[0])
@@ -364,3 +365,28 @@ def test_how_dates_are_written_is_not_seen_from_the_rows_of_others():
     assert isinstance(alone[0], BadInput) == isinstance(both[0], BadInput)
     assert str(alone[0]) == str(both[0])
     service.close()
+
+
+@pytest.mark.parametrize("base", [MLkNN(3), BRkNN(3, variant="b"), linear()])
+@pytest.mark.parametrize("strategy", [None, "rcut"])
+def test_predicted_rows_are_those_of_the_model(base, strategy):
+    """Not those above one threshold, where a strategy or the learner decides otherwise."""
+    X, Y = points(60)
+    model = base if strategy is None else ThresholdClassifier(base, strategy)
+    service = Service(Model.of(model.fit(X, Y)), data=(X, Y.to_numpy()))
+    insight = Insight(service)
+    view = insight.view()
+    if strategy == "rcut":
+        assert (view.predicted.sum(axis=1) == model.strategy_.r_).all()
+    elif isinstance(base, BRkNN):
+        assert (view.predicted == base.training_labels()).all()
+        assert (view.predicted != (view.scores > 0.5)).any()
+    else:
+        assert (view.predicted == (view.scores > 0.5)).all()
+    for j, label in enumerate(LABELS):
+        found = insight.rows(label=label, having="predicted", most=60)["rows"]
+        assert [row["row"] for row in found] == np.flatnonzero(view.predicted[:, j]).tolist()
+    hits = (view.predicted & (view.Y == 1)).sum()
+    assert insight.cuts()["model"]["recall"] == pytest.approx(hits / view.Y.sum(), abs=1e-4)
+    card = service.card()
+    assert card["cut"] == (0.5 if strategy is None else None)

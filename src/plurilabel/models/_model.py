@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel import metrics
-from plurilabel._core.base import default_feature_names, names_or_default
+from plurilabel._core.base import CUTS, default_feature_names, names_or_default
 from plurilabel._core.blocks import dense, row_blocks
 from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
@@ -29,6 +29,7 @@ from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
 from plurilabel.models._model_rows import ModelRows, read_rows, rows_digest
+from plurilabel.thresholds import ThresholdStrategy, never_empty
 from plurilabel.wrappers import ThresholdClassifier
 
 AROUND = (Pipeline, ThresholdClassifier, GridSearchCV)  # what a learner is put into
@@ -288,6 +289,36 @@ class Model:
         if S.shape[1] != q:
             raise ValueError(f"the model names {q} labels, but there are scores of {S.shape[1]}")
         return S
+
+    @property
+    def threshold(self) -> float | None:
+        """The score above which any label is predicted.
+
+        None if a strategy decides otherwise: by a threshold for each label, by whole label sets,
+        or with at least one label for each row.
+        """
+        strategy, nonempty = self._strategy()
+        if strategy is not None:
+            cut = getattr(strategy, "cut_", None)
+            return cut if isinstance(cut, float) and not nonempty else None
+        methods = (method for method in CUTS if hasattr(self.estimator, method))
+        return CUTS.get(next(methods, ""))
+
+    def labels_of(self, scores: Any) -> Any:
+        """0/1 matrix (n, q) by the strategy that decides on scores; None if there is none."""
+        strategy, nonempty = self._strategy()
+        if strategy is None:
+            return None
+        labels = strategy.predict(scores)
+        return never_empty(labels, scores) if nonempty else labels
+
+    def _strategy(self) -> tuple[ThresholdStrategy | None, bool]:
+        """The fitted strategy that decides on label sets, if any, and whether none is empty."""
+        for part in layers(self.estimator):
+            for name in ("strategy_", "cut_"):  # of ThresholdClassifier and AutoClassifier
+                if isinstance(found := getattr(part, name, None), ThresholdStrategy):
+                    return found, part.nonempty_
+        return None, False
 
     def trained_on(self, rows: ModelRows) -> bool:
         """Whether the model was trained on these rows, which :meth:`read` has read with labels."""

@@ -40,6 +40,7 @@ class View:
     rows: NDArray[np.intp]  # (n,) numbers of the rows
     Y: NDArray[np.int8]  # (n, q)
     scores: NDArray[np.float64]  # (n, q) of models that were not fitted on the row
+    predicted: NDArray[np.bool_]  # (n, q) labels that those models predict
     sure: NDArray[np.float64]  # (n,) certainty of the least certain label, from 0 to 1
     quality: NDArray[np.float64]  # (n, q) credibility of suspected errors, 1 elsewhere
 
@@ -75,28 +76,34 @@ class Insight:
     def _made(self, now: Trained, ledger: Ledger) -> View:
         training = self.service.training
         if isinstance(training, Growing):
-            learner = now.model.learner
-            Y, S, rows = dense(learner.Y_), learner.training_scores(), now.rows
+            learner, rows = now.model.learner, now.rows
+            Y, S = dense(learner.Y_), learner.training_scores()
+            labels = now.model.labels_of(S)
+            Z = learner.training_labels() if labels is None else dense(labels) == 1
         else:
             assert isinstance(training, Refitting)
             rows = np.array(ledger.rows())
             X, labels = training.table(ledger, rows.tolist())
-            Y, S = dense(labels), self._held_out(now, X, labels)
+            Y, (S, Z) = dense(labels), self._held_out(now.model.estimator, X, labels)
         quality = np.ones(Y.shape)
         issues = find_label_issues(Y, self.probabilities(S))
         quality[issues.rows, issues.labels] = issues.quality
-        return View(now.version, rows, Y.astype(np.int8), S, self.certainty(S), quality)
+        return View(now.version, rows, Y.astype(np.int8), S, Z, self.certainty(S), quality)
 
-    def _held_out(self, now: Trained, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Cross-validated scores."""
-        S = np.zeros(Y.shape)
+    def _held_out(
+        self, estimator: Any, X: Any, Y: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Cross-validated scores and label sets."""
+        S, Z = np.zeros(Y.shape), np.zeros(Y.shape, dtype=bool)
         folds = min(FOLDS, Y.shape[0])
         for train, test in KFold(folds, shuffle=True, random_state=0).split(S):
-            estimator = clone(now.model.estimator)
-            set_seeds(estimator, 0)
-            estimator.fit(safe_indexing(X, train), Y[train])
-            S[test] = dense(label_scores(estimator, safe_indexing(X, test), n_labels=S.shape[1]))
-        return S
+            fold = clone(estimator)
+            set_seeds(fold, 0)
+            fold.fit(safe_indexing(X, train), Y[train])
+            rows = safe_indexing(X, test)
+            S[test] = dense(label_scores(fold, rows, n_labels=S.shape[1]))
+            Z[test] = dense(fold.predict(rows)) == 1
+        return S, Z
 
     def probabilities(self, S: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores from 0 to 1, one half at the threshold of the learner."""
@@ -128,7 +135,7 @@ class Insight:
         if issues:
             keep &= quality < 1
         if j is not None and having != "any":
-            has, predicted = view.Y[:, j] == 1, view.scores[:, j] > self.service.cut
+            has, predicted = view.Y[:, j] == 1, view.predicted[:, j]
             filters = {"with": has, "without": ~has, "predicted": predicted}
             keep &= (filters | {"disputed": has != predicted})[having]
         at = np.flatnonzero(keep)
@@ -167,6 +174,7 @@ class Insight:
         return {
             **self.service.row_card(int(view.rows[i])),
             "scores": _rounded(view.scores[i], 6),
+            "predicted": [names[j] for j in np.flatnonzero(view.predicted[i]).tolist()],
             "sure": round(float(view.sure[i]), 4),
             "issues": [
                 {
@@ -199,27 +207,30 @@ class Insight:
     def cuts(self, label: str | None = None) -> dict[str, Any]:
         """Precision, recall and F1 by threshold, for one label or all labels together."""
         view, j = self.view(), self._place(label)
-        S, Y = view.scores, view.Y.astype(bool)
+        S, Y, Z = view.scores, view.Y.astype(bool), view.predicted
         if j is not None:
-            S, Y = S[:, [j]], Y[:, [j]]
+            S, Y, Z = S[:, [j]], Y[:, [j]], Z[:, [j]]
         low, high = 0.0, 1.0
         if self.service.method != "predict_proba":
             low, high = np.quantile(S, [0.001, 0.999]).tolist()
         cuts = np.linspace(low, high, _CUTS)
         true, every = np.sort(S[Y]), np.sort(S.ravel())
-        hits = len(true) - np.searchsorted(true, cuts, side="right")
-        predicted = len(every) - np.searchsorted(every, cuts, side="right")
+        # the last entry is for the labels that the model predicts
+        hits = np.append(len(true) - np.searchsorted(true, cuts, side="right"), (Y & Z).sum())
+        predicted = np.append(len(every) - np.searchsorted(every, cuts, side="right"), Z.sum())
         precision = np.where(predicted > 0, hits / np.maximum(predicted, 1), 1.0)
-        recall = hits / max(len(true), 1)
-        f1 = 2 * hits / np.maximum(predicted + len(true), 1)
+        figures = {
+            "precision": _rounded(precision, 4),
+            "recall": _rounded(hits / max(len(true), 1), 4),
+            "f1": _rounded(2 * hits / np.maximum(predicted + len(true), 1), 4),
+            "per_row": _rounded(predicted / len(view.rows), 3),
+        }
         return {
             "version": view.version,
             "rows": len(view.rows),
             "cuts": _rounded(cuts, 6),
-            "precision": _rounded(precision, 4),
-            "recall": _rounded(recall, 4),
-            "f1": _rounded(f1, 4),
-            "per_row": _rounded(predicted / len(view.rows), 3),
+            **{name: values[:-1] for name, values in figures.items()},
+            "model": {name: values[-1] for name, values in figures.items()},
         }
 
     def pairs(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from plurilabel._core.base import CUTS
 from plurilabel._core.blocks import row_blocks
 from plurilabel._core.compat import safe_indexing, versions
 from plurilabel._core.scores import score_method
@@ -132,12 +131,6 @@ class Service:
         return self.now.version
 
     @property
-    def cut(self) -> float:
-        """The score above which the learner predicts a label."""
-        cut = getattr(getattr(self.now.model.estimator, "strategy_", None), "cut_", None)
-        return float(cut) if isinstance(cut, float) else CUTS.get(self.method or "", 0.5)
-
-    @property
     def alone(self) -> bool:
         """Whether the rows of a request must be predicted without those of other requests."""
         strategy = getattr(self.model.estimator, "strategy_", None)
@@ -195,7 +188,7 @@ class Service:
             "texts": self.reader.texts_only,
             "sparse": self.model.sparse_features,
             "scores": self.method,
-            "cut": self.cut,
+            "cut": self.now.model.threshold,
             "learns": self.training.how,
             "rows": len(now.rows),
             "rows_given": self.n_given,

@@ -41,3 +41,17 @@ def test_half_a_label_on_average_is_one():
     Y = [[1, 0, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 1, 0]]
     learner = BRkNN(2, variant="b").fit(X, Y)
     assert learner.predict([[0.0], [10.0], [20.0]]).sum(axis=1).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("variant", [None, "a", "b"])
+def test_training_labels_are_predicted_without_the_instance(variant):
+    rng = np.random.default_rng(0)
+    # ties go to frequent labels, whose order does not depend on a row
+    X, Y = rng.normal(size=(40, 3)), (rng.random((40, 4)) < [0.9, 0.6, 0.4, 0.1]).astype(int)
+    assert (np.diff(Y.sum(axis=0)) < -2).all()
+    learner = BRkNN(3, variant=variant).fit(X, Y)
+    for i, labels in enumerate(learner.training_labels()):
+        rest = np.arange(40) != i
+        without = BRkNN(3, variant=variant).fit(X[rest], Y[rest])
+        assert labels.astype(int).tolist() == without.predict(X[[i]])[0].tolist()
+    assert (learner.training_labels([7]) == learner.training_labels()[[7]]).all()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.compat import Interval, StrOptions
 from plurilabel.learners.lazy._lazy_classifier import CountingClassifier, LazyClassifier
-from plurilabel.learners.lazy._neighbor_labels import label_frequencies
+from plurilabel.learners.lazy._neighbor_labels import Floats, Rows, label_frequencies
 
 
 class BRkNN(CountingClassifier):
@@ -97,11 +97,21 @@ class BRkNN(CountingClassifier):
         classes of shape (n,) if they were 1-D.
         """
         check_is_fitted(self)
-        variant = self.fitted_params_["variant"]
-        if variant is None or self.single_output_:
+        if self.fitted_params_["variant"] is None or self.single_output_:
             return super().predict(X)
-        found = self._neighbors(self._validate_X(X, reset=False))
-        votes = sparse.csr_array(self._labels.events(*found).count)
+        chosen = self._chosen(*self._neighbors(self._validate_X(X, reset=False)))
+        return chosen if self.sparse_output_ else chosen.toarray()
+
+    def training_labels(self, rows: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Label sets (n, q) of training instances, by the rule of ``variant``."""
+        if self.fitted_params_["variant"] is None:
+            return super().training_labels(rows)
+        _, distances, neighbors = self._training_neighbors(rows)
+        return self._chosen(distances, neighbors).toarray() == 1
+
+    def _chosen(self, distances: Floats, neighbors: Rows) -> sparse.csr_array:
+        variant = self.fitted_params_["variant"]
+        votes = sparse.csr_array(self._labels.events(distances, neighbors).count)
         n, k = votes.shape[0], self.n_neighbors_
         stored = np.diff(votes.indptr)
         row = np.repeat(np.arange(n), stored)
@@ -119,5 +129,4 @@ class BRkNN(CountingClassifier):
         silent = np.flatnonzero(stored < size)
         row = np.concatenate([row[first], silent])
         label = np.concatenate([votes.indices[order][first], np.full(len(silent), usual[0])])
-        chosen = sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, label)), votes.shape)
-        return chosen if self.sparse_output_ else chosen.toarray()
+        return sparse.csr_array((np.ones(len(row), dtype=np.int64), (row, label)), votes.shape)

@@ -356,14 +356,31 @@ class LazyClassifier(ProbabilisticClassifier):
         array([[0.75],
                [0.25]])
         """
+        at, distances, neighbors = self._training_neighbors(rows)
+        return self._from_neighbors(self.X_[at], distances, neighbors)
+
+    def training_labels(self, rows: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Label sets (n, q) of training instances, decided as by ``predict``.
+
+        Parameters
+        ----------
+        rows : array of int, default=None
+            Row numbers; None for all training instances.
+
+        See Also
+        --------
+        training_scores : The scores of these instances.
+        """
+        return self.training_scores(rows) > self._cut
+
+    def _training_neighbors(self, rows: ArrayLike | None) -> tuple[Rows, Floats, Rows]:
+        """Training instances by number, and their neighbours other than themselves."""
         check_is_fitted(self)
         at = np.arange(self.Y_.shape[0]) if rows is None else np.asarray(rows, dtype=np.intp)
         k = self.n_searched_ or self.n_neighbors_
         if hasattr(self, "graph_"):
-            distances, neighbors = self.graph_[0][at, :k], self.graph_[1][at, :k]
-        else:
-            distances, neighbors = training_neighbors(self.index_, self.X_, k, rows=at)
-        return self._from_neighbors(self.X_[at], distances, neighbors)
+            return at, self.graph_[0][at, :k], self.graph_[1][at, :k]
+        return at, *training_neighbors(self.index_, self.X_, k, rows=at)
 
     def _explain(self, X: Any, given: Given) -> list[Explanation]:
         """The neighbours with and without each label."""

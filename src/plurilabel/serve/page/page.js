@@ -75,7 +75,6 @@ const failed = (error) => say(error.message);
 // length of a bar: scores that are not probabilities are mapped to [0, 1]
 const length = (score) => score == null ? 0 : state.card.scores === "predict_proba"
   ? Math.min(1, Math.max(0, score)) : 1 / (1 + Math.exp(-score));
-const cutNow = () => state.cut ?? state.card.cut;
 
 // rows -----------------------------------------------------------------------------------------
 
@@ -126,7 +125,7 @@ function barsMean(scale) {
 
 // a row as a card ------------------------------------------------------------------------------
 
-/* item: features; scores by label; labels that are set; row, its number in the training set;
+/* item: features; scores by label; labels that are set, at first those that are predicted; row, its number in the training set;
    issues; draft, in the queue: nothing is sent until it is accepted */
 class Card {
   constructor(item, title) {
@@ -139,8 +138,21 @@ class Card {
   }
 
   isSet(label) {
-    const item = this.item;
-    return item.labels ? item.labels.includes(label) : item.scores[label] > cutNow();
+    return this.item.labels.includes(label);
+  }
+
+  // labels above the slider's threshold: shown, never set or sent
+  whatIf() {
+    if (state.cut == null || !this.item.answer || !state.answers.includes(this)) return null;
+    return state.card.labels.filter((label) => this.item.scores[label] > state.cut);
+  }
+
+  // the threshold to draw: the slider's, or the model's if it is what this row was predicted by
+  line() {
+    const { answer, scores } = this.item, cut = state.card.cut;
+    if (!answer) return null;
+    if (state.cut != null && state.answers.includes(this)) return state.cut;
+    return cut != null && state.card.labels.every((label) => scores[label] > cut === answer.includes(label)) ? cut : null;
   }
 
   chosen() {
@@ -155,7 +167,7 @@ class Card {
     return labels.filter((label, i) => i < 6 || this.isSet(label) || doubted.has(label));
   }
 
-  bar(label, place) {
+  bar(label, place, line) {
     const score = this.item.scores[label], on = this.isSet(label);
     const change = this.before ? score - this.before[label] : 0;
     const words = [label, score == null ? "no score" : `score ${number(score)}`, on ? "set" : "not set"].join(", ");
@@ -167,12 +179,13 @@ class Card {
     },
       h("span", { class: "box" }),
       h("span", { class: "name" }, label, this.item.draft !== undefined && place < 9 ? h("span", { class: "key" }, ` ${place + 1}`) : null),
-      h("span", { class: "track" }, fill, h("span", { class: "cutline", "--cut": length(cutNow()) })),
+      h("span", { class: "track" }, fill, line == null ? null : h("span", { class: "cutline", "--cut": length(line) })),
       h("span", { class: `score ${moved ? (change > 0 ? "up" : "down") : ""}` }, number(score))));
   }
 
   draw() {
     const item = this.item, labels = this.order(), hidden = state.card.labels.length - labels.length;
+    const line = this.line(), whatIf = this.whatIf();
     const focused = this.element.contains(document.activeElement) ? document.activeElement.dataset.label : null;
     put(this.element,
       h("header", {}, h("b", {}, this.title), h("span", {}, item.worth != null ? `worth ${number(item.worth)}` : item.sure != null ? `certainty ${number(item.sure)}` : "")),
@@ -182,7 +195,8 @@ class Card {
         item.issues.slice(0, 4).map((issue) => h("span", { class: "note" }, issue.issue === "wrong" ? `${issue.label}: probably wrong` : `${issue.label}: probably missing`))),
       h("div", { class: "inside" },
         h("div", {}, shown(item.features, item.draft !== undefined || this.why ? "large" : "")),
-        h("ul", { class: "bars" }, labels.map((label, place) => this.bar(label, place)))),
+        h("ul", { class: "bars" }, labels.map((label, place) => this.bar(label, place, line)))),
+      whatIf ? h("p", { class: "nothing what-if" }, `What if, above ${number(state.cut)}: ${whatIf.join(", ") || "no label"}`) : null,
       h("div", { class: "actions" },
         item.draft !== undefined ? h("button", { type: "button", class: "main", onclick: () => this.accept() }, "Accept") : null,
         item.features != null ? h("button", { type: "button", "aria-expanded": String(Boolean(this.why)), onclick: () => this.explain() }, this.why ? "Close" : "Why?") : null,
@@ -246,10 +260,12 @@ class Card {
         item.issues = now.issues;
         item.sure = now.sure;
         item.labels = now.labels;
+        item.answer = now.predicted;
       }
     } else if (item.features != null) {
       const { rows: [now] } = await call("predict", { method: "POST", said: { rows: [item.features], scores: true } });
       item.scores = now.scores ?? item.scores;
+      item.answer = now.scores ? now.labels : null;
     }
     if (this.why && near) {
       await this.tell(near);
@@ -385,7 +401,7 @@ async function ask(event, remember = true) {
   if (!text) return;
   try {
     const { rows, features } = await predicted(text, remember);
-    state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, labels: row.remark ? [] : null, features: features[i] }, `Row ${i}`));
+    state.answers = rows.slice(0, 60).map((row, i) => new Card({ ...row, scores: row.scores ?? {}, answer: row.scores ? row.labels : null, features: features[i] }, `Row ${i}`));
     put(byId("answers"), state.answers.map((card) => card.element));
     if (rows.length > 60) byId("answers").append(h("p", { class: "quiet" }, `The first 60 of ${rows.length} rows are shown.`));
   } catch (error) {
@@ -471,37 +487,37 @@ function drawCut(panel, cuts, label) {
   const path = (values) => values.map((v, i) => `${i ? "L" : "M"}${x(cuts.cuts[i]).toFixed(1)} ${y(v).toFixed(1)}`).join("");
   const mark = h("line", { class: "mark", y1: 2, y2: height - bottom });
   const figures = h("dl", { class: "figures-now" });
-  const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: cutNow(), "aria-label": "Cut: labels with a higher score are predicted" });
+  const start = state.card.cut ?? (low + high) / 2;
+  const slider = h("input", { type: "range", id: "cut", min: low, max: high, step: (high - low) / 100 || 0.01, value: state.cut ?? start, "aria-label": "What if: one threshold for all labels" });
   const shownCut = h("output", { for: "cut" });
-  const back = h("button", { type: "button", class: "plain back", onclick: () => { state.cut = null; slider.value = state.card.cut; update(); slider.focus(); for (const card of state.answers) card.draw(); } }, `back to ${number(state.card.cut)}`);
+  const set = (cut) => { state.cut = cut; update(); for (const card of state.answers) card.draw(); };
+  const back = h("button", { type: "button", class: "plain back", onclick: () => { slider.value = start; set(null); slider.focus(); } }, "back to the model");
   const update = () => {
-    const cut = cutNow();
-    shownCut.textContent = number(cut);
-    back.classList.toggle("away", cut === state.card.cut); // keeps its place in the layout
-    mark.setAttribute("x1", x(cut));
-    mark.setAttribute("x2", x(cut));
+    const cut = state.cut;
+    shownCut.textContent = cut == null ? "the model decides" : `above ${number(cut)}`;
+    back.classList.toggle("away", cut == null); // keeps its place in the layout
+    mark.classList.toggle("away", cut == null && state.card.cut == null);
+    mark.setAttribute("x1", x(cut ?? start));
+    mark.setAttribute("x2", x(cut ?? start));
     if (!cuts) return;
-    const i = cuts.cuts.reduce((best, c, j) => Math.abs(c - cut) < Math.abs(cuts.cuts[best] - cut) ? j : best, 0);
-    const rows = { Precision: cuts.precision[i], Recall: cuts.recall[i], "F1": cuts.f1[i], "Labels per row": cuts.per_row[i] };
+    const i = cut == null ? -1 : cuts.cuts.reduce((best, c, j) => Math.abs(c - cut) < Math.abs(cuts.cuts[best] - cut) ? j : best, 0);
+    const now = (name) => i < 0 ? cuts.model[name] : cuts[name][i];
+    const rows = { Precision: now("precision"), Recall: now("recall"), "F1": now("f1"), "Labels per row": now("per_row") };
     put(figures, Object.entries(rows).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, number(value)))));
   };
-  slider.addEventListener("input", () => {
-    state.cut = +slider.value;
-    update();
-    for (const card of state.answers) card.draw();
-  });
+  slider.addEventListener("input", () => set(+slider.value));
   const choose = h("select", { onchange: (event) => showCut(event.target.value) },
     h("option", { value: "" }, "all labels"), state.card.labels.map((name) => h("option", { value: name, selected: name === label }, name)));
   const ticks = [0, 0.5, 1].map((v) => [h("line", { class: "grid", x1: left, x2: width - 6, y1: y(v), y2: y(v) }), h("text", { class: "tick", x: left - 6, y: y(v) + 4, "text-anchor": "end" }, String(v))]);
   const ends = [low, (low + high) / 2, high].map((v, i) => h("text", { class: "tick", x: x(v), y: height - 4, "text-anchor": ["start", "middle", "end"][i] }, number(v)));
   put(panel,
-    cuts ? h("figure", {}, h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision, recall and F1 by the cut" },
+    cuts ? h("figure", {}, h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision, recall and F1 by threshold" },
       ...ticks.flat(), ...ends,
       h("path", { class: "line s0", d: path(cuts.precision) }), h("path", { class: "line s1", d: path(cuts.recall) }), h("path", { class: "line s2", d: path(cuts.f1) }), mark),
     h("ul", { class: "legend" }, h("li", { class: "s0" }, "precision"), h("li", { class: "s1" }, "recall"), h("li", { class: "s2" }, "F1"))) : null,
     h("div", { class: "cut-ask" },
-      h("label", { for: "cut" }, "Predict labels with a score above ", shownCut), slider,
-      back,
+      h("label", { for: "cut" }, "What if every label had one threshold? ", shownCut), slider,
+      h("p", { class: "quiet" }, "A preview: predictions and corrections do not change. ", back),
       cuts ? h("label", {}, "Measured over ", choose) : null,
       figures));
   update();
@@ -521,7 +537,7 @@ async function browse(more = false) {
   try {
     const found = await call(`data/rows?${said}`);
     if (turn !== browse.turn) return;
-    const cards = found.rows.map((row) => new Card({ ...row, given: true, scores: named(row.scores) }, `Row ${row.row}`).element);
+    const cards = found.rows.map((row) => new Card({ ...row, given: true, answer: row.predicted, scores: named(row.scores) }, `Row ${row.row}`).element);
     if (more) byId("rows-found").append(...cards);
     else put(byId("rows-found"), cards.length ? cards : h("p", { class: "empty" }, "No matching rows."));
     byId("found").textContent = `${counted(found.total, "row")}; scores are from models that were not fitted on the row`;
@@ -599,7 +615,7 @@ async function showModel() {
     Labels: `${card.labels.length}: ${card.labels.slice(0, 12).join(", ")}${card.labels.length > 12 ? ", …" : ""}`,
     Input: card.texts ? "texts" : Object.entries(kinds).map(([kind, n]) => `${counted(n, "column")} of ${kind}`).join(", "),
     Rows: card.rows.toLocaleString("en") + (card.rows === card.rows_given ? "" : `, ${card.rows_given.toLocaleString("en")} before corrections`),
-    Cut: number(card.cut),
+    ...(card.cut == null ? {} : { Threshold: number(card.cut) }),
     Scores: card.scores === "predict_proba" ? "probabilities" : card.scores ? "decision values" : "none",
     Corrections: card.corrections.stored ? `${card.corrections.in_force} in effect; ${card.corrections.stored} entries in the log, including undos` : "none yet",
     "Learning": LEARNS[card.learns],
