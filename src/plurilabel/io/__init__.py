@@ -7,14 +7,16 @@ from plurilabel.io._files import FileFormatError, file_format
 from plurilabel.io._mat import read_mat_bags
 from plurilabel.io._read import read
 from plurilabel.io._sparse_text import read_libsvm, read_xmc, write_libsvm, write_xmc
-from plurilabel.io._table._encoder import DateEncoder, column_kinds, table_encoder, word_features
+from plurilabel.io._table._encoder import DateEncoder, word_features
 from plurilabel.io._table._labels import label_matrix, stack_tables
 from plurilabel.io._table._table import FurtherRows, read_further, read_table, write_table
+from plurilabel.io._table._table_encoder import TableEncoder, column_kinds, table_encoder
 
 __all__ = [
     "DateEncoder",
     "FileFormatError",
     "FurtherRows",
+    "TableEncoder",
     "column_kinds",
     "file_format",
     "label_matrix",

@@ -3,16 +3,12 @@
 from plurilabel.io._files import formats, is_table, opened
 from plurilabel.io._sparse_text import xmc_blocks
 from plurilabel.io._table._csv import header_separator, sniff
-from plurilabel.io._table._encoder import (
-    imputer,
-    uncentred,
-    unseen_categories,
-    without_known_words,
-)
+from plurilabel.io._table._encoder import imputer, uncentred
 from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._table import frame_writer
+from plurilabel.io._table._table_encoder import is_texts, unseen_categories, without_known_words
 
 __all__ = [
     "MISSING",
@@ -23,6 +19,7 @@ __all__ = [
     "header_separator",
     "imputer",
     "is_table",
+    "is_texts",
     "opened",
     "sniff",
     "table_module",

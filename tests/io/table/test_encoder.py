@@ -12,8 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
+from plurilabel import TableEncoder
 from plurilabel.io import column_kinds, read_further, read_table, table_encoder
 from plurilabel.io.shared import unseen_categories
 
@@ -34,12 +34,12 @@ def fitted(first, text=None, features=None):
     """A fitted encoder, and the typed columns that it was fitted on."""
     frame = first if "l" in first else first.assign(l=0)
     X = read_table(frame, labels=["l"], text=text, features=features, encode=False).X
-    return table_encoder(X, text=text).fit(X), X
+    return table_encoder(X, text=text, numbers="passthrough").fit(X), X
 
 
 def test_typed_columns():
     encoder, X = fitted(FIRST)
-    assert isinstance(encoder, ColumnTransformer)
+    assert isinstance(encoder.transformer_, ColumnTransformer)
     assert list(X.columns) == ["kind", "size", "two", "yes", "vec[0]", "vec[1]"]
     assert [str(dtype) for dtype in X.dtypes] == ["object", "float64", "object", *["float64"] * 3]
     assert X["kind"].tolist()[:3] == ["a", "b", "c"] and np.isnan(X["kind"][3])
@@ -107,13 +107,13 @@ def test_words_and_their_weights_stay():
     first = pd.DataFrame({"text": ["red house", "red door", "", "big red"], "n": [1, 2, 3, 4]})
     later = pd.DataFrame({"n": [5, 6], "text": ["a blue HOUSE, red", None]})
     vectorizer = TfidfVectorizer().fit(first["text"])
-    encoder, _ = fitted(first, "text")
+    encoder, _ = fitted(first, "text", ["text"])
     assert encoder.get_feature_names_out().tolist() == ["big", "door", "house", "red"]
     X = encoder.transform(read_further(later, column_kinds(encoder)).X)
     assert sparse.issparse(X)
     texts = later["text"].fillna("")
     np.testing.assert_array_equal(X.toarray(), vectorizer.transform(texts).toarray())
-    both, _ = fitted(first, "text", ["n"])
+    both, _ = fitted(first, "text")
     assert both.get_feature_names_out().tolist() == [
         "numbers__n", "text__big", "text__door", "text__house", "text__red"
     ]  # fmt: skip
@@ -156,25 +156,73 @@ def test_many_columns_of_numbers():
     names = [f"c{j}" for j in range(1200)]
     frame = pd.DataFrame(np.arange(2400.0).reshape(2, 1200), columns=names).assign(k=["a", "b"])
     encoder = table_encoder(frame).fit(frame)
-    assert encoder.transformers[0][2] == slice("c0", "c1199")
+    assert encoder.transformer_.transformers[0][2] == slice("c0", "c1199")
     assert list(encoder.get_feature_names_out()) == [*names, "k_a", "k_b"]
     turned = frame[frame.columns[::-1]]
     np.testing.assert_array_equal(encoder.transform(turned), encoder.transform(frame))
     assert set(column_kinds(encoder).items()) >= {("c7", "numbers"), ("k", "categories")}
 
 
-def test_kinds_of_other_encoders():
-    """Of a pipeline for categories, and of a column of text beside it."""
-    frame = pd.DataFrame({"n": [1.0, 2], "k": ["a", "b"], "t": ["red", "blue"]})
-    encoder = ColumnTransformer(
-        [
-            ("k", make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["k"]),
-            ("t", TfidfVectorizer(), "t"),
-        ],
-        remainder="passthrough",
-    ).fit(frame)
-    assert column_kinds(encoder) == {"n": "numbers", "k": "categories", "t": "text"}
-    assert unseen_categories(encoder, frame.assign(k=["b", "c"])) == {"k": ["c"]}
+PACKAGES = pd.DataFrame(
+    {
+        "id": range(60),
+        "name": [f"lib{i}-dev" for i in range(60)],
+        "about": [f"a library for things of kind {i % 35}" for i in range(60)],
+        "section": [["net", "math", "games"][i % 3] for i in range(60)],
+        "code": [10, 20] * 30,
+        "maker": [f"m{i % 25}" for i in range(60)],
+    }
+)
+
+
+def test_text_and_identifiers_are_detected():
+    encoder = TableEncoder().fit(PACKAGES)
+    assert encoder.kinds_ == {
+        "about": "text", "section": "categories", "code": "numbers", "maker": "categories"
+    }  # fmt: skip
+    assert encoder.left_out_ == {
+        "id": "it numbers the rows",
+        "name": "60 different values in 60 rows, such as 'lib0-dev'",
+    }
+    X = encoder.transform(PACKAGES)
+    assert sparse.issparse(X) and X[:, :1].toarray().ravel().tolist() == [0, 1] * 30
+    assert "text__library" in encoder.get_feature_names_out()
+
+
+def test_kinds_can_be_overruled():
+    encoder = TableEncoder(text="name", categorical=["code"], drop=["about"]).fit(PACKAGES)
+    assert encoder.kinds_ == {
+        "name": "text", "section": "categories", "code": "categories", "maker": "categories"
+    }  # fmt: skip
+    assert {"categories__code_10", "text__lib7"} <= {*encoder.get_feature_names_out()}
+    for options, message in (
+        ({"text": "nam"}, "text names 'nam', but the columns are 'id', 'name'"),
+        ({"drop": list(PACKAGES.columns[2:])}, "expected columns to learn from, got only"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TableEncoder(**options).fit(PACKAGES)
+
+
+def test_kinds_of_all_rows_hold_in_every_fold():
+    """A column with few values in all has one value in each row of a part of them."""
+    part = PACKAGES[:22]  # 22 makers in 22 rows
+    assert "maker" in TableEncoder().fit(part).left_out_
+    encoder = table_encoder(PACKAGES)
+    assert encoder.fit(part).kinds_["maker"] == "categories"
+    assert encoder.left_out_.keys() == {"id", "name"}
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, lambda t: pd.Series(t, name="plot")])
+def test_texts_without_a_table(form):
+    texts = ["a red day", "", "blue night"]
+    X = TableEncoder().fit_transform(form(texts))
+    expected = TfidfVectorizer().fit_transform(texts)
+    np.testing.assert_array_equal(X.toarray(), expected.toarray())
+    encoder = TableEncoder().fit(form(texts))
+    np.testing.assert_array_equal(
+        encoder.transform([None, "red"]).toarray(),
+        encoder.transform(pd.DataFrame({encoder.feature_names_in_[0]: ["", "red"]})).toarray(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -274,9 +322,9 @@ def test_parts_of_a_table_are_encoded_as_in_the_whole(data):
 
 def test_columns_are_left_out(tmp_path):
     frame = pd.DataFrame({"id": [f"r{i}" for i in range(40)], "x": range(40), "l": [0, 1] * 20})
-    with pytest.raises(ValueError, match=r"leave it out with drop=\['id'\]"):
-        read_table(frame, labels=["l"])
+    assert read_table(frame, labels=["l"]).left_out.keys() == {"id"}
     assert read_table(frame, labels=["l"], drop=["id"]).feature_names == ("x",)
+    assert read_table(frame, labels=["l"], features=["id"]).X.shape == (40, 40)
     for drop, message in (
         (["l"], "drop must name no label column, got 'l'"),
         (["ix"], "drop names a column 'ix', which the table does not have"),

@@ -265,18 +265,18 @@ def test_dates_in_parquet_and_missing_ones(tmp_path):
 # columns in doubt ---------------------------------------------------------------------------
 
 
-def test_columns_in_doubt_are_named_all_at_once():
+def test_columns_in_doubt_are_text_or_left_out():
     frame = pd.DataFrame({"id": [f"m{i}" for i in range(30)], "x": 1.0,
                           "note": [f"a note, no. {i}" for i in range(30)],
                           "url": [f"/{i}" for i in range(30)], "l": 1})  # fmt: skip
-    with pytest.raises(
-        ValueError, match="3 columns hold neither numbers nor categories"
-    ) as caught:
-        read_table(frame, labels=["l"])
-    message = str(caught.value)
-    assert "'id' (30 different values in 30 rows, such as 'm0')" in message
-    assert "leave out identifiers with drop=['id', 'url']" in message
-    assert "turn text into words with text=['note']" in message
+    data = read_table(frame, labels=["l"], encode=False)
+    assert data.kinds == {"x": "numbers", "note": "text"}
+    assert data.left_out == {
+        "id": "30 different values in 30 rows, such as 'm0'",
+        "url": "30 different values in 30 rows, such as '/0'",
+    }
+    with pytest.raises(ValueError, match="got only identifiers: 'id' .30 different values"):
+        read_table(frame, labels=["l"], drop=["x", "note"])
 
 
 # JSON, vectors ------------------------------------------------------------------------------

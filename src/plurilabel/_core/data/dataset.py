@@ -49,6 +49,11 @@ class Dataset:
     written : mapping of str to str
         For a table: how the numbers or dates of a column are written, where that is not the
         usual way: "decimal comma", "day first" or "month first".
+    kinds : mapping of str to str
+        For a table that is not encoded yet: "numbers", "dates", "categories" or "text" for each
+        column of X.
+    left_out : mapping of str to str
+        For a table: columns that identify its rows and are not in X, each with what shows it.
 
     Examples
     --------
@@ -71,6 +76,8 @@ class Dataset:
     label_parents: tuple[int, ...] | None = None
     tag_sep: str | None = None
     written: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n, d, q = self.X.shape[0], self.X.shape[-1], self.Y.shape[1]

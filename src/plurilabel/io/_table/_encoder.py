@@ -2,84 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from plurilabel._core.fitted import Declared, labels, values
 
+MOST_CATEGORIES = 255  # of a column with a feature of their own: the most frequent
 MOST_SUBWORDS = 100_000  # in a column: the most frequent
 MANY_COLUMNS = 1000  # whose names scikit-learn would look up one by one; a slice it does not
 
 
-def table_encoder(
-    frame: Any,
-    *,
-    text: str | Sequence[str] | None = None,
-    numbers: Any = "passthrough",
-    words: Any = None,
+def column_transformer(
+    frame: Any, kinds: Mapping[str, str], numbers: Any, words: Any
 ) -> ColumnTransformer:
-    """Make an encoder for the columns of a table, to put before a learner in a pipeline.
-
-    Fitted with the learner, it learns categories and words from the training rows of each fold
-    only. It consists of scikit-learn's encoders, and :class:`DateEncoder` for dates, chosen by
-    column type, as in the X of :func:`read_table` with ``encode=False``.
-
-    Parameters
-    ----------
-    frame : pandas data frame
-        Gives the names and types of the columns, and declared categories.
-    text : str or sequence of str, default=None
-        One or several columns of text, for word features.
-    numbers : transformer or "passthrough", default="passthrough"
-        Transforms the numbers, including those of dates, such as
-        :class:`~sklearn.impute.SimpleImputer`.
-    words : transformer, default=None
-        Turns a column of text into features; each column gets a copy. By default
-        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
-
-    Returns
-    -------
-    ColumnTransformer, not fitted
-        Numbers come first, then dates, then categories, then words, each in the order of the
-        columns. The result is dense, or sparse with ``text``.
-
-    Notes
-    -----
-    A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
-    for missing values if training rows have any. A new value becomes zeros in all of them, which
-    is why no column is dropped for two values. A column of pandas' categorical type has its
-    declared values, whether they occur or not. Words become their TF-IDF; if there are other
-    columns too, names begin with the kind: ``numbers__length``, ``text__red``; with several
-    columns of text, also with the column: ``text title__red``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plurilabel.io import table_encoder
-    >>> films = pd.DataFrame({"length": [90.0, 143, 71], "country": ["fr", "us", "uk"]})
-    >>> encoder = table_encoder(films).fit(films)
-    >>> encoder.get_feature_names_out().tolist()
-    ['length', 'country_fr', 'country_uk', 'country_us']
-    >>> encoder.transform(pd.DataFrame({"country": ["us", "it"], "length": [100.0, 88]}))
-    array([[100.,   0.,   0.,   1.],
-           [ 88.,   0.,   0.,   0.]])
-    """
-    texts = [text] if isinstance(text, str) else list(text or ())
-    columns = _columns_by_kind(frame, texts)
+    """The encoders of typed columns: numbers first, then dates, categories and words."""
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    columns: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "declared": []}
+    for name, kind in kinds.items():
+        if kind != "text":
+            columns["declared" if hasattr(frame[name], "cat") else kind].append(name)
     # beside words, thousands of columns mostly of zeros
-    options = {"handle_unknown": "ignore", "sparse_output": bool(texts)}
+    options: dict[str, Any] = {"sparse_output": bool(texts)}
     declared = [
         [*frame[name].cat.categories, *([np.nan] if frame[name].isna().any() else [])]
         for name in columns["declared"]
@@ -88,8 +42,10 @@ def table_encoder(
     encoders = {
         "numbers": numbers,
         "dates": dates if isinstance(numbers, str) else make_pipeline(dates, clone(numbers)),
-        "categories": OneHotEncoder(**options),
-        "declared": OneHotEncoder(categories=declared, **options),
+        "categories": OneHotEncoder(
+            handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES + 1, **options
+        ),
+        "declared": OneHotEncoder(categories=declared, handle_unknown="ignore", **options),
     }
     parts: list[Any] = [(kind, encoders[kind], names) for kind, names in columns.items() if names]
     numbered = list(frame.columns)[: len(columns["numbers"])]
@@ -102,17 +58,6 @@ def table_encoder(
     )
 
 
-def _columns_by_kind(frame: Any, texts: list[str]) -> dict[str, list[str]]:
-    """Columns other than ``texts`` by the encoder that their type calls for."""
-    columns: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": [], "declared": []}
-    kinds = {**dict.fromkeys("biuf", "numbers"), "M": "dates"}
-    for name, dtype in frame.dtypes.items():
-        if name not in texts:
-            other = "declared" if hasattr(dtype, "categories") else "categories"
-            columns[kinds.get(dtype.kind, other)].append(name)
-    return columns
-
-
 def _text_parts(texts: list[str]) -> list[str]:
     """Names for the encoders of columns of text: scikit-learn takes none with two underscores."""
     if len(texts) == 1:
@@ -121,64 +66,6 @@ def _text_parts(texts: list[str]) -> list[str]:
     if len(set(names)) == len(names) and not any(name.endswith("_") for name in names):
         return names
     return [f"text {j}" for j in range(len(texts))]
-
-
-def column_kinds(encoder: ColumnTransformer) -> dict[str, str]:
-    """Kinds of the columns of a fitted encoder, by name.
-
-    Parameters
-    ----------
-    encoder : ColumnTransformer
-        Fitted on a data frame.
-
-    Returns
-    -------
-    dict of str to {"numbers", "dates", "categories", "text"}
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from plurilabel.io import column_kinds, table_encoder
-    >>> frame = pd.DataFrame({"year": [1998.0, 2001], "plot": ["a red day", "blue night"]})
-    >>> column_kinds(table_encoder(frame, text="plot").fit(frame))
-    {'year': 'numbers', 'plot': 'text'}
-    """
-    kinds = dict.fromkeys(map(str, encoder.feature_names_in_), "numbers")
-    kinds |= {name: "categories" for name, _ in _categories(encoder)}
-    for _, part, columns in encoder.transformers_:
-        first = part[0] if isinstance(part, Pipeline) else part
-        if isinstance(columns, str):
-            kinds[columns] = "text"
-        elif isinstance(first, DateEncoder):
-            kinds |= dict.fromkeys(columns, "dates")
-    return kinds
-
-
-def unseen_categories(encoder: ColumnTransformer, frame: Any) -> dict[str, list[str]]:
-    """Values of a frame that a fitted encoder does not know, by column, in order of appearance."""
-    found = {
-        name: [value for value in frame[name].dropna().unique() if value not in known]
-        for name, known in _categories(encoder)
-    }
-    return {name: values for name, values in found.items() if values}
-
-
-def without_known_words(encoder: ColumnTransformer, frame: Any) -> NDArray[np.bool_] | None:
-    """Which rows have no word that a fitted encoder knows; None if it has no columns of text."""
-    found = [
-        np.diff(sparse.csr_array(part.transform(frame[column])).indptr) == 0
-        for _, part, column in encoder.transformers_
-        if isinstance(column, str) and hasattr(part, "transform")
-    ]
-    return np.logical_and.reduce(found) if found else None
-
-
-def _categories(encoder: ColumnTransformer) -> Iterator[tuple[str, set[str]]]:
-    """Columns of categories, each with the values it had in training."""
-    for _, part, columns in encoder.transformers_:
-        part = part[-1] if isinstance(part, Pipeline) else part
-        if hasattr(part, "categories_"):
-            yield from ((name, set(known)) for name, known in zip(columns, part.categories_))
 
 
 def imputer() -> SimpleImputer:

@@ -8,17 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plurilabel._core.words import NO_YES, first_repeated, listed
+from plurilabel.io._table._encoder import MOST_CATEGORIES
 from plurilabel.io._table._frame import VECTORS, CellError
 from plurilabel.io._table._notation import (
+    FEWEST_ROWS,
     MISSING,
-    MOST_CATEGORIES,
     date_of,
     has_comma,
     is_number,
@@ -38,6 +40,7 @@ COMMA = "decimal comma"
 _ORDERS = {None: None, True: "day first", False: "month first"}
 
 _VECTOR = re.compile(r"(.+)\[[0-9]+\]")  # one number of a list
+_ID = re.compile(r"|(.*[\W_])?(id|nr|no|key|index|row|unnamed: 0)", re.I)  # names of identifiers
 
 
 def cells_of(series: Any) -> list[Any]:
@@ -89,49 +92,69 @@ def _kind(cell: Any) -> str:
     return "list" if isinstance(cell, list | tuple | np.ndarray) else type(cell).__name__
 
 
-class _Refused(CellError):
-    """A column of text that may be anything: words, identifiers."""
+class Typed(NamedTuple):
+    """Typed columns of a table.
 
-    def __init__(self, column: str, what: str, is_text: bool) -> None:
-        self.what, self.is_text = what, is_text
-        problem = f"expected numbers or categories, got {what}; leave it out with drop=[{column!r}"
-        problem += "], choose the columns to use with features=[...], or turn it into words with "
-        super().__init__(column, None, f"{problem}text={column!r}")
+    Attributes
+    ----------
+    frame : pandas data frame
+        Numbers are float64, dates are datetime64, categories are text with NaN where missing, or
+        of pandas' categorical type where they were, texts are text, and a column of lists is a
+        column for each number.
+    kinds : dict of str to {"numbers", "dates", "categories", "text"}
+        For each column of ``frame``.
+    written : dict of str to str
+        How the numbers or dates of a column are written, for :func:`typed_like`.
+    left_out : dict of str to str
+        Columns that identify rows, each with what shows it.
+    """
+
+    frame: Any
+    kinds: dict[str, str]
+    written: dict[str, str]
+    left_out: dict[str, str]
 
 
 def typed_frame(
     frame: Any,
     columns: Sequence[str],
-    text: Sequence[str] = (),
+    text: Container[str] = (),
+    categorical: Container[str] = (),
     *,
     commas: Container[str] = (),
     day_first: bool | None = None,
-) -> tuple[Any, dict[str, str]]:
-    """The features of a table; an error that names all columns whose kind is in doubt.
+    wanted: Container[str] = (),
+) -> Typed:
+    """The features of a table, with the kinds that they show.
 
-    Numbers are float64, dates are datetime64, categories are text with NaN where missing, or of
-    pandas' categorical type where they were, ``text`` is text, and a column of lists is a column
-    for each number. ``commas`` are columns with a decimal comma unless they show otherwise. Also
-    returns, by column, how its numbers or dates are written, for :func:`typed_like`.
+    ``commas`` are columns with a decimal comma unless they show otherwise, ``wanted`` are used
+    even if they identify rows.
     """
-    parts, written, refused = [], {}, []
+    parts: list[dict[str, Any]] = []
+    kinds: dict[str, str] = {}
+    written, left_out = dict[str, str](), dict[str, str]()
     for name in columns:
-        try:
-            part, way = _learned(
-                frame[name], name, name in commas, day_first, lambda: _clear_order(frame, columns)
-            )
-        except _Refused as error:
-            refused.append(error)
+        series, way = frame[name], None
+        if name in text:
+            kind, part = "text", {name: _words(series, name)}
+        elif name in categorical:
+            kind, part = "categories", {name: _categories_like(series, name, None)}
+        elif name not in wanted and (why := _identifies(series, name)):
+            left_out[name] = why
             continue
+        else:
+            order = partial(_clear_order, frame, columns)
+            kind, part, way = _learned(series, name, name in commas, day_first, order)
         parts.append(part)
-        if way is not None:
-            written[name] = way
-    if refused:
-        raise refused[0] if len(refused) == 1 else _all_refused(refused)
-    parts += [{name: _words(frame[name], name)} for name in text]
-    if (twice := first_repeated([name for part in parts for name in part])) is not None:
-        raise ValueError(f"two columns would give a feature {twice!r}: rename one of them")
-    return _frame(parts), written
+        if (twice := first_repeated([*kinds, *part])) is not None:
+            raise ValueError(f"two columns would give a feature {twice!r}: rename one of them")
+        kinds |= dict.fromkeys(part, kind)
+        written |= {} if way is None else {name: way}
+    if not parts:
+        few = listed([f"{name!r} ({why})" for name, why in left_out.items()], 5)
+        problem = f"expected columns to learn from, got only identifiers: {few}; name those to use"
+        raise CellError("", None, f"{problem} with text=[...] or categorical=[...]")
+    return Typed(_frame(parts), kinds, written, left_out)
 
 
 def _clear_order(frame: Any, columns: Sequence[str]) -> bool | None:
@@ -146,18 +169,6 @@ def _words(series: Any, name: str) -> list[str]:
     if not any(re.search(r"\b\w\w", cell) for cell in texts):  # what scikit-learn calls words
         raise CellError(name, None, "expected text, got no words")
     return texts
-
-
-def _all_refused(refused: list[_Refused]) -> CellError:
-    """All of them in one sentence, with what each of them may be."""
-    shown = listed([f"{error.column!r} ({error.what})" for error in refused], 20)
-    texts = [error.column for error in refused if error.is_text]
-    others = [error.column for error in refused if not error.is_text]
-    advice = [f"leave out identifiers with drop={others!r}"] if others else []
-    advice += [f"turn text into words with text={texts!r}"] if texts else []
-    problem = f"{len(refused)} columns hold neither numbers nor categories: {shown}; "
-    problem += f"{', '.join(advice)}, or choose the columns to use with features=[...]"
-    return CellError("", None, problem)
 
 
 def typed_like(frame: Any, kinds: Mapping[str, str], written: Mapping[str, str]) -> Any:
@@ -218,38 +229,41 @@ def _learned(
     comma: bool,
     day_first: bool | None,
     order_elsewhere: Callable[[], bool | None],
-) -> tuple[dict[str, Any], str | None]:
-    """The typed columns of a column whose kind is to be found out, and how it is written."""
+) -> tuple[str, dict[str, Any], str | None]:
+    """The kind of a column, its typed columns, and how it is written."""
     if (found := _by_type(series, name, comma)) is not None:
         return found
     cells, texts = cells_of(series), _texts_in(series)
     kind = _one_kind(cells, name)
     if kind == "date":
-        return {name: _seconds_of(cells)}, None
+        return "dates", {name: _seconds_of(cells)}, None
     if kind == "list" or (texts and all(map(_LIST.fullmatch, texts))):
         first = _list_of(next(cell for cell in cells if cell is not None))
-        return _vectors(cells, name, [f"{name}[{j}]" for j in range(len(first))]), None
+        names = [f"{name}[{j}]" for j in range(len(first))]
+        return "numbers", _vectors(cells, name, names), None
     if kind == "number" or _texts_are_numbers(cells):
         _refuse_some_percents(texts, cells, name)
         comma = _comma(texts, comma)
-        return {name: numbers_of(series, name, comma=comma)}, COMMA if comma else None
+        values = numbers_of(series, name, comma=comma)
+        return "numbers", {name: values}, COMMA if comma else None
     if _most(cells, _is_date):
         order = _order(cells, name, texts, day_first, order_elsewhere)
-        return {name: _parsed_dates(cells, name, order)}, _ORDERS[order]
-    _refuse_free_text(cells, name)
-    return {name: _categories(cells, name)}, None
+        return "dates", {name: _parsed_dates(cells, name, order)}, _ORDERS[order]
+    if _is_free_text(cells):
+        return "text", {name: _words(series, name)}, None
+    return "categories", {name: _categories(cells, name)}, None
 
 
-def _by_type(series: Any, name: str, comma: bool) -> tuple[dict[str, Any], str | None] | None:
-    """The typed column of a column whose type shows its kind, else None."""
+def _by_type(series: Any, name: str, comma: bool) -> tuple[str, dict[str, Any], str | None] | None:
+    """What :func:`_learned` returns, for a column whose type shows its kind; else None."""
     if hasattr(series, "cat"):
-        texts = [str(value).strip() for value in series.cat.categories]
-        if {text.casefold() for text in texts} in PAIRS:
-            return {name: numbers_of(series, name)}, None
-        return {name: series.cat.rename_categories(texts).reset_index(drop=True)}, None
+        pair = {str(value).strip().casefold() for value in series.cat.categories}
+        if pair in PAIRS:
+            return "numbers", {name: numbers_of(series, name)}, None
+        return "categories", {name: _categories_like(series, name, None)}, None
     if (values := as_floats(series)) is not None:
-        return {name: values}, COMMA if comma else None
-    return ({name: _seconds(series)}, None) if series.dtype.kind == "M" else None
+        return "numbers", {name: values}, COMMA if comma else None
+    return ("dates", {name: _seconds(series)}, None) if series.dtype.kind == "M" else None
 
 
 def _one_kind(cells: list[Any], name: str) -> str:
@@ -292,16 +306,33 @@ def _texts_are_numbers(cells: list[str | None]) -> bool:
     return _most(cells, is_number) or pair in PAIRS
 
 
-def _refuse_free_text(cells: list[str | None], name: str) -> None:
+def _is_free_text(cells: list[str | None]) -> bool:
+    """Whether cells are sentences: most of several words, and long or of many kinds."""
     texts = list(dict.fromkeys(cell for cell in cells if cell is not None))
-    longest = max(texts, key=len)
-    if len(longest) > LONGEST_CATEGORY:
-        what = f"values of up to {len(longest)} characters, such as {shown(longest)}"
-    elif len(texts) > MOST_CATEGORIES or len(texts) > max(MANY_CATEGORIES, len(cells) / 2):
-        what = f"{len(texts)} different values in {len(cells)} rows, such as {shown(texts[0])}"
-    else:
-        return
-    raise _Refused(name, what, 2 * sum(" " in text for text in texts) > len(texts))
+    return 2 * sum(" " in text for text in texts) > len(texts) and (
+        len(max(texts, key=len)) > LONGEST_CATEGORY or _are_many(texts, cells)
+    )
+
+
+def _are_many(texts: Sequence[str], cells: Sequence[str | None]) -> bool:
+    return len(texts) > MOST_CATEGORIES or len(texts) > max(MANY_CATEGORIES, len(cells) / 2)
+
+
+def _identifies(series: Any, name: str) -> str:
+    """What shows that a column names or numbers the rows; "" if it does not."""
+    if series.dtype.kind in "iuf":
+        counts = len(series) >= FEWEST_ROWS and bool((np.diff(series.to_numpy()) == 1).all())
+        return "it numbers the rows" if counts and _ID.fullmatch(name.strip()) else ""
+    texts = _texts_in(series)
+    if hasattr(series, "cat") or len(texts) <= max(MANY_CATEGORIES, len(series) / 2):
+        return ""
+    words = sum(" " in text for text in texts)
+    if 2 * words > len(texts) or any(map(_LIST.fullmatch, texts[:10])):
+        return ""
+    cells = cells_of(series)
+    if _texts_are_numbers(cells) or _most(cells, _is_date):
+        return ""
+    return f"{len(texts):,} different values in {len(cells):,} rows, such as {shown(texts[0])}"
 
 
 def _seconds(series: Any) -> NDArray[np.datetime64]:
@@ -416,6 +447,14 @@ def _categories(cells: list[Any], name: str) -> list[Any]:
     return [np.nan if cell is None else text_of(cell) for cell in cells]
 
 
+def _categories_like(series: Any, name: str, _: str | None) -> Any:
+    """Categories as text; those of pandas' categorical type stay of that type."""
+    if not hasattr(series, "cat"):
+        return _categories(cells_of(series), name)
+    texts = [str(value).strip() for value in series.cat.categories]
+    return series.cat.rename_categories(texts).reset_index(drop=True)
+
+
 def _texts(cells: list[Any]) -> list[str]:
     return ["" if cell is None else str(cell) for cell in cells]
 
@@ -457,7 +496,7 @@ _LIKE: dict[str, Callable[[Any, str, str | None], Any]] = {
         series, name, comma=_comma(_texts_in(series), written == COMMA)
     ),
     "dates": _dates_like,
-    "categories": lambda series, name, _: _categories(cells_of(series), name),
+    "categories": _categories_like,
     "text": lambda series, _, __: _texts(cells_of(series)),
 }
 """How a column of a further table becomes one of each kind."""

@@ -12,13 +12,10 @@ from typing import Any
 
 from plurilabel._core.blocks import is_missing
 from plurilabel._core.words import NUMBER, shortened
-from plurilabel.io._table._encoder import date_numbers
+from plurilabel.io._table._encoder import MOST_CATEGORIES, date_numbers
 
 MISSING = {"?", "na", "n/a", "nan", "null", "none"}
 """Words for a missing value among numbers, in lower case."""
-
-MOST_CATEGORIES = 255
-"""Different values of a column beyond which it is taken for free text."""
 
 FEWEST_ROWS = 10
 """Rows after which a column that counts them is taken for an identifier."""

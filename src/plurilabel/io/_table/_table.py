@@ -18,10 +18,10 @@ from plurilabel._core.records import write_atomic
 from plurilabel._core.unknown import known_part
 from plurilabel._core.words import first_repeated, listed, similar
 from plurilabel.io._files import formats
-from plurilabel.io._table._encoder import table_encoder
 from plurilabel.io._table._frame import VECTORS, open_frame, table_format, table_module
 from plurilabel.io._table._kinds import typed_frame, typed_like
 from plurilabel.io._table._labels import label_columns, tag_column
+from plurilabel.io._table._table_encoder import TableEncoder
 
 _CELLS_AT_ONCE = 1 << 18
 
@@ -33,6 +33,7 @@ def read_table(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     text: str | Sequence[str] | None = None,
+    categorical: str | Sequence[str] | None = None,
     sep: str | None = None,
     tag_sep: str | None = None,
     label_names: Sequence[str] | None = None,
@@ -58,11 +59,13 @@ def read_table(
         name of the one column with the tags of each row: text with a separator
         (``sport;politics``), or lists in Parquet, JSON and data frames.
     features : sequence of str, default=None
-        Feature columns. By default all but the labels; with ``text``, none.
+        Feature columns. By default all but the labels, and those that identify rows.
     drop : sequence of str, default=()
         Columns to leave out, for instance identifiers.
     text : str or sequence of str, default=None
-        One or several columns of text, whose words become features.
+        Columns that are text, whose words become features; others are detected.
+    categorical : str or sequence of str, default=None
+        Columns that are categories, such as codes written as numbers; others are detected.
     sep : str, default=None
         Column separator of CSV. By default a tab in ``.tsv`` files, otherwise the one among comma,
         semicolon, tab and ``|`` that splits the first rows into the most columns.
@@ -119,9 +122,8 @@ def read_table(
     and currency signs are ignored. If most of a column are numbers, the rest must be too; empty
     cells, ``?``, ``NA``, ``N/A``, ``NaN``, ``null`` and ``none`` among them are missing values.
 
-    *Free text.* A column with more than 255 distinct values, or more than 20 if they exceed half
-    the number of rows, or with a value of more than 60 characters, is refused as categories:
-    ``drop`` it, choose the ``features``, or pass it as ``text``.
+    *Text and identifiers* are detected, too, see :class:`~plurilabel.TableEncoder`. Identifiers
+    are left out, unless ``features``, ``text`` or ``categorical`` names them.
 
     *Tags.* Blanks around tags, empty tags and repetitions are dropped. An empty cell is an empty
     label set: all labels are known to be absent.
@@ -162,14 +164,16 @@ def read_table(
     for parameter, names in (("features", features), ("drop", drop)):
         if isinstance(names, str):
             raise ValueError(f"{parameter} must be a sequence of names, got the text {names!r}")
-    texts = [text] if isinstance(text, str) else list(text or ())
-    as_text = [*texts, labels] if isinstance(labels, str) else texts
+    texts, codes = (
+        [given] if isinstance(given, str) else list(given or ()) for given in (text, categorical)
+    )
+    as_text = [*texts, *codes, labels] if isinstance(labels, str) else [*texts, *codes]
     table = open_frame(
         path, sep=sep, decimal=decimal, format=format, as_text=as_text, embeddings=embeddings
     )
     with table.located():
         own = [labels] if isinstance(labels, str) else labels
-        used = _feature_columns(list(table.frame.columns), own, features, texts, drop)
+        used = _feature_columns(list(table.frame.columns), own, features, texts, codes, drop)
         if embeddings is not None and VECTORS not in used:
             used.append(VECTORS)
         Y: Matrix
@@ -178,10 +182,20 @@ def read_table(
         else:
             Y = label_columns(table.frame, labels, empty_labels)
             found, tag_sep = list(labels), None
-        X, written = typed_frame(
-            table.frame, used, texts, commas=table.commas, day_first=day_first
+        X, kinds, written, left_out = typed_frame(
+            table.frame,
+            used,
+            texts,
+            codes,
+            commas=table.commas,
+            day_first=day_first,
+            wanted=features or (),
         )
-    X, feature_names = _encoded(X, texts, words) if encode else (X, X.columns)
+    feature_names = X.columns
+    if encode:
+        encoder = TableEncoder(numbers="passthrough", words=words, kinds=kinds, written=written)
+        X = encoder.fit_transform(X)
+        feature_names, kinds = encoder.get_feature_names_out(), {}
     return Dataset(
         X,
         Y,
@@ -190,6 +204,8 @@ def read_table(
         name=table.name if name is None else name,
         tag_sep=tag_sep,
         written=written,
+        kinds=kinds,
+        left_out=left_out,
     )
 
 
@@ -212,23 +228,12 @@ def _check_labels_given(
         raise ValueError("empty_labels is for label columns, but labels names a column of tags")
 
 
-def _encoded(X: Any, texts: list[str], words: Any) -> tuple[Any, Any]:
-    """Numbers for typed columns, and the names of the features."""
-    encoder = table_encoder(X, text=texts, words=words)
-    X = encoder.fit_transform(X)
-    try:
-        names = encoder.get_feature_names_out()
-    except ValueError as error:
-        problem = f"two columns would give the same feature: rename one ({error})"
-        raise ValueError(problem) from None
-    return sparse.csr_array(X) if texts else X, names
-
-
 def _feature_columns(
     columns: list[str],
     labels: Sequence[str],
     features: Sequence[str] | None,
     text: Sequence[str],
+    categorical: Sequence[str],
     drop: Sequence[str],
 ) -> list[str]:
     """The feature columns, after a check of all names that were given."""
@@ -236,13 +241,18 @@ def _feature_columns(
     _check_named(columns, "labels", labels)
     _check_named(columns, "features", chosen, labels)
     _check_named(columns, "text", text, labels)
-    _check_named(columns, "drop", drop, labels, {*text, *chosen})
+    _check_named(columns, "categorical", categorical, labels)
+    if both := [name for name in text if name in categorical]:
+        raise ValueError(f"a column is text or categorical, got {both[0]!r} in both")
+    _check_named(columns, "drop", drop, labels, {*text, *categorical, *chosen})
     if not labels:
         raise ValueError("labels must name at least one column, got none")
     if features is None:
-        features = [] if text else columns
-    used = [column for column in features if column not in {*labels, *drop, *text}]
-    if not used and not text:
+        features = columns
+    out = {*labels, *drop}
+    used = [column for column in features if column not in out]
+    used += [column for column in columns if column in {*text, *categorical} - {*used}]
+    if not used:
         raise ValueError("features must name at least one column, got none besides the labels")
     if features is columns and "" in used:
         problem = (

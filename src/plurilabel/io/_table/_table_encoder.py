@@ -1,0 +1,347 @@
+"""TableEncoder: raw tables and texts as numbers, inside a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.validation import check_is_fitted
+
+from plurilabel._core.base import default_feature_names
+from plurilabel._core.fitted import Declared, values
+from plurilabel._core.words import listed
+from plurilabel.io._table._encoder import column_transformer, imputer
+from plurilabel.io._table._frame import Frame, open_frame, table_module
+from plurilabel.io._table._kinds import Typed, typed_frame, typed_like
+
+KINDS = ("numbers", "dates", "categories", "text")
+TEXT = "text"
+"""The column of texts that come without a table."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a table, or texts, as numbers.
+
+    The kind of each column is detected: numbers, dates, categories, text, or lists of numbers.
+    Columns that identify rows are left out. Everything is learned from the rows given to
+    ``fit``, so that in a pipeline each fold has its own words, categories and medians.
+
+    Parameters
+    ----------
+    text : str or sequence of str, default=None
+        Columns that are text, whatever they look like.
+    categorical : str or sequence of str, default=None
+        Columns that are categories, such as codes written as numbers.
+    drop : str or sequence of str, default=None
+        Columns to leave out.
+    numbers : transformer or "passthrough", default=None
+        What transforms numbers, including those of dates. By default missing values are replaced
+        by the median, and beside text numbers are scaled to [0, 1].
+    words : transformer, default=None
+        What turns a column of text into features; each column gets a copy. By default
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`.
+    kinds : dict of str to {"numbers", "dates", "categories", "text"}, default=None
+        The columns to use and their kinds, instead of detecting them. :meth:`decided` sets it.
+    written : dict of str to str, default=None
+        How numbers and dates of columns in ``kinds`` are written, where that is not the usual
+        way: "decimal comma", "day first" or "month first".
+
+    Attributes
+    ----------
+    kinds_ : dict of str to str
+        The kind of each column that is used; a list of numbers has a column ``name[j]`` for each.
+    left_out_ : dict of str to str
+        Columns that identify rows, each with what shows it.
+    written_ : dict of str to str
+    transformer_ : ColumnTransformer
+        The fitted encoders of scikit-learn, and :class:`DateEncoder` for dates.
+    feature_names_in_ : ndarray of str
+        The columns that are used.
+
+    Notes
+    -----
+    The features are numbers first, then dates, categories and words, each in the order of the
+    columns. They are sparse if there is text.
+
+    A column of categories becomes a 0/1 column for each value, such as ``country_fr``, and one
+    for missing values if training rows have any. A new value becomes zeros in all of them. Of
+    more than 255 values the most frequent have a column, and the others share one. A column of
+    pandas' categorical type has its declared values, whether they occur or not. Text is counted by
+    TF-IDF, and missing text is empty. If there are other columns beside text, names begin with
+    the kind: ``numbers__length``, ``text__red``; with several columns of text, also with the
+    column: ``text title__red``.
+
+    Text is a column of which most values have several words, and that has long or very many
+    values. A column identifies rows if more than half of them have a value of their own without
+    a blank in it, or if its name says so (``id``) and it numbers the rows. See
+    :func:`read_table` for the notation of numbers and dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel import TableEncoder
+    >>> films = pd.DataFrame({"length": [90.0, None, 71], "country": ["fr", "us", "uk"]})
+    >>> encoder = TableEncoder().fit(films)
+    >>> encoder.kinds_
+    {'length': 'numbers', 'country': 'categories'}
+    >>> encoder.get_feature_names_out().tolist()
+    ['length', 'country_fr', 'country_uk', 'country_us']
+    >>> encoder.transform(pd.DataFrame({"country": ["us", "it"], "length": ["100", ""]}))
+    array([[100. ,   0. ,   0. ,   1. ],
+           [ 80.5,   0. ,   0. ,   0. ]])
+
+    Texts need no table:
+
+    >>> TableEncoder().fit(["a red day", "a blue night"]).get_feature_names_out().tolist()
+    ['blue', 'day', 'night', 'red']
+    """
+
+    _fitted: ClassVar[Declared] = {"feature_names_in_": values("n_features_in_")}
+
+    def __init__(
+        self,
+        *,
+        text: str | Sequence[str] | None = None,
+        categorical: str | Sequence[str] | None = None,
+        drop: str | Sequence[str] | None = None,
+        numbers: Any = None,
+        words: Any = None,
+        kinds: Mapping[str, str] | None = None,
+        written: Mapping[str, str] | None = None,
+    ):
+        self.text = text
+        self.categorical = categorical
+        self.drop = drop
+        self.numbers = numbers
+        self.words = words
+        self.kinds = kinds
+        self.written = written
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Detect the kinds of the columns and learn their encoding.
+
+        Parameters
+        ----------
+        X : data frame, array of shape (n, d), or sequence of n texts
+        y : ignored
+        """
+        self._fit(self._typed(X))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: ARG002
+        """Fit, and encode the same rows.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, features)
+        """
+        typed = self._typed(X)
+        return self._matrix(self._fit(typed).transform(typed.frame))
+
+    def transform(self, X: Any) -> Any:
+        """Encode the rows of a table, or texts.
+
+        Parameters
+        ----------
+        X : data frame with the columns of ``fit``, in any order and among others; or texts
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, features)
+        """
+        check_is_fitted(self)
+        table = as_table(X, list(self.feature_names_in_))
+        with table.located():
+            return self._matrix(self.transformer_.transform(self.typed(table.frame)))
+
+    def typed(self, frame: Any) -> Any:
+        """Columns of a frame with the kinds and the notation of those of ``fit``."""
+        return typed_like(frame, self.kinds_, self.written_)
+
+    def decided(self, X: Any) -> Self:
+        """A copy, not fitted, whose ``kinds`` are those that these rows show.
+
+        Folds of the rows may show others: a column of categories with one value in each row.
+        """
+        typed = self._typed(X)
+        same: Self = clone(self).set_params(kinds=typed.kinds, written=typed.written)
+        same.left_out_ = typed.left_out
+        return same
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002
+        """Names of the features."""
+        check_is_fitted(self)
+        try:
+            return np.asarray(self.transformer_.get_feature_names_out(), dtype=object)
+        except ValueError as error:
+            problem = f"two columns would give the same feature: rename one ({error})"
+            raise ValueError(problem) from None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "transformer_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+    def _typed(self, X: Any) -> Typed:
+        """The columns to learn from, with their kinds."""
+        table = as_table(X)
+        with table.located():
+            if self.kinds is not None:
+                written = dict(self.written or {})
+                frame = typed_like(table.frame, self.kinds, written)
+                return Typed(frame, dict(self.kinds), written, getattr(self, "left_out_", {}))
+            columns = [str(name) for name in table.frame.columns]
+            text, categorical, drop = (
+                _names(columns, parameter, getattr(self, parameter))
+                for parameter in ("text", "categorical", "drop")
+            )
+            used = [name for name in columns if name not in drop]
+            return typed_frame(table.frame, used, text, categorical, commas=table.commas)
+
+    def _fit(self, typed: Typed) -> ColumnTransformer:
+        self.kinds_, self.written_, self.left_out_ = typed.kinds, typed.written, typed.left_out
+        self.feature_names_in_ = np.array(list(typed.kinds), dtype=object)
+        self.n_features_in_ = len(typed.kinds)
+        numbers = self.numbers
+        if numbers is None:
+            has_text = "text" in typed.kinds.values()
+            numbers = make_pipeline(imputer(), MinMaxScaler()) if has_text else imputer()
+        transformer = column_transformer(typed.frame, typed.kinds, numbers, self.words)
+        self.transformer_ = transformer.fit(typed.frame)
+        return self.transformer_
+
+    def _matrix(self, encoded: Any) -> Any:
+        return sparse.csr_array(encoded) if TEXT in self.kinds_.values() else encoded
+
+    def described(self) -> str:
+        """The kinds of the columns in a line, such as "2 of numbers and 1 of text"."""
+        kinds = list(self.kinds_.values())
+        return listed([f"{kinds.count(kind):,} of {kind}" for kind in KINDS if kind in kinds])
+
+
+def table_encoder(frame: Any, **options: Any) -> TableEncoder:
+    """Make an encoder for the columns of a table, to put before a learner in a pipeline.
+
+    Parameters
+    ----------
+    frame : data frame or sequence of texts
+        Rows that show the kinds of the columns.
+    **options : dict
+        Parameters of :class:`~plurilabel.TableEncoder`: ``text``, ``categorical``, ``drop``,
+        ``numbers`` and ``words``.
+
+    Returns
+    -------
+    TableEncoder, not fitted
+        With the kinds that the rows show, so that all folds agree on them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.io import table_encoder
+    >>> films = pd.DataFrame({"length": [90.0, 143, 71], "country": ["fr", "us", "uk"]})
+    >>> table_encoder(films).kinds
+    {'length': 'numbers', 'country': 'categories'}
+    >>> table_encoder(films, drop="length").fit(films).get_feature_names_out().tolist()
+    ['country_fr', 'country_uk', 'country_us']
+    """
+    return TableEncoder(**options).decided(frame)
+
+
+def column_kinds(encoder: TableEncoder) -> dict[str, str]:
+    """Kinds of the columns of a fitted encoder, by name.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+
+    Returns
+    -------
+    dict of str to {"numbers", "dates", "categories", "text"}
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plurilabel.io import column_kinds, table_encoder
+    >>> frame = pd.DataFrame({"year": [1998.0, 2001], "plot": ["a red day", "blue night"]})
+    >>> column_kinds(table_encoder(frame, text="plot").fit(frame))
+    {'year': 'numbers', 'plot': 'text'}
+    """
+    return dict(encoder.kinds_)
+
+
+def unseen_categories(encoder: TableEncoder, frame: Any) -> dict[str, list[str]]:
+    """Values of typed columns that a fitted encoder does not know, in order of appearance."""
+    found = {
+        name: [value for value in frame[name].dropna().unique() if value not in known]
+        for name, known in _categories(encoder)
+    }
+    return {name: values for name, values in found.items() if values}
+
+
+def without_known_words(encoder: TableEncoder, frame: Any) -> NDArray[np.bool_] | None:
+    """Which typed rows have no word that a fitted encoder knows; None without columns of text."""
+    found = [
+        np.diff(sparse.csr_array(part.transform(frame[column])).indptr) == 0
+        for _, part, column in encoder.transformer_.transformers_
+        if isinstance(column, str) and hasattr(part, "transform")
+    ]
+    return np.logical_and.reduce(found) if found else None
+
+
+def _categories(encoder: TableEncoder) -> Iterator[tuple[str, set[str]]]:
+    """Columns of categories, each with the values it had in training."""
+    for _, part, columns in encoder.transformer_.transformers_:
+        part = part[-1] if isinstance(part, Pipeline) else part
+        if hasattr(part, "categories_"):
+            yield from ((name, set(known)) for name, known in zip(columns, part.categories_))
+
+
+def is_texts(X: Any) -> bool:
+    """Whether X is a sequence of texts: a list, an array or a column of strings."""
+    if isinstance(X, str) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__"):
+        return False
+    if hasattr(X, "dtype") and getattr(X.dtype, "kind", "O") not in "OUT":
+        return False
+    cells = list(X[:100]) if not hasattr(X, "iloc") else X.iloc[:100].tolist()
+    return any(isinstance(cell, str) for cell in cells) and all(
+        isinstance(cell, str) or cell is None or cell != cell for cell in cells
+    )
+
+
+def as_table(X: Any, names: Sequence[str] = ()) -> Frame:
+    """Rows as a frame: a table, texts as its one column, or an array of numbers."""
+    if hasattr(X, "columns"):
+        return open_frame(X)
+    pandas = table_module("pandas")
+    if is_texts(X):
+        name = names[0] if len(names) == 1 else str(getattr(X, "name", None) or TEXT)
+        return Frame(pandas.DataFrame({name: pandas.Series(list(X), dtype=object)}))
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"X must be a table or a sequence of texts, got {array.ndim} dimension(s)"
+        )
+    wide = array.shape[1]
+    columns = list(names) if len(names) == wide else list(default_feature_names(wide))
+    return Frame(pandas.DataFrame(array, columns=columns))
+
+
+def _names(columns: Sequence[str], parameter: str, given: Any) -> list[str]:
+    """The columns that a parameter names, which must be there."""
+    names = [given] if isinstance(given, str) else list(given or ())
+    if missing := [name for name in names if name not in columns]:
+        few = listed([repr(name) for name in columns], 10)
+        which = listed([repr(name) for name in missing], 5)
+        raise ValueError(f"{parameter} names {which}, but the columns are {few}")
+    return names
