@@ -205,6 +205,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 _names(columns, parameter, getattr(self, parameter))
                 for parameter in ("text", "categorical", "drop")
             )
+            text = columns if is_texts(X) else text
             used = [name for name in columns if name not in drop]
             return typed_frame(table.frame, used, text, categorical, commas=table.commas)
 
