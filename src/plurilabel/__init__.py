@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plurilabel.bags import *
     from plurilabel.distributed import DaskIndex, DaskLazyClassifier
     from plurilabel.graded import *
-    from plurilabel.io import DateEncoder, label_matrix
+    from plurilabel.io import DateEncoder, TableEncoder, label_matrix
     from plurilabel.learners.adaptation import *
     from plurilabel.learners.boosting import *
     from plurilabel.learners.extreme import *

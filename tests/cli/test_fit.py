@@ -25,7 +25,7 @@ from plurilabel.io import write_libsvm
 from plurilabel.model_selection import stratified_split
 from plurilabel.models import load_model
 
-TEXT = ("--labels", "topics", "--text", "body")
+TEXT = ("--labels", "topics", "--features", "body")
 TABLE = ("--labels", "topics", "--drop", "id,body")
 
 
@@ -34,7 +34,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     done = run("fit", mails, *TEXT, "-o", out)
     assert done.status == 0
     lines = done.out.splitlines()
-    assert lines.pop(1) == "Note: only the text is used; add other columns with --features"
+    assert lines.pop(1) == "Note: 'body' is used as text"
     assert lines[0] == "mails: 60 rows, 1 column (1 of text), 3 labels, 1.58 per row"
     assert lines[1].startswith("Tried 2 learners in 5 folds of 48 rows, ")
     assert lines[2].split() == ["learner", "micro", "F1", "weight"]
@@ -210,9 +210,8 @@ def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
         (["{mails}", "--labels", "topics", "-o", "m.skops"], 1,
          "2 columns hold neither numbers nor categories: 'id' (60 different values in 60 rows, "
          "such as 'm000') and 'body' ("),
-        (["{mails}", "--labels", "topics", "-o", "m.skops"], 1,
-         "leave out identifiers with --drop 'id', turn text into words with --text 'body', or "
-         "choose the columns to use with --features"),
+        (["{mails}", "--labels", "topics", "--features", "id,body", "--drop", "id", "-o",
+          "m.skops"], 1, "Error: --drop must name no column that is to be used, got 'id'"),
         (["{mails}", "--labels", "topic", "-o", "m.skops"], 1,
          "Error: --labels names a column 'topic', which the table does not have; did you mean "
          "'topics'?"),

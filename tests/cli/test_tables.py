@@ -78,8 +78,7 @@ def test_all_columns_beat_the_best_single_one(run, shop, shop_model, tmp_path):
     _, result = shop_model
     whole = result["held_out"]["measures"]
     for column in ("title", "body", "sent", "land", "price"):
-        option = "--text" if column in ("title", "body") else "--features"
-        done = run("fit", shop, "--labels", "tags", "--tag-sep", "+", option, column, "--quick",
+        done = run("fit", shop, "--labels", "tags", "--tag-sep", "+", "--features", column, "--quick",
                    "--json", "-o", tmp_path / f"{column}.skops")  # fmt: skip
         single = json.loads(done.out)["held_out"]["measures"]
         assert whole["f1"] > single["f1"] + 0.2
@@ -89,7 +88,7 @@ def test_all_columns_beat_the_best_single_one(run, shop, shop_model, tmp_path):
 def test_further_rows_are_read_as_the_first_were(run, shop_model, tmp_path):
     path, _ = shop_model
     model = load_model(path)
-    assert model.written == {"sent": "day first", "price": "decimal comma"}
+    assert model.encoder.written_ == {"sent": "day first", "price": "decimal comma"}
     new = shop_frame(60, 1)
     new.to_csv(tmp_path / "semicolons.csv", sep=";", index=False)
     # the same rows in other words: commas, points, ISO dates
@@ -185,7 +184,7 @@ def test_ngrams_stop_words_and_frequencies(run, notes, tmp_path):
                tmp_path / "n.skops")  # fmt: skip
     assert done.status == 1 and "no word occurs in --min-count rows" in done.err
     done = run("fit", notes, "--labels", "tags", "--ngrams", 2, "-o", tmp_path / "n.skops")
-    assert done.status == 2 and "--ngrams is for columns of text: name them with" in done.err
+    assert done.status == 1 and "columns of text, got none; name them with --text" in done.err
 
 
 def test_parts_of_words_know_words_that_are_new(run, mails, tmp_path):
@@ -193,14 +192,25 @@ def test_parts_of_words_know_words_that_are_new(run, mails, tmp_path):
     answers = []
     for options in ([], ["--subwords"]):
         out = tmp_path / f"m{len(options)}.skops"
-        run("fit", mails, "--labels", "topics", "--text", "body", *options, "--quick", "-o", out)
+        run(
+            "fit",
+            mails,
+            "--labels",
+            "topics",
+            "--features",
+            "body",
+            *options,
+            "--quick",
+            "-o",
+            out,
+        )
         answers.append(run("predict", out, tmp_path / "new.csv").out.splitlines()[1])
     assert answers[1] == "sport"
 
 
 def test_a_text_without_a_known_word_gets_a_note_and_no_labels(run, mails, tmp_path):
     out = tmp_path / "m.skops"
-    run("fit", mails, "--labels", "topics", "--text", "body", "--quick", "-o", out)
+    run("fit", mails, "--labels", "topics", "--features", "body", "--quick", "-o", out)
     (tmp_path / "new.csv").write_text('body,n\n"bread, soup",1\nzzz qqq,2\n"",3\n')
     done = run("predict", out, tmp_path / "new.csv", "--scores")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -259,7 +269,8 @@ def test_rows_without_tags_and_columns_that_number_the_rows(run, tmp_path):
                tmp_path / "m.skops")  # fmt: skip
     assert "Note: 10 rows have an empty cell in 'tags' and are taken to have no label" in done.out
     assert (
-        "Note: 'row' numbers the rows, as identifiers do; leave out with --drop 'row'" in done.out
+        "Note: 'row' is left out as an identifier: it numbers the rows; use it with --features"
+        in done.out
     )
 
 

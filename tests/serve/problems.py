@@ -43,9 +43,7 @@ def notes():
             "tags": ["dog", "cat", "cat", "dog", "cat;dog", ""] * 3,
         }
     )
-    data = io.read_table(
-        table, labels="tags", text="note", features=["length", "place", "day"], encode=False
-    )
+    data = io.read_table(table, labels="tags", text="note", encode=False)
     estimator = make_pipeline(io.table_encoder(data.X, text="note"), MLkNN(3))
     estimator.fit(data.X, data.Y)
     model = Model(
@@ -54,6 +52,5 @@ def notes():
         list(data.X.columns),
         "tags",
         tag_sep=";",
-        written=data.written,
     )
     return model, table

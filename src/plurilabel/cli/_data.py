@@ -80,12 +80,18 @@ def data_options(command: Decorated) -> Decorated:
         list_option(
             "--features", metavar="COLUMNS",
             help="Columns of a table to learn from, with commas between them; by default all "
-            "others, or with --text none.",
+            "others, but for identifiers.",
         ),
         list_option(
             "--drop", metavar="COLUMNS", help="Columns to leave out, such as identifiers."
         ),
-        list_option("--text", metavar="COLUMNS", help="Columns of text to turn into words."),
+        list_option(
+            "--categorical", metavar="COLUMNS",
+            help="Columns that are categories, such as codes written as numbers.",
+        ),
+        list_option(
+            "--text", metavar="COLUMNS", help="Columns that are text, where that is not detected."
+        ),
         empty_labels_option,
         click.option("--tag-sep", metavar="TEXT", help="What separates the tags in one cell."),
         list_option(
@@ -113,6 +119,7 @@ def reader_options(
     tag_sep: str | None = None,
     empty_labels: str | None = None,
     text: Names = None,
+    categorical: Names = None,
     features: Names = None,
     drop: Names = None,
     sep: str | None = None,
@@ -130,12 +137,13 @@ def reader_options(
         "tag_sep": tag_sep,
         "empty_labels": empty_labels,
         "text": names_in(text),
+        "categorical": names_in(categorical),
         "features": names_in(features),
         "sep": sep,
         "embeddings": embeddings,
         "decimal": decimal,
         "day_first": day_first,
-        "words": word_features({**words, "subwords": subwords or None}, text=text),
+        "words": word_features({**words, "subwords": subwords or None}),
     }
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if is_standard(data):
@@ -155,14 +163,11 @@ def reader_options(
     return {"labels": columns, **given} | ({"drop": names_in(drop)} if drop is not None else {})
 
 
-def word_features(options: dict[str, Any], *, text: Names) -> Any:
+def word_features(options: dict[str, Any]) -> Any:
     """The transformer of texts for these options; None if none is given."""
     given = {name: value for name, value in options.items() if value is not None}
     if not given:
         return None
-    if text is None:
-        option = "--" + next(iter(given)).replace("_", "-")
-        raise UsageError(f"{option} is for columns of text: name them with --text")
     from plurilabel import io
 
     if given.get("stop_words") == ["english"]:

@@ -55,16 +55,17 @@ _OPTIONS = {
     r"\bfresh=True": "--fresh",
     r"^max_df corresponds to < documents than min_df$": "no word occurs in --min-count rows",
     r"^After pruning, no terms remain\..*": "no word occurs in --min-count rows; try fewer",
-    r"\bfeatures=\[\.\.\.\]": "--features",
+    r"\b(features|text|categorical)=\[\.\.\.\]": r"--\1",
     r"\btext='([^']*)'": r"--text '\1'",
     r"\blabels=\['([^']*)'\]": r"--labels '\1,'",
     r"\bdecimal='": "--decimal '",
     r"\bempty_labels=\"(absent|unknown)\"": r"--empty-labels \1",
     r"\bscheduler='([^']*)'": r"--scheduler \1",
-    r"^(labels|features|text|drop)(?= names? | must name )": r"--\1",
+    r"^(labels|features|text|categorical|drop)(?= names? | must name )": r"--\1",
+    r"^words is for columns": "options for words are for columns",
     r"^learner(?=:| must )": "--learner",
 }
-_COLUMNS = re.compile(r"\b(drop|text)=(\[[^]]+\])")
+_COLUMNS = re.compile(r"\b(drop|text|categorical)=(\[['\"][^]]+\])")
 _ALONE = re.compile(r"\b([a-z]+(?:_[a-z]+)*)=(?=[\s;,.?]|$)")  # without a value
 
 

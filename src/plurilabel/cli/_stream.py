@@ -199,9 +199,13 @@ def _words(reading: dict[str, Any]) -> list[Any] | None:
         "stop_words": names_in(reading["stop_words"]),
         "subwords": reading["subwords"] or None,
     }
-    found = word_features(options, text=reading["text"])
+    found = word_features(options)
     if found is None:
         return None
+    if reading["text"] is None:
+        option = next(name for name, value in options.items() if value is not None)
+        option = "--" + option.replace("_", "-")
+        raise UsageError(f"{option} is for columns of text: name them with --text")
     several = [part for _, part in getattr(found, "transformer_list", [("", found)])]
     return [part.build_analyzer() for part in several]
 

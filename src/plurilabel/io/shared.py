@@ -8,12 +8,18 @@ from plurilabel.io._table._frame import CellError, table_module
 from plurilabel.io._table._labels import tag_column
 from plurilabel.io._table._notation import MISSING, CellReader
 from plurilabel.io._table._table import frame_writer
-from plurilabel.io._table._table_encoder import is_texts, unseen_categories, without_known_words
+from plurilabel.io._table._table_encoder import (
+    as_table,
+    is_texts,
+    unseen_categories,
+    without_known_words,
+)
 
 __all__ = [
     "MISSING",
     "CellError",
     "CellReader",
+    "as_table",
     "formats",
     "frame_writer",
     "header_separator",

@@ -26,6 +26,7 @@ _OTHERS = (
     "builtins.range",
     "numpy.dtype",
     "plurilabel.DateEncoder",
+    "plurilabel.TableEncoder",
     "plurilabel.datasets.Hierarchy",
     "plurilabel.datasets.UnknownLabels",
     "scipy.sparse._csc.csc_array",

@@ -232,14 +232,12 @@ def _about(model: Model) -> dict[str, Any]:
     about = {part.name: getattr(model, part.name) for part in fields(model)[1:]}
     names = list(model.feature_names)
     plain = tuple(names) == default_feature_names(len(names))
-    about["written"] = dict(model.written)
     about |= {"label_names": list(model.label_names), "feature_names": None if plain else names}
     return {**about, "n_features": len(names), "versions": versions("skops"), "format": FORMAT}
 
 
 def _model(about: dict[str, Any], estimator: Any) -> Model:
     about = {name: value for name, value in about.items() if name != "format"}
-    about.setdefault("written", {})  # which older files do not have
     if not hasattr(estimator, "predict"):
         raise ValueError(f"expected an estimator that predicts, got {type(estimator).__name__}")
     for name, is_right in _IN_ABOUT.items():
@@ -275,7 +273,6 @@ _IN_ABOUT: dict[str, Callable[[Any], bool]] = {
     "sparse_features": lambda value: isinstance(value, bool),
     "notes": lambda notes: isinstance(notes, dict),
     "versions": lambda made_by: isinstance(made_by, dict) and _are_texts([*made_by.values()]),
-    "written": lambda ways: isinstance(ways, dict) and _are_texts([*ways.values()]),
 }
 """Checks of the entries beside the estimator."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -12,7 +12,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
@@ -28,6 +27,7 @@ from plurilabel._core.explanation.contributions import Contributions
 from plurilabel._core.explanation.explain import explain
 from plurilabel._core.html import html_table
 from plurilabel._core.words import counted, shortened
+from plurilabel.io import TableEncoder
 from plurilabel.models._model_rows import ModelRows, read_rows, rows_digest
 from plurilabel.thresholds import ThresholdStrategy, never_empty
 from plurilabel.wrappers import ThresholdClassifier
@@ -51,9 +51,7 @@ class Model:
     Parameters
     ----------
     estimator : fitted classifier
-        For a model of tables, one whose first step is a
-        :class:`~sklearn.compose.ColumnTransformer` fitted on a data frame, such as
-        :func:`plurilabel.io.table_encoder` makes.
+        For a model of tables, one whose first step is a :class:`~plurilabel.TableEncoder`.
     label_names : sequence of str
     feature_names : sequence of str
         The columns that the estimator takes: features, or the columns of a typed table.
@@ -69,8 +67,6 @@ class Model:
         Anything else that is worth keeping, as JSON takes it.
     versions : dict, default={}
         Versions with which a model was saved.
-    written : mapping of str to str, default={}
-        How the numbers and dates of a table are written, as its dataset says.
 
     See Also
     --------
@@ -113,7 +109,6 @@ class Model:
     sparse_features: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
-    written: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -419,12 +414,12 @@ class Model:
         )
 
     @property
-    def encoder(self) -> ColumnTransformer | None:
+    def encoder(self) -> TableEncoder | None:
         """The fitted encoder with which a model of tables begins; None for a model of arrays."""
         part = self.estimator
-        while part is not None and not isinstance(part, ColumnTransformer):
+        while part is not None and not isinstance(part, TableEncoder):
             part = part[0] if isinstance(part, Pipeline) else inside(part)
-        return part if hasattr(part, "feature_names_in_") else None
+        return part
 
     @property
     def learner(self) -> Any:

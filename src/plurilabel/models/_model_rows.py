@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.compose import ColumnTransformer
 
 from plurilabel import io
 from plurilabel._core.base import default_feature_names
@@ -161,7 +160,7 @@ def _further(
         labels=model.labels if isinstance(model.labels, str) else None,
         label_names=model.label_names if with_labels else None,
         tag_sep=model.tag_sep,
-        written=model.written,
+        written={} if model.encoder is None else model.encoder.written_,
         **options,
     )
     return table if model.encoder is not None else table._replace(X=table.X.to_numpy())
@@ -241,7 +240,7 @@ def _columns_by_name(M: Any, names: Sequence[str], wanted: Sequence[str]) -> Any
 # remarks --------------------------------------------------------------------------------------
 
 
-def _unseen(encoder: ColumnTransformer, X: Any) -> list[str]:
+def _unseen(encoder: io.TableEncoder, X: Any) -> list[str]:
     return [
         f"column {column!r} has values that were not seen in training and are encoded as "
         f"zeros: {_quoted(values)}"
@@ -250,7 +249,7 @@ def _unseen(encoder: ColumnTransformer, X: Any) -> list[str]:
 
 
 def _unknown_words(
-    encoder: ColumnTransformer, X: Any, kinds: dict[str, str]
+    encoder: io.TableEncoder, X: Any, kinds: dict[str, str]
 ) -> tuple[NDArray[np.bool_] | None, list[str]]:
     """Rows without a known word, if there is nothing but text; and a remark about such rows."""
     rows = without_known_words(encoder, X)

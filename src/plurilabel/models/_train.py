@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -18,7 +19,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from plurilabel import datasets, io, metrics
 from plurilabel._core.blocks import has_missing
@@ -26,7 +27,7 @@ from plurilabel._core.compat import safe_indexing
 from plurilabel._core.data.dataset import Dataset
 from plurilabel._core.unknown import UnknownLabels, known_part
 from plurilabel._core.words import counted, listed
-from plurilabel.io.shared import imputer, is_table, uncentred
+from plurilabel.io.shared import as_table, imputer, is_table, is_texts, uncentred
 from plurilabel.learners import learner_text, make_learner, set_seeds
 from plurilabel.learners.lazy import MLkNN
 from plurilabel.model_selection import IterativeStratifiedShuffleSplit, stratified_split
@@ -74,6 +75,7 @@ def train(
     labels: str | Sequence[str] | int | Any = None,
     *,
     text: str | Sequence[str] | None = None,
+    categorical: str | Sequence[str] | None = None,
     words: Any = None,
     learner: str | Any = None,
     measure: str = "micro_f1",
@@ -94,15 +96,15 @@ def train(
 
     Parameters
     ----------
-    data : path, data frame, Dataset or matrix of shape (n, d)
+    data : path, data frame, Dataset, sequence of n texts, or matrix of shape (n, d)
         A file in any format that :func:`plurilabel.io.read` knows, the name of a standard dataset
         such as ``"yeast"``, a table in memory, or features. With ``scheduler`` a path or several.
     labels : str, sequence of str, int, or matrix of shape (n, q), default=None
         For a file or a data frame: the column of tags or the label columns, as for
         :func:`plurilabel.io.read`. For features in memory: the 0/1 label matrix, as an array, a
         sparse matrix or a data frame.
-    text : str or sequence of str, default=None
-        Columns of text to turn into words.
+    text, categorical : str or sequence of str, default=None
+        Columns of a table that are text, or categories, whatever they look like.
     words : transformer, default=None
         What turns a column of text into features, such as
         :func:`plurilabel.io.word_features` makes.
@@ -175,7 +177,13 @@ def train(
         threshold, holdout, refit, quick, time_limit, random_state, progress or (lambda _: None)
     )
     model: Model = training.run(
-        data, labels, learner, measure, text=text, words=words, reading=reading
+        data,
+        labels,
+        learner,
+        measure,
+        columns={"text": text, "categorical": categorical},
+        words=words,
+        reading=reading,
     )
     return model
 
@@ -272,13 +280,15 @@ class Training:
 
     # data -------------------------------------------------------------------------------------
 
-    def read(self, data: Any, labels: Any, reading: Any, *, text: Any, words: Any) -> None:
+    def read(self, data: Any, labels: Any, reading: Any, *, columns: Any, words: Any) -> None:
         """Read the data and tell what they are."""
-        self.texts = [text] if isinstance(text, str) else list(text or ())
         self.words = words
         is_path = isinstance(data, str | os.PathLike)
         with self.step(f"Reading {data if is_path else 'data'}"):
-            self.data = data = _dataset(data, labels, {"text": text, "words": words, **reading})
+            self.data = data = _dataset(data, labels, columns, reading)
+        self.texts = [name for name, kind in data.kinds.items() if kind == "text"]
+        if words is not None and not self.texts:
+            raise ValueError("words is for columns of text, got none; name them with text=[...]")
         if data.has_bags:
             raise ValueError(
                 f"{data.name or 'data'} holds bags of instances: see plurilabel.bags for learners"
@@ -292,20 +302,16 @@ class Training:
             f"{data.name or 'data'}: {counted(n, 'row')}, {self._features()}, "
             f"{counted(q, 'label')}, {known_part(data.Y)[0].sum() / n:.2f} per row",
         )
-        only_text = self.texts and reading.get("features") is None
-        notes = [*self._label_notes(), *self._column_notes(only_text, reading.get("embeddings"))]
-        for note in notes:
+        for note in [*self._label_notes(), *self._column_notes()]:
             self.tell("note", f"Note: {note}")
 
     def _features(self) -> str:
         X: Any = self.data.X
         if not self.is_table:
             return counted(X.shape[1], "sparse feature" if self.is_sparse else "feature")
-        text = len(self.texts)
-        numbers, dates = X.select_dtypes("number").shape[1], len(self._dates())
-        others = X.shape[1] - numbers - dates - text
-        kinds = {"numbers": numbers, "dates": dates, "categories": others, "text": text}
-        found = [f"{count:,} of {kind}" for kind, count in kinds.items() if count]
+        counts = Counter(self.data.kinds.values())
+        kinds = ("numbers", "dates", "categories", "text")
+        found = [f"{counts[kind]:,} of {kind}" for kind in kinds if counts[kind]]
         return f"{counted(X.shape[1], 'column')} ({listed(found)})"
 
     def _label_notes(self) -> Iterator[str]:
@@ -327,12 +333,15 @@ class Training:
                 what = f"an empty cell in {self.columns!r} and {are} taken to have no label"
             yield f"{counted(without, 'row')} {have} {what}"
 
-    def _column_notes(self, only_text: Any, embeddings: Any) -> Iterator[str]:
+    def _column_notes(self) -> Iterator[str]:
         """Remarks about the columns of a table."""
         if not self.is_table:
             return
-        if only_text and embeddings is None:
-            yield "only the text is used; add other columns with features=[...]"
+        if self.texts:
+            are = "is" if len(self.texts) == 1 else "are"
+            yield f"{listed([repr(name) for name in self.texts], 5)} {are} used as text"
+        for name, why in self.data.left_out.items():
+            yield f"{name!r} is left out as an identifier: {why}; use it with features=[...]"
         X: Any = self.data.X
         if counters := [name for name in X.columns if _counts_rows(X[name])]:
             named = listed([repr(name) for name in counters], 5)
@@ -344,13 +353,8 @@ class Training:
         X: Any = self.data.X
         if not self.is_table:
             return has_missing(X)
-        dates = X[self._dates()]
-        return has_missing(X.select_dtypes("number")) or bool(dates.isna().any(axis=None))
-
-    def _dates(self) -> list[str]:
-        """The columns of dates."""
-        X: Any = self.data.X
-        return [name for name, dtype in X.dtypes.items() if dtype.kind == "M"]
+        kinds = self.data.kinds.items()
+        return any(X[name].isna().any() for name, kind in kinds if kind in ("numbers", "dates"))
 
     def split(self) -> None:
         """Hold out the published test part, or a stratified share of the rows."""
@@ -378,7 +382,12 @@ class Training:
         """An encoder that turns the table into numbers, not fitted; None for other data."""
         if not self.is_table:
             return None
-        return io.table_encoder(self.data.X, text=self.texts, numbers=numbers, words=self.words)
+        return io.TableEncoder(
+            numbers=numbers,
+            words=self.words,
+            kinds=dict(self.data.kinds),
+            written=dict(self.data.written),
+        )
 
     # the estimator ----------------------------------------------------------------------------
 
@@ -393,9 +402,7 @@ class Training:
             sparse_rows = sparse.issparse(self.X) or self.texts
             scaled = make_pipeline(StandardScaler(), MLkNN(10))
             return self.prepare(MLkNN(10, metric="cosine") if sparse_rows else scaled)
-        # numbers beside words are brought to their size
-        scaled = make_pipeline(imputer(), MinMaxScaler())
-        encoder = self.encoder(scaled if self.texts else imputer())
+        encoder = self.encoder(None)
         left = self.left(0.7)
         self.automatic = AutoClassifier(
             measure,
@@ -579,7 +586,6 @@ class Training:
                 "train_rows": int(self.Y.shape[0]),
                 "learned_rows": "all" if self.refit or not self.measures else "train",
             },
-            written=data.written,
         )
 
 
@@ -617,22 +623,26 @@ def _are_names(labels: Any) -> bool:
     return isinstance(labels, str)
 
 
-def _dataset(data: Any, labels: Any, options: dict[str, Any]) -> Dataset:
+def _dataset(data: Any, labels: Any, columns: dict[str, Any], options: dict[str, Any]) -> Dataset:
     """The data as a dataset; tables as typed columns."""
+    columns = {name: given for name, given in columns.items() if given is not None}
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(data, str) and not Path(data).is_file() and data in datasets.dataset_names():
         data = datasets.load(data)
     if isinstance(data, str | os.PathLike):
         encode = {"encode": False} if is_table(data) else {}
-        return io.read(data, labels=labels, **options, **encode)
+        return io.read(data, labels=labels, **columns, **options, **encode)
     if hasattr(data, "columns") and _are_names(labels):
-        return io.read_table(data, labels=labels, encode=False, **options)
-    if others := [name for name in options if name not in ("text", "words")]:
-        raise ValueError(f"{others[0]}= is for files and for tables with columns of labels")
-    return _in_memory(data, labels)
+        return io.read_table(data, labels=labels, encode=False, **columns, **options)
+    if (hasattr(data, "columns") or is_texts(data)) and "drop" in options:
+        columns["drop"] = options.pop("drop")
+    if options:
+        name = next(iter(options))
+        raise ValueError(f"{name}= is for files and for tables with columns of labels")
+    return _in_memory(data, labels, columns)
 
 
-def _in_memory(X: Any, Y: Any) -> Dataset:
+def _in_memory(X: Any, Y: Any, columns: dict[str, Any]) -> Dataset:
     """Features and labels, or a dataset that has both, with labels as a matrix."""
     if isinstance(X, Dataset):
         if Y is not None:
@@ -641,12 +651,19 @@ def _in_memory(X: Any, Y: Any) -> Dataset:
     elif Y is None or _are_names(Y):
         raise ValueError("labels must be a 0/1 matrix with a row for each row of the features")
     else:
+        if is_texts(X):
+            X = as_table(X).frame
+            columns = {**columns, "text": list(X.columns)}
         data = Dataset(
             X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64),
             Y if hasattr(Y, "shape") else np.asarray(Y),
             feature_names=getattr(X, "columns", ()),
             label_names=getattr(Y, "columns", ()),
         )
+    if hasattr(data.X, "columns") and not data.kinds:
+        typed = io.TableEncoder(**columns).typed_rows(data.X)
+        kinds = {"kinds": typed.kinds, "written": typed.written, "left_out": typed.left_out}
+        data = replace(data, X=typed.frame, feature_names=tuple(typed.frame.columns), **kinds)
     labels: Any = data.Y
     return replace(data, Y=labels.to_numpy()) if hasattr(labels, "iloc") else data
 

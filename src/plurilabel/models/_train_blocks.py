@@ -42,7 +42,7 @@ class BlockTraining(Training):
         """Read, split, fit, measure, fit again, and gather the model."""
         del measure
         scheduler = reading.pop("scheduler")
-        self._refuse_others({**table, **reading})
+        self._refuse_others({**table.pop("columns"), **table, **reading})
         given = make_learner(learner) if isinstance(learner, str) else learner
         with _connected(scheduler):
             self.read(data, labels, reading)

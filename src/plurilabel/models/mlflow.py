@@ -224,7 +224,8 @@ def _known_values(model: Model) -> dict[str, str]:
         first = model.estimator[0] if isinstance(model.estimator, Pipeline) else None
         return {TEXT: _words(first)}
     known = {}
-    for _, part, columns in () if model.encoder is None else model.encoder.transformers_:
+    encoder = model.encoder
+    for _, part, columns in () if encoder is None else encoder.transformer_.transformers_:
         last = part[-1] if isinstance(part, Pipeline) else part
         if isinstance(columns, str):
             known[columns] = _words(last)

@@ -161,7 +161,10 @@ class Corrections:
         try:
             records = self.reader.records([features])
             read = self.reader.read_records(records)
-            X = self.model.encoded(read.X)
+            try:
+                X = self.model.encoded(read.X)
+            except _ERRORS as error:
+                raise self.reader.blamed(error, read) from None
         except BadInput as error:
             raise BadInput(error.problem, row=i, column=error.column) from None
         except _ERRORS as error:

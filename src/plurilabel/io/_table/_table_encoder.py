@@ -132,7 +132,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X : data frame, array of shape (n, d), or sequence of n texts
         y : ignored
         """
-        self._fit(self._typed(X))
+        self._fit(self.typed_rows(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:  # noqa: ARG002
@@ -142,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         ndarray or csr_array of shape (n, features)
         """
-        typed = self._typed(X)
+        typed = self.typed_rows(X)
         return self._matrix(self._fit(typed).transform(typed.frame))
 
     def transform(self, X: Any) -> Any:
@@ -170,7 +170,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Folds of the rows may show others: a column of categories with one value in each row.
         """
-        typed = self._typed(X)
+        typed = self.typed_rows(X)
         same: Self = clone(self).set_params(kinds=typed.kinds, written=typed.written)
         same.left_out_ = typed.left_out
         return same
@@ -192,8 +192,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags.input_tags.string = tags.input_tags.categorical = tags.input_tags.allow_nan = True
         return tags
 
-    def _typed(self, X: Any) -> Typed:
-        """The columns to learn from, with their kinds."""
+    def typed_rows(self, X: Any) -> Typed:
+        """The columns to learn from, with their kinds; :meth:`fit` begins with this."""
         table = as_table(X)
         with table.located():
             if self.kinds is not None:
@@ -213,9 +213,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.kinds_, self.written_, self.left_out_ = typed.kinds, typed.written, typed.left_out
         self.feature_names_in_ = np.array(list(typed.kinds), dtype=object)
         self.n_features_in_ = len(typed.kinds)
-        numbers = self.numbers
+        numbers, has_text = self.numbers, TEXT in typed.kinds.values()
+        if self.words is not None and not has_text:
+            raise ValueError("words is for columns of text, got none; name them with text=[...]")
         if numbers is None:
-            has_text = "text" in typed.kinds.values()
             numbers = make_pipeline(imputer(), MinMaxScaler()) if has_text else imputer()
         transformer = column_transformer(typed.frame, typed.kinds, numbers, self.words)
         self.transformer_ = transformer.fit(typed.frame)
