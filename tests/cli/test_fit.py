@@ -207,9 +207,6 @@ def test_a_learner_with_its_own_imputer_keeps_it(run, mails, tmp_path):
     [
         (["{mails}", "-o", "m.skops"], 2, "--labels must name the label columns of {mails}"),
         (["{mails}", "--labels", "3", "-o", "m.skops"], 2, "got the number 3"),
-        (["{mails}", "--labels", "topics", "-o", "m.skops"], 1,
-         "2 columns hold neither numbers nor categories: 'id' (60 different values in 60 rows, "
-         "such as 'm000') and 'body' ("),
         (["{mails}", "--labels", "topics", "--features", "id,body", "--drop", "id", "-o",
           "m.skops"], 1, "Error: --drop must name no column that is to be used, got 'id'"),
         (["{mails}", "--labels", "topic", "-o", "m.skops"], 1,
