@@ -36,7 +36,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import plurilabel
 from plurilabel import MLkNN, ThresholdClassifier
-from plurilabel.io import read_table, table_encoder
+from plurilabel.io import TableEncoder, read_table, table_encoder
 from plurilabel.learners import make_learner
 from plurilabel.models import Model, ModelFileError, load_model, save_model
 from plurilabel.models._audit import stored, trusted_types
@@ -152,9 +152,11 @@ def table_of_all_kinds():
     data = read_table(
         frame, labels="tags", features=["sent", "price"], text=["title", "body"], encode=False
     )
-    encoder = table_encoder(data.X, text=["title", "body"], numbers=SimpleImputer(), words=words)
+    encoder = TableEncoder(
+        numbers=SimpleImputer(), words=words, kinds=data.kinds, written=data.written
+    )
     pipeline = make_pipeline(encoder, MLkNN(1)).fit(data.X, data.Y)
-    model = Model(pipeline, data.label_names, data.X.columns, "tags", written=data.written)
+    model = Model(pipeline, data.label_names, data.X.columns, "tags")
     return model, frame
 
 
@@ -162,7 +164,7 @@ def test_a_model_of_texts_and_dates_comes_back(tmp_path):
     model, frame = table_of_all_kinds()
     save_model(tmp_path / "m.skops", model)
     back = load_model(tmp_path / "m.skops")
-    assert back.written == {"sent": "day first", "price": "decimal comma"}
+    assert back.encoder.written_ == {"sent": "day first", "price": "decimal comma"}
     later = frame.assign(sent="03/04/2021", price="1,250", title="a red door")[:1]
     X = model.read(later).X
     assert (X["sent"][0].month, X["price"][0]) == (4, 1.25)
@@ -171,9 +173,6 @@ def test_a_model_of_texts_and_dates_comes_back(tmp_path):
     assert_same(
         model.estimator, sio.load(tmp_path / "m.skops", trusted=sorted(trusted_types())), X
     )
-    # an older file does not know how dates are written
-    about_changed(tmp_path / "m.skops", without=["written"])
-    assert load_model(tmp_path / "m.skops").written == {}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +186,7 @@ def test_a_model_of_texts_and_dates_comes_back(tmp_path):
 def test_dates_that_are_not_what_they_seem_are_refused(tmp_path, changes):
     model, _ = table_of_all_kinds()
     save_model(tmp_path / "m.skops", model)
-    dates = model.encoder.named_transformers_["dates"][0]
+    dates = model.encoder.transformer_.named_transformers_["dates"][0]
     for name, value in changes.items():
         setattr(dates, name, value)
     with_learner(tmp_path / "m.skops", model.estimator)
@@ -203,11 +202,11 @@ def test_words_are_kept_as_an_array(tmp_path):
             frame.assign(text=frame["text"] + more), labels="tags", text="text", encode=False
         )
         pipeline = make_pipeline(table_encoder(data.X, text="text"), MLkNN(1)).fit(data.X, data.Y)
-        before = dict(pipeline[0].named_transformers_["text"].vocabulary_)
+        before = dict(pipeline[0].transformer_.named_transformers_["text"].vocabulary_)
         save_model(tmp_path / "m.skops", Model(pipeline, ["a"], ["text"], "tags"))
         assert (tmp_path / "m.skops").stat().st_size < 500_000 or not is_array
         saved, back = (
-            estimator[0].named_transformers_["text"]
+            estimator[0].transformer_.named_transformers_["text"]
             for estimator in (pipeline, load_model(tmp_path / "m.skops").estimator)
         )
         for vectorizer in (saved, back):  # saving leaves the model as it was
@@ -463,8 +462,6 @@ def test_arrays_that_are_named_again_and_again_are_refused(saved):
         ({"sep": ""}, "sep cannot be ''"),
         ({"sparse_features": "no"}, "sparse_features cannot be 'no'"),
         ({"notes": None}, "notes cannot be None"),
-        ({"written": ["sent"]}, "written cannot be ['sent']"),
-        ({"written": {"sent": 1}}, "written cannot be {'sent': 1}"),
         ({"versions": 3}, "plurilabel.json is not what"),
         ({"versions": {"plurilabel": 0.1}}, "plurilabel.json is not what"),
         ({"more": 1}, "unexpected keyword argument 'more'"),

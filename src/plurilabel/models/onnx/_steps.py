@@ -19,6 +19,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from plurilabel.io import TableEncoder
 from plurilabel.models.onnx._to_onnx import Graph, Value
 
 
@@ -136,7 +137,12 @@ def _identity(graph: Graph, step: FunctionTransformer, x: Value) -> Value:
     return x
 
 
+def _table(graph: Graph, step: TableEncoder, x: Value) -> Value:
+    return _by_columns(graph, step.transformer_, x)
+
+
 STEPS: dict[type, Callable[[Graph, Any, Value], Value]] = {
+    TableEncoder: _table,
     ColumnTransformer: _by_columns,
     FunctionTransformer: _identity,
     MaxAbsScaler: _max_abs,
