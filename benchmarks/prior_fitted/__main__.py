@@ -26,9 +26,7 @@ def parser() -> argparse.ArgumentParser:
     both.add_argument("--heads", type=int, default=size.heads)
     both.add_argument("--layers", type=int, default=size.layers)
     both.add_argument("--seed", type=int, default=plan.seed)
-    both.add_argument(
-        "--scale", type=float, default=plan.scale, help="times the tables a batch has"
-    )
+    both.add_argument("--scale", type=float, default=plan.scale, help="factor of the batch size")
     both.add_argument(
         "--stages", type=float, nargs=2, default=plan.stages, metavar="SECONDS",
         help="from when on middle and large tables are drawn",
@@ -42,9 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
     train = commands.add_parser("train", parents=[both], help="train for some time")
     train.add_argument("--checkpoint", type=Path, required=True, help="folder to write to")
-    train.add_argument(
-        "--resume", type=Path, help="folder to go on from, with the plan kept there"
-    )
+    train.add_argument("--resume", type=Path, help="folder to go on from, with its plan")
     train.add_argument(
         "--decay", type=float, default=0.0, metavar="SECONDS",
         help="at the end, lower the learning rate to 0: the state kept is that before",

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._network import GROUP, VIEWS, Size, view_cells
-from benchmarks.prior_fitted._prior import draw, hide
+from benchmarks.prior_fitted._prior import draw, draw_easy, hide
 
 MOST_TABLES = 64
 PARTS = 4
@@ -58,6 +58,8 @@ BUDGETS = (60_000, 120_000, 240_000)
 """Tokens of a batch of small, middle and large tables."""
 MIXTURES = ((1.0, 0.0, 0.0), (0.4, 0.6, 0.0), (0.2, 0.4, 0.4))
 """Share of small, middle and large tables at each stage: without small ones nothing starts."""
+EASY = (0.6, 0.1, 0.0)
+"""Share of easy tables at each stage."""
 
 
 def shapes(scale: float = 1.0) -> list[list[Shape]]:
@@ -98,20 +100,30 @@ def empty_batch(shape: Shape, size: Size, device: torch.device, kind: torch.dtyp
 
 
 def make_batch(
-    dice: Dice, shape: Shape, size: Size, kind: torch.dtype, *, scores: str | None = None
+    dice: Dice,
+    shape: Shape,
+    size: Size,
+    kind: torch.dtype,
+    *,
+    scores: str | None = None,
+    easy: float = 0.0,
 ) -> Batch:
-    """Tables of the prior, of up to four structures."""
+    """Tables of the prior, of up to four structures, each an easy one by chance."""
     parts = min(PARTS, shape.tables)
     counts = [shape.tables // parts + (i < shape.tables % parts) for i in range(parts)]
-    drawn = [_table(dice, count, shape, scores) for count in counts]
+    drawn = [_table(dice, count, shape, scores, easy) for count in counts]
     X, known, targets = (torch.cat(column) for column in zip(*drawn))
     names = dice.normal(shape.tables, shape.groups + shape.labels, size.name_width)
     return Batch(view_cells(X, shape.known).to(kind), known, names.to(kind), targets)
 
 
 def _table(
-    dice: Dice, tables: int, shape: Shape, scores: str | None
+    dice: Dice, tables: int, shape: Shape, scores: str | None, easy: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    X, Y = draw(dice, tables, shape.rows, shape.features, shape.labels, scores=scores)
+    dimensions = (tables, shape.rows, shape.features, shape.labels)
+    if dice.chance(easy):
+        X, Y = draw_easy(dice, *dimensions)
+    else:
+        X, Y = draw(dice, *dimensions, scores=scores)
     X, known = hide(dice, X, Y, shape.known)
     return X, known, Y[:, shape.known :]

@@ -16,6 +16,8 @@ from benchmarks.prior_fitted._network import GROUP, Network, Size, view_cells
 
 MOST_FEATURES = 300
 MOST_ROWS = 4000
+MOST_TOKENS_OF_A_COLUMN = 2**16 - 1
+"""Rows of a pass: kernels of attention have a grid of this size."""
 CHOSEN_ON = ("flags", "emotions", "yeast")
 """Tables that may guide the choice of the prior; the others are only reported."""
 REPORTED = ("foodtruck", "scene", "image")
@@ -64,7 +66,7 @@ def answer(
             some, queries = _normal_scores(some, some), _normal_scores(some, queries)
         width = -(-len(columns) // GROUP) + labels.shape[1]
         names = torch.from_numpy(dice.standard_normal((1, width, network.size.name_width)))
-        block = max(1, most_cells // width - len(some))
+        block = max(1, min(most_cells // width, MOST_TOKENS_OF_A_COLUMN) - len(some))
         for start in range(0, len(asked), block):
             part = slice(start, start + block)
             cells = view_cells(torch.cat([some, queries[part]])[None], len(some))
@@ -97,8 +99,8 @@ def _normal_scores(known: Tensor, X: Tensor) -> Tensor:
 
 def measures(Y: np.ndarray, P: np.ndarray) -> dict[str, float]:
     """Average precision as in :func:`plurilabel.metrics.average_precision`, and two others."""
-    mixed = (Y.sum(1) > 0) & (Y.sum(1) < Y.shape[1])
-    Yr, Pr = Y[mixed] == 1, P[mixed]
+    some = Y.sum(1) > 0
+    Yr, Pr = Y[some] == 1, P[some]
     above = Pr[:, None, :] >= Pr[:, :, None]  # (rows, label, labels ranked as high or higher)
     precision = (above & Yr[:, None, :]).sum(2) / above.sum(2)
     chosen = P > 0.5

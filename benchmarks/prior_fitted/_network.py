@@ -134,6 +134,9 @@ class Network(nn.Module):
         self.label_names = nn.Linear(size.name_width, width, bias=False)
         self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
         self.head = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.Linear(2 * width, 1))
+        with torch.no_grad():  # names are noise until the network can use them
+            self.cell_names.weight *= 0.1
+            self.label_names.weight *= 0.1
         nn.init.zeros_(self.head[-1].weight)  # begin with the frequencies
         nn.init.zeros_(self.head[-1].bias)
 
@@ -151,7 +154,8 @@ class Network(nn.Module):
         """
         kind = self.labels.weight.dtype
         n_known, q = Y.shape[1:]
-        told, base = _view_labels(Y, cells.shape[1])
+        base = base_logits(Y)
+        told = _view_labels(Y, base, cells.shape[1])
         names = names.to(kind)[:, None]
         x = torch.cat(
             [
@@ -166,14 +170,17 @@ class Network(nn.Module):
         return self.head(x).squeeze(-1).float() + base
 
 
-def _view_labels(Y: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """Label cells as the network reads them, and the logits of the frequencies."""
+def base_logits(Y: Tensor) -> Tensor:
+    """Logits of the frequencies of the labels, shape (tables, 1, labels)."""
+    return torch.logit((Y.nansum(1, keepdim=True) + 0.5) / ((~Y.isnan()).sum(1, keepdim=True) + 1))
+
+
+def _view_labels(Y: Tensor, base: Tensor, n: int) -> Tensor:
+    """Label cells as the network reads them: value, standardized, known or not, frequency."""
     known = ~Y.isnan()
     Y = Y.nan_to_num(0.0)
-    frequency = ((Y * known).sum(1, keepdim=True) + 0.5) / (known.sum(1, keepdim=True) + 1)
-    base = torch.logit(frequency)
+    frequency = base.sigmoid()
     standard = (Y - frequency) / (frequency * (1 - frequency)).sqrt()
     told = torch.stack([Y * 2 - 1, standard.clamp(-LARGEST, LARGEST), torch.ones_like(Y)], -1)
     told = F.pad(told * known[..., None], (0, 0, 0, 0, 0, n - Y.shape[1]))
-    spread = (base / 3).expand(-1, n, -1)[..., None]
-    return torch.cat([told, spread], -1), base
+    return torch.cat([told, (base / 3).expand(-1, n, -1)[..., None]], -1)

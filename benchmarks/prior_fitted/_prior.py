@@ -38,6 +38,19 @@ BENDS: tuple[Callable[[Tensor], Tensor], ...] = (
 )
 
 
+def draw_easy(dice: Dice, tables: int, n: int, d: int, q: int) -> tuple[Tensor, Tensor]:
+    """Tables without noise whose labels are linear in the features, or features themselves.
+
+    A network that sees many of them first learns within a hundred steps what labels of other rows
+    are good for, and within thousands otherwise.
+    """
+    X = dice.normal(tables, n, d)
+    kind = dice.choose([linear_scores, node_scores])
+    return X, cut_at_frequencies(
+        dice, standard(kind(dice, X, q)) + 1e-3 * dice.normal(tables, n, q)
+    )
+
+
 def draw(
     dice: Dice, tables: int, n: int, d: int, q: int, *, scores: str | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -51,9 +64,9 @@ def draw(
     base = X if dice.chance(0.5) else standard(hidden)
     S = standard(SCORES[scores or dice.choose(list(SCORES))](dice, base, q))
     for tie in TIES:
-        if dice.chance(0.35):
+        if dice.chance(0.25):
             S = standard(tie(dice, S))
-    noise = dice.log_uniform(0.03, 2.0) * torch.exp(0.5 * dice.normal(tables, 1, q))
+    noise = dice.log_uniform(0.01, 1.0) * torch.exp(0.5 * dice.normal(tables, 1, q))
     S = S + (noise + 1e-4) * dice.normal(tables, n, q)
     Y = dice.choose(CUTS)(dice, standard(S))
     X = pick(dice, present(dice, spoil(dice, X)), d)  # in any order
@@ -185,8 +198,8 @@ def node_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
 def tree_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
     """Sums of trees with one split per level, whose leaves are shared by the labels."""
     tables, n, d = x.shape
-    trees, depth = dice.integer(2, 16), dice.integer(1, 5)
-    useful = dice.integer(1, d) if dice.chance(0.6) else d
+    trees, depth = int(dice.log_uniform(1, 16)), dice.integer(1, 4)
+    useful = min(d, int(dice.log_uniform(1, 40)))
     feature = dice.index(useful, tables, 1, trees * depth).expand(tables, n, trees * depth)
     value = pick(dice, x, useful).gather(2, feature)
     cut = value.gather(1, dice.index(n, tables, 1, trees * depth))
@@ -202,7 +215,7 @@ def tree_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
 def network_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
     """A small network with a layer that the labels share."""
     tables, _, d = x.shape
-    width = dice.integer(2, 48)
+    width = int(dice.log_uniform(2, 48))
     inner = x @ sparse_weights(dice, tables, d, width, dice.log_uniform(0.02, 1))
     inner = bend(dice, standard(inner) * dice.uniform(0.5, 2.5) + dice.normal(tables, 1, width))
     return inner @ sparse_weights(dice, tables, width, q, dice.uniform(0.1, 1))
@@ -217,7 +230,7 @@ def linear_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
 def prototype_scores(dice: Dice, x: Tensor, q: int) -> Tensor:
     """Rows are near one of the prototypes, each with a label set of its own."""
     tables, n, d = x.shape
-    prototypes = dice.integer(2, min(60, max(3, n // 4)))
+    prototypes = int(dice.log_uniform(2, min(60, max(3, n // 4))))
     x = pick(dice, x, min(d, dice.integer(1, 16)))
     rows = dice.index(n, tables, prototypes, 1).expand(-1, -1, x.shape[2])
     distance = torch.cdist(x, x.gather(1, rows))
@@ -296,7 +309,7 @@ def cut_at_frequencies(dice: Dice, S: Tensor) -> Tensor:
         spread = math.log(high / low) * dice.flat(tables, 1, 1) * (0.8 + 0.2 * dice.flat(1, 1, q))
     count = (n * low * torch.exp(spread)).round().clamp(1, max(1, int(MOST_FREQUENT * n))).long()
     cut = S.sort(1, descending=True).values.gather(1, count)
-    return (S > cut).float()
+    return (cut < S).float()
 
 
 def cut_near_best(dice: Dice, S: Tensor) -> Tensor:
@@ -304,7 +317,7 @@ def cut_near_best(dice: Dice, S: Tensor) -> Tensor:
     tables, _, q = S.shape
     S = S + dice.uniform(0, 0.8) * dice.normal(tables, 1, q)
     gap = dice.choose([0.0, dice.uniform(0, 0.4), dice.uniform(0, 1.5)])
-    Y = (S >= S.amax(2, keepdim=True) - gap).float()
+    Y = (S.amax(2, keepdim=True) - gap <= S).float()
     frequency = Y.mean(1, keepdim=True)
     usual = (frequency >= max(RAREST, 2 / S.shape[1])) & (frequency <= MOST_FREQUENT)
     return torch.where(usual, Y, cut_at_frequencies(dice, S))
@@ -347,7 +360,7 @@ def present(dice: Dice, X: Tensor) -> Tensor:
     """Give the columns marginals of real ones: one kind for all, or any for each."""
     X = standard(X)
     tables, _, d = X.shape
-    if dice.chance(0.3):
+    if dice.chance(0.4):
         return X
     if dice.chance(0.5):
         return dice.choose(MARGINALS)(dice, X)
@@ -374,7 +387,7 @@ def steps(dice: Dice, X: Tensor) -> Tensor:
 
 
 def yes_or_no(dice: Dice, X: Tensor) -> Tensor:
-    return (X > dice.normal(X.shape[0], 1, X.shape[2]) + dice.uniform(0, 1.2)).float()
+    return (dice.normal(X.shape[0], 1, X.shape[2]) + dice.uniform(0, 1.2) < X).float()
 
 
 def zeros(dice: Dice, X: Tensor) -> Tensor:
@@ -392,12 +405,13 @@ def categories(dice: Dice, X: Tensor) -> Tensor:
 
 def one_of_several(dice: Dice, X: Tensor) -> Tensor:
     """Neighbouring columns are the categories of one variable, as 0 and 1."""
-    tables, n, d = X.shape
+    tables, _, d = X.shape
     k = min(d, dice.integer(2, 9))
     # unequal categories; those of an incomplete variable at the end never occur
     edges = dice.normal(tables, 1, -(-d // k), k - 1).sort(-1).values
     code = (X[:, :, ::k, None] > edges).sum(-1)  # (tables, n, variables)
-    return F.one_hot(code, k).flatten(2)[:, :, :d].to(X)
+    place = torch.arange(k, device=X.device)
+    return (code[..., None] == place).flatten(2)[:, :, :d].to(X)
 
 
 def bounded(dice: Dice, X: Tensor) -> Tensor:

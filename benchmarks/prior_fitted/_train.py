@@ -22,10 +22,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.prior_fitted import _prior
-from benchmarks.prior_fitted._batches import MIXTURES, Batch, Shape, make_batch, shapes
+from benchmarks.prior_fitted._batches import EASY, MIXTURES, Batch, Shape, make_batch, shapes
 from benchmarks.prior_fitted._checkpoint import load_state, save_state, save_weights
 from benchmarks.prior_fitted._dice import Dice
-from benchmarks.prior_fitted._network import Network, Size
+from benchmarks.prior_fitted._network import Network, Size, base_logits
 from benchmarks.prior_fitted._optimizer import Optimizer
 from benchmarks.prior_fitted._steps import Steps
 
@@ -44,7 +44,7 @@ class Plan:
     size: Size = field(default_factory=Size)
     seed: int = 0
     scale: float = 1.0
-    stages: tuple[float, float] = (60.0, 240.0)
+    stages: tuple[float, float] = (40.0, 180.0)
     steady: float = 150.0
     average: float = 0.999
 
@@ -103,11 +103,13 @@ class Trainer:
         stream = torch.cuda.stream(self.aside) if self.on_gpu else nullcontext()
         with stream, torch.no_grad():
             self.dice.seed(self.plan.seed, number)
-            mixture = np.array(MIXTURES[self.plan.stage(self.seconds)])
+            stage = self.plan.stage(self.seconds)
+            mixture = np.array(MIXTURES[stage])
             mixture = mixture * [bool(sizes) for sizes in self.shapes]
             kind = self.dice.host.choice(len(mixture), p=mixture / mixture.sum())
             shape = self.dice.choose(self.shapes[kind])
-            return shape, make_batch(self.dice, shape, self.plan.size, self.kind)
+            size = self.plan.size
+            return shape, make_batch(self.dice, shape, size, self.kind, easy=EASY[stage])
 
     def receive(self, batch: Batch) -> None:
         """Let the training wait for what is drawn beside it."""
@@ -226,8 +228,7 @@ class Trainer:
         saved = {}
         for name, batch in self._validation:
             loss = _loss(self._judge(batch.cells, batch.known, batch.names), batch)
-            frequency = batch.known.nanmean(1, keepdim=True).clamp(0.002, 0.998)
-            base = _loss(torch.logit(frequency).expand_as(batch.targets), batch)
+            base = _loss(base_logits(batch.known).expand_as(batch.targets), batch)
             saved[name] = round(1 - float(loss) / float(base), 4)
         return {"saved": round(float(np.mean(list(saved.values()))), 4), "by_kind": saved}
 
