@@ -106,8 +106,8 @@ def sparse_weights(dice: Dice, tables: int, inputs: int, outputs: int, keep: flo
 
 
 def causes(dice: Dice, tables: int, n: int, h: int) -> Tensor:
-    """Hidden causes: normal, uniform, in clusters, or heavy-tailed; often few behind many."""
-    kind = dice.integer(0, 3)
+    """Hidden causes: normal, uniform, clustered, on or off, heavy-tailed; few behind many."""
+    kind = dice.integer(0, 4)
     if kind == 0:
         z = dice.normal(tables, n, h)
     elif kind == 1:
@@ -119,6 +119,9 @@ def causes(dice: Dice, tables: int, n: int, h: int) -> Tensor:
         member = (dice.flat(tables, n).pow(dice.uniform(1, 2)) * clusters).long()
         z = centres.gather(1, member[..., None].expand(tables, n, h))
         z = z + dice.uniform(0.1, 1) * dice.normal(tables, n, h)
+    elif kind == 3:
+        z = (dice.flat(tables, n, h) < dice.uniform(0.2, 1) * dice.flat(tables, 1, h)).float()
+        z = 3 * z + dice.uniform(0.05, 1) * dice.normal(tables, n, h)
     else:
         z = dice.normal(tables, n, h) * -torch.log1p(-dice.flat(tables, n, 1))
     if dice.chance(0.35):
@@ -318,6 +321,16 @@ def cut_near_best(dice: Dice, S: Tensor) -> Tensor:
     S = S + dice.uniform(0, 0.8) * dice.normal(tables, 1, q)
     gap = dice.choose([0.0, dice.uniform(0, 0.4), dice.uniform(0, 1.5)])
     Y = (S.amax(2, keepdim=True) - gap <= S).float()
+    return _where_usual(dice, S, Y)
+
+
+def cut_at_level(dice: Dice, S: Tensor) -> Tensor:
+    """One level for all labels: causes that are on or off become labels as they are."""
+    return _where_usual(dice, S, (dice.uniform(-0.2, 0.8) < S).float())
+
+
+def _where_usual(dice: Dice, S: Tensor, Y: Tensor) -> Tensor:
+    """Labels that are too rare or too frequent are cut at frequencies instead."""
     frequency = Y.mean(1, keepdim=True)
     usual = (frequency >= max(RAREST, 2 / S.shape[1])) & (frequency <= MOST_FREQUENT)
     return torch.where(usual, Y, cut_at_frequencies(dice, S))
@@ -329,7 +342,8 @@ def cut_by_row(dice: Dice, S: Tensor) -> Tensor:
     return cut_at_frequencies(dice, S + dice.uniform(0.1, 1) * dice.normal(tables, n, 1))
 
 
-CUTS = (cut_at_frequencies, cut_at_frequencies, cut_near_best, cut_by_row)
+CUTS = (cut_at_frequencies, cut_at_frequencies, cut_at_level, cut_near_best, cut_near_best,
+        cut_by_row)  # fmt: skip
 
 
 def flip(dice: Dice, Y: Tensor) -> Tensor:
