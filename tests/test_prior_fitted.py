@@ -187,14 +187,17 @@ def test_unknown_labels_are_ignored_and_known_ones_are_not(network, table):
     assert everything.isfinite().all()
 
 
-def test_values_at_missing_cells_are_ignored(network, table):
-    X, Y, names = table
-    X[0, 2, 5] = torch.nan
-    cells = view_cells(X, 8)
-    other = X.clone()
-    other[0, 2, 5] = 17.0
-    assert network(cells, Y, names).isfinite().all()
-    assert not torch.equal(cells, view_cells(other, 8))
+def test_a_column_without_values_is_none(table):
+    X, _, _ = table
+    X[:, :, 7] = torch.nan
+    torch.testing.assert_close(view_cells(X, 8), view_cells(X[:, :, :7], 8))
+
+
+def test_the_last_block_computes_what_is_read(network):
+    torch.manual_seed(2)
+    x = torch.randn(2, 12, 5, SMALL.width)
+    block = network.blocks[-1]
+    torch.testing.assert_close(block(x, 8, answers=3), block(x, 8)[:, 8:, -3:])
 
 
 def test_a_new_network_answers_with_frequencies(table):

@@ -99,16 +99,28 @@ class Block(nn.Module):
             for last in (self.columns_out, self.rows_out, self.down):
                 last.weight *= 0.3
 
-    def forward(self, x: Tensor, n_known: int) -> Tensor:  # (tables, rows, columns, width)
-        tables, n, c, width = x.shape
+    def forward(self, x: Tensor, n_known: int, answers: int = 0) -> Tensor:
+        """Cells after the block, shape (tables, rows, columns, width).
+
+        With ``answers``, only the queried rows of that many last columns: nothing else of the last
+        block is read.
+        """
+        tables, n, _, width = x.shape
         head = (self.heads, width // self.heads)
-        y = self.columns(F.layer_norm(x, (width,))).view(tables * n, c, 3, *head)
+        y = self.columns(F.layer_norm(x, (width,))).view(tables * n, -1, 3, *head)
         query, key, value = y.permute(2, 0, 3, 1, 4)
+        if answers:
+            query, x = query[:, :, -answers:], x[:, :, -answers:]
+        c = x.shape[2]
         y = F.scaled_dot_product_attention(query, key, value)
         x = x + self.columns_out(y.transpose(1, 2).reshape(tables, n, c, width))
 
         y = F.layer_norm(x, (width,)).transpose(1, 2).contiguous()  # (tables, columns, rows, ...)
-        query = self.rows(y).view(tables * c, n, *head).transpose(1, 2)
+        asked = y
+        if answers:
+            asked, x = y[:, :, n_known:], x[:, n_known:]
+            n -= n_known
+        query = self.rows(asked).view(tables * c, n, *head).transpose(1, 2)
         y = self.rows_known(y[:, :, :n_known]).view(tables * c, n_known, 2, *head)
         key, value = y.permute(2, 0, 3, 1, 4)
         # among many rows the few that matter have to stand out
@@ -164,9 +176,9 @@ class Network(nn.Module):
             ],
             2,
         )
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             x = block(x, n_known)
-        x = F.layer_norm(x[:, n_known:, -q:], (self.size.width,))
+        x = F.layer_norm(self.blocks[-1](x, n_known, answers=q), (self.size.width,))
         return self.head(x).squeeze(-1).float() + base
 
 
