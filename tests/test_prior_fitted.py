@@ -224,13 +224,13 @@ class Ticks:
 @pytest.fixture
 def quick(monkeypatch):
     """Few and small shapes."""
-    few = [[Shape(4, 24, 16, 5, 2), Shape(2, 30, 20, 8, 3)], [Shape(2, 40, 30, 9, 3)], []]
+    few = [[Shape(4, 24, 16, 5, 2), Shape(2, 30, 20, 8, 3)], [Shape(2, 40, 30, 9, 3)], [], []]
     monkeypatch.setattr(_train, "shapes", lambda _scale: [list(sizes) for sizes in few])
     monkeypatch.setattr(_train, "VALIDATION", (Shape(2, 24, 16, 5, 2),))
 
 
 def plan(**options):
-    return _train.Plan(SMALL, **{"stages": (4.0, 100.0), "steady": 6.0} | options)
+    return _train.Plan(SMALL, **{"stages": (4.0, 100.0, 200.0), "steady": 6.0} | options)
 
 
 def test_a_resumed_training_is_the_same_bit_for_bit(quick, tmp_path):
@@ -294,10 +294,10 @@ def test_loss_falls(quick, monkeypatch):
         return _prior.draw_easy(dice, *dimensions)
 
     monkeypatch.setattr("benchmarks.prior_fitted._batches.draw", easy)
-    monkeypatch.setattr(_train, "shapes", lambda _scale: [[Shape(8, 24, 16, 4, 2)], [], []])
+    monkeypatch.setattr(_train, "shapes", lambda _scale: [[Shape(8, 24, 16, 4, 2)], [], [], []])
     monkeypatch.setattr(_train, "VALIDATION", (Shape(8, 24, 16, 4, 2),))
     monkeypatch.setattr(_train, "WARM_UP", 20)
-    trainer = _train.Trainer(plan(average=0.9, steady=1e9, stages=(1e9, 1e9)), clock=Ticks())
+    trainer = _train.Trainer(plan(average=0.9, steady=1e9, stages=(1e9,) * 3), clock=Ticks())
     trainer.run(120, every=59)
     saved = [line["saved"] for line in trainer.history]
     assert saved[-1] > 0.05 > saved[0]

@@ -28,8 +28,8 @@ def parser() -> argparse.ArgumentParser:
     both.add_argument("--seed", type=int, default=plan.seed)
     both.add_argument("--scale", type=float, default=plan.scale, help="factor of the batch size")
     both.add_argument(
-        "--stages", type=float, nargs=2, default=plan.stages, metavar="SECONDS",
-        help="from when on middle and large tables are drawn",
+        "--stages", type=float, nargs=3, default=plan.stages, metavar="SECONDS",
+        help="from when on small, middle and large tables are drawn",
     )  # fmt: skip
     both.add_argument(
         "--steady", type=float, default=plan.steady, metavar="SECONDS",

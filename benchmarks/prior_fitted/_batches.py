@@ -11,7 +11,7 @@ from benchmarks.prior_fitted._dice import Dice
 from benchmarks.prior_fitted._network import GROUP, VIEWS, Size, view_cells
 from benchmarks.prior_fitted._prior import draw, draw_easy, hide
 
-MOST_TABLES = 64
+MOST_TABLES = 128
 PARTS = 4
 """Structures of the prior in a batch, at most."""
 
@@ -44,6 +44,7 @@ class Shape:
 
 # rows, features, labels; the share of known rows goes through KNOWN
 SIZES = (
+    [(32, 4, 2), (48, 4, 3), (64, 4, 2), (64, 8, 3), (96, 8, 2), (96, 6, 4)],
     [(32, 4, 3), (64, 8, 4), (96, 12, 6), (128, 6, 2), (160, 20, 7), (200, 16, 5), (256, 11, 8),
      (320, 24, 6), (400, 8, 4), (400, 36, 10), (240, 40, 3), (128, 30, 12), (48, 19, 7)],
     [(150, 60, 6), (300, 20, 12), (400, 72, 6), (500, 100, 4), (600, 16, 14), (600, 72, 6),
@@ -54,16 +55,21 @@ SIZES = (
      (1400, 160, 10), (2500, 128, 4), (600, 300, 16), (2000, 8, 4)],
 )  # fmt: skip
 KNOWN = (0.7, 0.5, 0.85, 0.8, 0.35, 0.9, 0.6)
-BUDGETS = (60_000, 120_000, 240_000)
-"""Tokens of a batch of small, middle and large tables."""
-MIXTURES = ((1.0, 0.0, 0.0), (0.4, 0.6, 0.0), (0.2, 0.4, 0.4))
-"""Share of small, middle and large tables at each stage: without small ones nothing starts."""
-EASY = (0.6, 0.1, 0.0)
+BUDGETS = (30_000, 60_000, 120_000, 240_000)
+"""Tokens of a batch of tiny, small, middle and large tables."""
+MIXTURES = (
+    (1.0, 0.0, 0.0, 0.0),
+    (0.2, 0.8, 0.0, 0.0),
+    (0.0, 0.4, 0.6, 0.0),
+    (0.0, 0.2, 0.4, 0.4),
+)
+"""Share of tiny to large tables at each stage: without tiny ones it takes long to begin."""
+EASY = (0.7, 0.4, 0.1, 0.0)
 """Share of easy tables at each stage."""
 
 
 def shapes(scale: float = 1.0) -> list[list[Shape]]:
-    """Small, middle and large shapes; ``scale`` multiplies the number of tables."""
+    """Tiny to large shapes; ``scale`` multiplies the number of tables."""
     return [
         [_shape(*size, int(budget * scale), KNOWN[i % len(KNOWN)]) for i, size in enumerate(sizes)]
         for sizes, budget in zip(SIZES, BUDGETS)

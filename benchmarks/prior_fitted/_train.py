@@ -44,7 +44,7 @@ class Plan:
     size: Size = field(default_factory=Size)
     seed: int = 0
     scale: float = 1.0
-    stages: tuple[float, float] = (40.0, 180.0)
+    stages: tuple[float, ...] = (12.0, 50.0, 180.0)
     steady: float = 150.0
     average: float = 0.999
 
@@ -55,7 +55,7 @@ class Plan:
         )
 
     def stage(self, seconds: float) -> int:
-        """0 with small tables only, 1 with middle ones, 2 with all."""
+        """Where in ``MIXTURES`` the training stands: 0 with tiny tables, 3 with all but them."""
         return sum(seconds >= limit for limit in self.stages)
 
     @staticmethod
