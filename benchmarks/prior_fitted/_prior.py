@@ -41,8 +41,8 @@ BENDS: tuple[Callable[[Tensor], Tensor], ...] = (
 def draw_easy(dice: Dice, tables: int, n: int, d: int, q: int) -> tuple[Tensor, Tensor]:
     """Tables without noise whose labels are linear in the features, or features themselves.
 
-    A network that sees many of them first learns within a hundred steps what labels of other rows
-    are good for, and within thousands otherwise.
+    A network that sees many of them at first sooner uses the labels of other rows: see the README
+    for the figures.
     """
     X = dice.normal(tables, n, d)
     kind = dice.choose([linear_scores, node_scores])
