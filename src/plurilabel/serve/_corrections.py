@@ -146,15 +146,29 @@ class Corrections:
         key, row, features = one.get("key"), one.get("row"), one.get("features")
         if key is not None:
             _check_key(key, i)
-            if key in ledger.keys:
-                return _same(ledger.entries[ledger.keys[key]], row, labels, i)
         if (row is None) == (features is None):
             raise BadInput("a correction must have either row or features", row=i)
+        if key in ledger.keys:
+            return self._same(ledger.entries[ledger.keys[key]], one, labels, i)
         if row is not None:
             _check_row(row, i, ledger)
         else:
             features = self._checked_features(features, i)
         return Store.new(ledger.version + 1, row=row, features=features, labels=labels, key=key)
+
+    def _same(self, entry: Entry, one: Any, labels: list[str], i: int) -> Entry:
+        """The entry of a correction that was sent again with its key."""
+        row, features = one.get("row"), one.get("features")
+        same = type(row) is type(entry.row) and row == entry.row and entry.labels == tuple(labels)
+        if same and features is not None:
+            try:
+                (record,) = self.reader.records([features])
+            except BadInput as error:
+                raise BadInput(error.problem, row=i, column=error.column) from None
+            same = self.reader.same(entry.features, record)
+        if not same:
+            raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
+        return entry
 
     def _checked_features(self, features: Any, i: int) -> Any:
         """Check a new row by encoding it as in training."""
@@ -223,10 +237,3 @@ def _check_row(row: Any, i: int, ledger: Ledger) -> None:
         raise BadInput("row must be a whole number", row=i)
     if not ledger.has(row):
         raise BadInput(f"there is no row {str(row)[:30]} in the training set", row=i, status=404)
-
-
-def _same(entry: Entry, row: Any, labels: list[str], i: int) -> Entry:
-    """The entry of a correction that was sent again with its key."""
-    if entry.row != row or entry.labels != tuple(labels):
-        raise BadInput(f"key {entry.key!r} was used for another correction", row=i, status=409)
-    return entry

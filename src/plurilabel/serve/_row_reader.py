@@ -143,6 +143,20 @@ class RowReader:
             return value
         raise _unexpected(kind, value, row, column)
 
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two checked rows are equal: 1.0 equals 1, and so does true as a number."""
+        return bool(self._comparable(one) == self._comparable(other))
+
+    def _comparable(self, record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        keep_zeros = not self.model.sparse_features
+        return {
+            name: (value, isinstance(value, bool) and self.kinds.get(name) != "numbers")
+            for name, value in record.items()
+            if value or keep_zeros
+        }
+
     def independent(self, records: Sequence[Any]) -> bool:
         """Whether reading the rows together with others cannot change their values.
 
