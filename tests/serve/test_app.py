@@ -291,6 +291,23 @@ def test_too_many_and_too_slow():
     service.close()
 
 
+def test_a_store_that_cannot_be_written_is_told_in_json(tmp_path):
+    service = Service(lazy(), store=tmp_path / "log.db")
+    sent = {"corrections": [{"row": i, "labels": []} for i in range(60)] * 8}
+    with running(service) as address, httpx.Client(base_url=address) as client:
+        assert client.post("/feedback", json={"corrections": sent["corrections"][:1]}).is_success
+        service.store._db.execute("PRAGMA max_page_count = 1")
+        said = client.post("/feedback", json=sent)
+        assert said.status_code == 507
+        assert f"{tmp_path / 'log.db'} cannot be written" in said.json()["error"]
+        service.store._db.execute("PRAGMA max_page_count = 100000")
+        assert client.delete("/feedback/1").is_success
+        (tmp_path / "log.db").unlink()
+        said = client.post("/feedback", json=sent)
+        assert said.status_code == 503 and "log.db was removed while" in said.json()["error"]
+        assert client.get("/feedback").json()["version"] == 2
+
+
 def test_two_batches_are_worked_on_at_the_same_time():
     together = threading.Barrier(2, timeout=10)
 

@@ -17,6 +17,7 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import Context, Guard, Limits, error_response
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import _backend
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -36,7 +37,8 @@ _REFUSALS = {
     "413": "Too large",
     "415": "Unsupported content type",
     "422": "Invalid request: the error names row and column",
-    "503": "Too busy: try again",
+    "503": "Too busy: try again; or the store of corrections cannot be used",
+    "507": "No space left for corrections",
 }
 
 
@@ -94,7 +96,7 @@ def create_app(
     app.openapi = lambda: _open_api(app, service)
     for router in (*_routes.SECTIONS, _backend.router, _routes.page()):
         app.include_router(router)
-    for error in (BadInput, HTTPException, RequestValidationError):
+    for error in (BadInput, StoreError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, error_response)
     app.guard = Guard(
         super(_Application, app).__call__,

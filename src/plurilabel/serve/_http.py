@@ -24,6 +24,7 @@ from plurilabel.serve._batches import Batches, too_late
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
 MOST_THREADS = 4  # batches at a time, each with memory of its own
@@ -188,8 +189,9 @@ def json_response(content: Any, status: int = 200) -> Response:
 
 def error_response(_: Request | None, error: Exception) -> Response:
     """The response to an error: ``error``, with ``row`` and ``column`` where they are known."""
-    if isinstance(error, BadInput):
-        sent = {"error": str(error), "row": error.row, "column": error.column}
+    if isinstance(error, BadInput | StoreError):
+        row, column = getattr(error, "row", None), getattr(error, "column", None)
+        sent = {"error": str(error), "row": row, "column": column}
         status, headers = error.status, dict(_ERROR_HEADERS.get(error.status, ()))
     elif isinstance(error, RequestValidationError):
         first = error.errors()[0]

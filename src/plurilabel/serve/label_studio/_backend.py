@@ -15,6 +15,7 @@ from plurilabel.serve._answers import Ask
 from plurilabel.serve._http import context_of, json_body, json_response
 from plurilabel.serve._row_reader import BadInput, check_number_of_rows
 from plurilabel.serve._service import Service
+from plurilabel.serve._store import StoreError
 from plurilabel.serve.label_studio import _protocol as protocol
 from plurilabel.serve.label_studio._protocol import Correction, Tagging, as_mapping
 
@@ -122,7 +123,7 @@ async def _handled(
     try:
         async with studio.lock:
             return json_response(await asyncio.to_thread(work, studio, sent), status)
-    except BadInput:
+    except (BadInput, StoreError):
         raise
     except ValueError as error:
         raise BadInput(str(error)) from None
