@@ -235,17 +235,13 @@ class RowReader:
         check_number_of_rows(rows.X.shape[0], most)
         return rows
 
-    def read_arrow(self, content: bytes, most: int) -> ModelRows:
-        """Read the rows of an Arrow stream or file."""
-        import pyarrow as pa
+    def read_arrow(self, content: bytes, most: int, size: int = 1 << 26) -> ModelRows:
+        """Read the rows of an Arrow stream or file that unpacks to at most `size` bytes."""
+        from plurilabel.serve._arrow import read_table
 
         self._check_takes_tables()
         try:
-            opened: Any = pa.ipc.open_file if content[:6] == b"ARROW1" else pa.ipc.open_stream
-            table = opened(pa.BufferReader(content)).read_all()
-            table.validate(full=True)
-            check_number_of_rows(table.num_rows, most)
-            frame = table.to_pandas(ignore_metadata=True)
+            frame = read_table(content, self.kinds, rows=most, size=size)
         except BadInput:
             raise
         except Exception as error:  # pyarrow raises errors of many types for invalid bytes
@@ -264,8 +260,6 @@ class RowReader:
         """Reject cells that pandas and NumPy would reject without naming row and column."""
         for name, kind in self.kinds.items():
             places = np.flatnonzero(frame.columns == name)
-            if len(places) > 1:
-                raise BadInput(f"the table has the column {len(places)} times", column=name)
             if not len(places) or (dtype := frame.dtypes.iloc[places[0]]).kind in "biuf":
                 continue
             numbers = self.plain and kind == "numbers"
