@@ -35,8 +35,10 @@ _REFUSALS = {
     "408": "Request not complete in time",
     "409": "Conflict: a key used twice, or a correction already undone",
     "413": "Too large",
-    "415": "Unsupported content type",
+    "414": "Address too long",
+    "415": "Unsupported content type or encoding",
     "422": "Invalid request: the error names row and column",
+    "431": "Headers too large",
     "503": "Too busy: try again; or the store of corrections cannot be used",
     "507": "No space left for corrections",
 }
@@ -101,6 +103,7 @@ def create_app(
     app.guard = Guard(
         super(_Application, app).__call__,
         context.counters,
+        context.budget,
         token=token,
         hosts=hosts,
         public=(*_routes.PAGE, "/health"),

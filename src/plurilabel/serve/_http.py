@@ -20,6 +20,7 @@ from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from plurilabel.serve._answers import Ask
 from plurilabel.serve._batches import Batches, too_late
 from plurilabel.serve._insight import Insight
 from plurilabel.serve._row_reader import BadInput
@@ -28,7 +29,11 @@ from plurilabel.serve._store import StoreError
 
 KEEP_ALIVE = 30  # seconds that an idle connection stays open
 MOST_THREADS = 4  # batches at a time, each with memory of its own
-MOST_SLOW = 2  # explanations and views at a time
+MOST_SLOW = 2  # explanations, views and large requests at a time
+LARGE = 256 << 10  # bytes of a request that is parsed in a thread
+UNPACKED = 4  # times the largest body: what an Arrow table may unpack to
+_SMALL = 4 << 10  # bytes of a request whose values are not counted
+_PER_BYTE = 43  # bytes of memory that a byte of JSON takes at most: "[]," is two values of 64
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,9 @@ class Limits:
         Rows in the queue; further requests are rejected.
     connections : int
         Open connections.
+    memory : int
+        Bytes of all requests that are under way, parsed, and of their responses, as estimated
+        from what was sent; further requests are rejected.
     """
 
     body: int = 16 << 20
@@ -61,6 +69,28 @@ class Limits:
     batch: int = 1024
     waiting: int = 20_000
     connections: int = 2_000
+    memory: int = 512 << 20
+
+
+class Budget:
+    """Bytes of requests and responses under way. Used by one thread, the event loop."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.held = most, 0
+
+    def check(self, more: int = 0) -> None:
+        """Reject a request that would exceed the budget."""
+        if more > self.most:
+            problem = f"the request takes more than {self.most:,} bytes of memory: send fewer rows"
+            raise BadInput(f"{problem}, or ask for fewer scores", status=413)
+        if self.held + more > self.most:
+            raise BadInput("too many bytes are under way: try again", status=503)
+
+    def hold(self, request: Request, more: int) -> None:
+        """Count bytes until the request ends, when the guard releases them."""
+        self.check(more)
+        self.held += more
+        request.scope["held"] = request.scope.get("held", 0) + more
 
 
 class Context:
@@ -69,6 +99,9 @@ class Context:
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
         self.insight, self.counters = Insight(service), Counters()
+        self.budget = Budget(limits.memory)
+        names = service.model.label_names
+        self._name = sum(map(len, names)) // max(1, len(names))  # length of a label's name
         queue: dict[str, Any] = {"most": limits.batch, "waiting": limits.waiting}
         threads = min(MOST_THREADS, cpu_count())
         self.predictions = Batches(
@@ -78,13 +111,33 @@ class Context:
         self.corrections = Batches(service.correct_many, **queue)
         self._slow = asyncio.Semaphore(MOST_SLOW)
 
+    def hold_answer(self, request: Request, rows: int, ask: Ask) -> None:
+        """Count the response to a request before it is computed."""
+        if ask.scored:
+            cells = rows * min(ask.top or len(self.service.places), len(self.service.places))
+            self.budget.hold(request, cells * (2 * self._name + (150 if ask.scores else 16)))
+
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
         try:
-            async with asyncio.timeout(self.limits.seconds), self._slow:
-                return await asyncio.to_thread(work, *args, **kwargs)
+            async with asyncio.timeout(self.limits.seconds):
+                await self._slow.acquire()
+                try:
+                    self.budget.check()
+                    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+                except BaseException:
+                    self._slow.release()
+                    raise
+                # a thread cannot be stopped: its place is taken until it is done
+                running.add_done_callback(self._thread_done)
+                return await asyncio.shield(running)
         except TimeoutError:
             raise too_late(self.limits.seconds) from None
+
+    def _thread_done(self, running: asyncio.Future[Any]) -> None:
+        self._slow.release()
+        if not running.cancelled():
+            running.exception()  # nobody waits for it after a timeout
 
     def close(self) -> None:
         """Finish the batches under way and close the service."""
@@ -109,11 +162,14 @@ def content_type(request: Request) -> str:
 
 async def read_body(request: Request) -> bytes:
     """Read a body within the limits of size and time."""
-    limits = context_of(request).limits
+    context = context_of(request)
+    limits, hold = context.limits, context.budget.hold
     too_large = BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.body:
         raise too_large
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
     parts, size = [], 0
     try:
         async with asyncio.timeout(limits.seconds):
@@ -122,6 +178,7 @@ async def read_body(request: Request) -> bytes:
                 size += len(part)
                 if size > limits.body:
                     raise too_large
+                hold(request, len(part))
     except TimeoutError:
         problem = f"the request was not complete after {limits.seconds:g} seconds"
         raise BadInput(problem, status=408) from None
@@ -134,7 +191,27 @@ async def json_body(request: Request) -> Any:
     """Read and parse a body of JSON."""
     if content_type(request) != "application/json":
         raise BadInput("the body must be JSON, of content type application/json", status=415)
-    return parsed_json(await read_body(request))
+    content, context = await read_body(request), context_of(request)
+    context.budget.hold(request, _parsed_size(content, b",:[{"))
+    if len(content) > LARGE:
+        return await context.in_thread(parsed_json, content)
+    return parsed_json(content)
+
+
+async def table_body(request: Request, separators: bytes = b"") -> bytes:
+    """Read a body with a table; what separates its cells tells how many there are."""
+    content = await read_body(request)
+    context_of(request).budget.hold(request, _parsed_size(content, separators))
+    return content
+
+
+def _parsed_size(content: bytes, separators: bytes) -> int:
+    """Bytes that a body takes at most once it is parsed."""
+    if len(content) <= _SMALL:
+        return _PER_BYTE * len(content)
+    values = sum(content.count(separator) for separator in separators)
+    wide = 1 if content.isascii() and b"\\u" not in content else 4  # bytes per character
+    return wide * len(content) + 64 * values
 
 
 def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> dict[str, Any]:
@@ -207,6 +284,7 @@ def error_response(_: Request | None, error: Exception) -> Response:
 
 
 _ERROR_HEADERS = {
+    415: {"accept-encoding": "identity"},
     401: {"www-authenticate": "Bearer"},
     408: {"connection": "close"},  # the rest of the request must not be read as a new one
     503: {"retry-after": "1"},
@@ -236,6 +314,7 @@ class Guard:
 
     app: Any
     counters: Counters
+    budget: Budget
     token: str | None
     hosts: tuple[str, ...] | None
     public: Collection[str]
@@ -271,6 +350,7 @@ class Guard:
                 app = error_response(None, error)
             await app(scope, receive, guarded_send)
         finally:
+            self.budget.held -= scope.get("held", 0)
             if endpoint is None:
                 path = getattr(scope.get("route"), "path", "other")
             self.counters.count(path, status, perf_counter() - started)

@@ -118,7 +118,9 @@ async def _handled(
     sent = await json_body(request)
     tasks = sent.get("tasks") if isinstance(sent, dict) else None
     if isinstance(tasks, list):
-        check_number_of_rows(len(tasks), context_of(request).limits.rows)
+        context = context_of(request)
+        check_number_of_rows(len(tasks), context.limits.rows)
+        context.hold_answer(request, len(tasks), Ask(scores=True))
     studio: LabelStudio = request.app.state.label_studio
     try:
         async with studio.lock:
