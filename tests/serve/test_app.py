@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from plurilabel import MLkNN
+from tests.serve import attack
 from tests.serve.malformed import GOOD, malformed
 from tests.serve.problems import LABELS, lazy, points, records
 
@@ -334,6 +335,33 @@ def _budget(most):
     from plurilabel.serve._http import Budget
 
     return next(one for one in gc.get_objects() if isinstance(one, Budget) and one.most == most)
+
+
+def test_refused_requests_are_not_kept_until_garbage_is_collected():
+    import gc
+    import tracemalloc
+
+    service = Service(lazy())
+    limits = Limits(body=1_000_000, memory=50_000_000)
+    parts = [b" " * 300_000] * 4
+    kinds = ["application/json", "text/csv", "application/vnd.apache.arrow.stream"]
+    with running(service, limits=limits) as address:
+        server = attack.Server(0, address)  # its client leaves no garbage of its own
+        server.ask("GET", "/health")
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for _ in range(3):
+                for path in ("/predict", "/explain", "/feedback", "/label-studio/setup"):
+                    for kind in kinds[: 3 if path == "/predict" else 1]:
+                        for sent in (iter(parts), iter(parts[:3]), b"[" + b"1," * 400_000):
+                            status, _ = server.ask("POST", path, sent, kind)
+                            assert 400 <= status < 500
+            assert tracemalloc.get_traced_memory()[0] < 4e6
+        finally:
+            tracemalloc.stop()
+            gc.enable()
 
 
 def test_answers_are_counted_before_they_are_computed():

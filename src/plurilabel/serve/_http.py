@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect
 from plurilabel.serve._answers import Ask
 from plurilabel.serve._batches import Batches, too_late
 from plurilabel.serve._insight import Insight
-from plurilabel.serve._row_reader import BadInput
+from plurilabel.serve._row_reader import BadInput, one_line
 from plurilabel.serve._service import Service
 from plurilabel.serve._store import StoreError
 
@@ -110,6 +110,7 @@ class Context:
         # no time limit: a correction on its way to the disk must not be reported as failed
         self.corrections = Batches(service.correct_many, **queue)
         self._slow = asyncio.Semaphore(MOST_SLOW)
+        self.parsing = asyncio.Lock()  # others are served between two large requests
 
     def hold_answer(self, request: Request, rows: int, ask: Ask) -> None:
         """Count the response to a request before it is computed."""
@@ -119,6 +120,7 @@ class Context:
 
     async def in_thread(self, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run slow work in a thread, within the time limit."""
+        running = None
         try:
             async with asyncio.timeout(self.limits.seconds):
                 await self._slow.acquire()
@@ -133,6 +135,9 @@ class Context:
                 return await asyncio.shield(running)
         except TimeoutError:
             raise too_late(self.limits.seconds) from None
+        finally:
+            # its error would refer to itself by this frame, and keep the request in memory
+            del running
 
     def _thread_done(self, running: asyncio.Future[Any]) -> None:
         self._slow.release()
@@ -164,10 +169,9 @@ async def read_body(request: Request) -> bytes:
     """Read a body within the limits of size and time."""
     context = context_of(request)
     limits, hold = context.limits, context.budget.hold
-    too_large = BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limits.body:
-        raise too_large
+        raise _too_large(limits)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
     parts, size = [], 0
@@ -177,7 +181,7 @@ async def read_body(request: Request) -> bytes:
                 parts.append(part)
                 size += len(part)
                 if size > limits.body:
-                    raise too_large
+                    raise _too_large(limits)
                 hold(request, len(part))
     except TimeoutError:
         problem = f"the request was not complete after {limits.seconds:g} seconds"
@@ -187,6 +191,10 @@ async def read_body(request: Request) -> bytes:
     return b"".join(parts)
 
 
+def _too_large(limits: Limits) -> BadInput:
+    return BadInput(f"a request may have at most {limits.body:,} bytes", status=413)
+
+
 async def json_body(request: Request) -> Any:
     """Read and parse a body of JSON."""
     if content_type(request) != "application/json":
@@ -194,7 +202,8 @@ async def json_body(request: Request) -> Any:
     content, context = await read_body(request), context_of(request)
     context.budget.hold(request, _parsed_size(content, b",:[{"))
     if len(content) > LARGE:
-        return await context.in_thread(parsed_json, content)
+        async with context.parsing:
+            return await context.in_thread(parsed_json, content)
     return parsed_json(content)
 
 
@@ -229,8 +238,19 @@ def parsed_json(content: bytes) -> Any:
     """Parse JSON without NaN, infinity and excessive nesting."""
     try:
         return from_json(content, allow_inf_nan=False)
-    except ValueError:  # parse again, with a parser that accepts more and explains errors
-        return _parsed_slowly(content)
+    except ValueError as error:
+        if len(content) > LARGE:  # for which parsing it again would take too long
+            return _parsed_large(content, error)
+        return _parsed_slowly(content)  # accepts more and explains errors
+
+
+def _parsed_large(content: bytes, error: ValueError) -> Any:
+    try:
+        if (encoding := json.detect_encoding(content)) != "utf-8":
+            return from_json(content.decode(encoding), allow_inf_nan=False)
+    except ValueError as other:
+        error = other
+    raise BadInput(f"the body is not JSON: {one_line(error)}", status=400)
 
 
 def _parsed_slowly(content: bytes) -> Any:
