@@ -86,17 +86,17 @@ def test_one_buffer_for_many_columns(texts):
         texts.read_arrow(written(pa.table(columns)), ROWS, SIZE)
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array([LONG] * 3, pa.string_view()),
-        pa.array([b"x"] * 3, pa.binary_view()),
-        pa.RunEndEncodedArray.from_arrays([3], [LONG]),
-        pa.array([b"0" * 16] * 3, pa.uuid()),
-        pa.DictionaryArray.from_arrays([0, 0, 0], pa.array([[1]])),
-    ],
-    ids=lambda column: str(column.type)[:20],
-)
+HIDDEN = [
+    pa.array([LONG] * 3, pa.string_view()),
+    pa.array([b"x"] * 3, pa.binary_view()),
+    pa.RunEndEncodedArray.from_arrays([3], [LONG]),
+    pa.DictionaryArray.from_arrays([0, 0, 0], pa.array([[1]])),
+]
+if hasattr(pa, "uuid"):  # since pyarrow 18
+    HIDDEN.append(pa.array([b"0" * 16] * 3, pa.uuid()))
+
+
+@pytest.mark.parametrize("column", HIDDEN, ids=lambda column: str(column.type)[:20])
 def test_types_that_hide_their_size(reader, column):
     table = pa.table({"heat": column, "height": [1.0] * 3})
     with pytest.raises(BadInput, match="column 'heat': the Arrow type .* is not accepted"):

@@ -15,12 +15,14 @@ _TEXTS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary
 _SCALARS = (*_TEXTS, "boolean", "integer", "floating", "decimal", "temporal", "null")
 
 
-def read_table(content: bytes, wanted: Collection[str], *, rows: int, size: int) -> Any:
+def read_table(
+    content: bytes | bytearray, wanted: Collection[str], *, rows: int, size: int
+) -> Any:
     """Read columns of an Arrow stream or file as a data frame.
 
     Parameters
     ----------
-    content : bytes
+    content : bytes or bytearray
     wanted : collection of str
         Names of the columns; others are left out.
     rows : int

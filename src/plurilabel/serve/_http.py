@@ -69,7 +69,7 @@ class Limits:
     batch: int = 1024
     waiting: int = 20_000
     connections: int = 2_000
-    memory: int = 512 << 20
+    memory: int = 512_000_000
 
 
 class Budget:
@@ -165,7 +165,7 @@ def content_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def read_body(request: Request) -> bytes:
+async def read_body(request: Request) -> bytes | bytearray:
     """Read a body within the limits of size and time."""
     context = context_of(request)
     limits, hold = context.limits, context.budget.hold
@@ -174,21 +174,20 @@ async def read_body(request: Request) -> bytes:
         raise _too_large(limits)
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise BadInput("compressed bodies are not accepted: send it as it is", status=415)
-    parts, size = [], 0
+    content = bytearray()
     try:
         async with asyncio.timeout(limits.seconds):
             async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > limits.body:
+                if len(content) + len(part) > limits.body:
                     raise _too_large(limits)
                 hold(request, len(part))
+                content += part
     except TimeoutError:
         problem = f"the request was not complete after {limits.seconds:g} seconds"
         raise BadInput(problem, status=408) from None
     except ClientDisconnect:
         raise BadInput("the body ended early", status=400) from None
-    return b"".join(parts)
+    return content
 
 
 def _too_large(limits: Limits) -> BadInput:
@@ -207,14 +206,14 @@ async def json_body(request: Request) -> Any:
     return parsed_json(content)
 
 
-async def table_body(request: Request, separators: bytes = b"") -> bytes:
+async def table_body(request: Request, separators: bytes = b"") -> bytes | bytearray:
     """Read a body with a table; what separates its cells tells how many there are."""
     content = await read_body(request)
     context_of(request).budget.hold(request, _parsed_size(content, separators))
     return content
 
 
-def _parsed_size(content: bytes, separators: bytes) -> int:
+def _parsed_size(content: bytes | bytearray, separators: bytes) -> int:
     """Bytes that a body takes at most once it is parsed."""
     if len(content) <= _SMALL:
         return _PER_BYTE * len(content)
@@ -234,7 +233,7 @@ def checked_object(sent: Any, required: str, optional: Collection[str] = ()) -> 
     return sent
 
 
-def parsed_json(content: bytes) -> Any:
+def parsed_json(content: bytes | bytearray) -> Any:
     """Parse JSON without NaN, infinity and excessive nesting."""
     try:
         return from_json(content, allow_inf_nan=False)
@@ -244,7 +243,7 @@ def parsed_json(content: bytes) -> Any:
         return _parsed_slowly(content)  # accepts more and explains errors
 
 
-def _parsed_large(content: bytes, error: ValueError) -> Any:
+def _parsed_large(content: bytes | bytearray, error: ValueError) -> Any:
     try:
         if (encoding := json.detect_encoding(content)) != "utf-8":
             return from_json(content.decode(encoding), allow_inf_nan=False)
@@ -253,7 +252,7 @@ def _parsed_large(content: bytes, error: ValueError) -> Any:
     raise BadInput(f"the body is not JSON: {one_line(error)}", status=400)
 
 
-def _parsed_slowly(content: bytes) -> Any:
+def _parsed_slowly(content: bytes | bytearray) -> Any:
     def refuse(name: str) -> Any:
         raise BadInput(f"the body is not JSON: {name} is not a number there; use null", status=400)
 

@@ -219,7 +219,7 @@ class RowReader:
         shape = (len(records), len(self.names))
         return sparse.csr_array((np.array(values, dtype=np.float64), (i, j)), shape=shape)
 
-    def read_csv(self, content: bytes, most: int) -> ModelRows:
+    def read_csv(self, content: bytes | bytearray, most: int) -> ModelRows:
         """Read the rows of a CSV file."""
         self._check_takes_tables()
         with tempfile.TemporaryDirectory() as folder:
@@ -235,7 +235,7 @@ class RowReader:
         check_number_of_rows(rows.X.shape[0], most)
         return rows
 
-    def read_arrow(self, content: bytes, most: int, size: int = 1 << 26) -> ModelRows:
+    def read_arrow(self, content: bytes | bytearray, most: int, size: int = 1 << 26) -> ModelRows:
         """Read the rows of an Arrow stream or file that unpacks to at most `size` bytes."""
         from plurilabel.serve._arrow import read_table
 
