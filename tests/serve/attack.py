@@ -319,6 +319,8 @@ class Correcting:
     async def run(self, server, times, kill_after=None):
         tasks = [asyncio.create_task(self.client(server, times)) for _ in range(self.clients)]
         if kill_after is not None:
+            while not self.acknowledged:
+                await asyncio.sleep(0.01)
             await asyncio.sleep(kill_after)
             server.kill()
         await asyncio.wait(tasks, timeout=120)
@@ -354,7 +356,7 @@ def killed(folder, kills, clients):
                     check_all_there(server, acknowledged)
                 if kill < kills:
                     load = Correcting(clients, kill)
-                    asyncio.run(load.run(server, 1000, kill_after=rng.uniform(0.05, 1.0)))
+                    asyncio.run(load.run(server, 1000, kill_after=rng.uniform(0, 0.3)))
                     acknowledged |= load.acknowledged
             finally:
                 server.kill()
@@ -402,7 +404,7 @@ def main():
             f"{'corrections':16} {server.megabytes('VmHWM') - before:+6.0f} MB  /health at most "
             f"{max(waits):5.2f} s  {len(load.acknowledged)} acknowledged, {dict(load.refused)}"
         )
-        n = killed(folder, 20 if given.long else 3, 1000 if given.long else 50)
+        n = killed(folder, 25 if given.long else 3, 200 if given.long else 50)
         print(f"killed: all of {n} acknowledged corrections are there, once")
 
 
