@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -309,15 +309,17 @@ class Service:
             for i, ask in enumerate(asks)
         ]
 
-    def remember(self, records: Sequence[Any], most: int = 500) -> None:
-        """Add rows of a request to the queue of rows to label."""
-        for record in records:
+    def remember(self, records: Sequence[Any], most: int = 500, size: int = 4 << 20) -> None:
+        """Add rows of a request to the queue of rows to label: the latest, within a size."""
+        for record in records[-most:]:
             key = row_key(record)
             self.asked.pop(key, None)
             self.asked[key] = record
-        while len(self.asked) > most:
-            with suppress(StopIteration, KeyError):  # removed by another thread
-                self.asked.pop(next(iter(self.asked)))
+        kept = list(self.asked)[-most:]
+        sizes = accumulate(map(len, reversed(kept)))
+        first = len(kept) - sum(total <= size for total in sizes)
+        for key in set(self.asked).difference(kept[first:]):
+            self.asked.pop(key, None)
 
     def explain(self, rows: Any, *, labels: Sequence[str] | None = None, top: int = 8) -> Any:
         """Explain the scores of JSON rows.
