@@ -124,5 +124,9 @@ def groups_for(estimator: Any, groups: Any) -> dict[str, Any]:
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return {f"{name}__{key}": value for key, value in groups_for(last, groups).items()}
-    searches = isinstance(estimator, GridSearchCV | RandomizedSearchCV)
-    return {"groups": groups} if searches or has_fit_parameter(estimator, "groups") else {}
+    takes = (
+        has_fit_parameter(estimator, "groups")
+        or isinstance(estimator, GridSearchCV | RandomizedSearchCV)
+        or getattr(estimator, "_has_splits", lambda: False)()  # fit has **params
+    )
+    return {"groups": groups} if takes else {}
