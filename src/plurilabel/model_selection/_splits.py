@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, check_cv
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from plurilabel.model_selection._kfold import (
@@ -121,6 +123,9 @@ def groups_for(estimator: Any, groups: Any) -> dict[str, Any]:
     """Parameters of ``estimator.fit``: the groups, if it splits its rows, too."""
     if groups is None:
         return {}
+    if get_config()["enable_metadata_routing"]:
+        wanted = get_routing_for_object(estimator).consumes("fit", ["groups"])
+        return {"groups": groups} if wanted else {}
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return {f"{name}__{key}": value for key, value in groups_for(last, groups).items()}

@@ -371,9 +371,7 @@ class OutOfFoldWrapper(OpenWrapper):
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata passed to ``fit`` goes to ``estimator.fit`` and ``cv.split``."""
         to_split = MethodMapping().add(caller="fit", callee="split")
-        return self._fit_router().add(
-            splitter=routed_splitter(self.cv), method_mapping=to_split
-        )
+        return self._fit_router().add(splitter=routed_splitter(self.cv), method_mapping=to_split)
 
 
 def scores_of(
