@@ -38,6 +38,7 @@ from plurilabel.thresholds import (
     get_strategy,
     strategy_names,
 )
+from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
     FORMS,
     Choice,
@@ -283,6 +284,8 @@ turn, and measured on that fold).
             found = self._uncompared(tried[:1], A, B, f"{few} to compare learners")
         else:
             splits = self._splits(X, Y, some, groups, seed)
+            if groups is None and (self.cv is None or isinstance(self.cv, Integral)):
+                warn_of_copies(A, seed)
             found = self._compared(tried, A, B, splits, inside, seed, clock)
         members, chosen, self.estimators_ = found
         if isinstance(B, UnknownLabels):
