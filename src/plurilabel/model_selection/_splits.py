@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
+from plurilabel.model_selection._holdout import part_sizes, stratified_split
 from plurilabel.model_selection._kfold import (
     IterativeStratifiedGroupKFold,
     IterativeStratifiedKFold,
@@ -81,6 +82,32 @@ def splits_by(
     return pairs
 
 
+def held_out_rows(
+    n: int, share: float, groups: Any = None, *, ordered: bool = False, random_state: int
+) -> Split:
+    """Rows to learn from and rows to measure on: at random, whole groups, or the last ones.
+
+    Not stratified: a figure that is measured on the rows is then one for new rows.
+
+    Examples
+    --------
+    >>> held_out_rows(5, 0.4, ordered=True, random_state=0)
+    (array([0, 1, 2]), array([3, 4]))
+    """
+    sizes = part_sizes(n, (1 - share, share))
+    if ordered:
+        return np.arange(sizes[0]), np.arange(sizes[0], n)
+    if groups is None:
+        rows = np.random.RandomState(random_state).permutation(n)
+        return rows[: sizes[0]], rows[sizes[0] :]
+    # one label that all rows have: only the sizes of the groups count
+    alike = np.ones((n, 1), dtype=np.int8)
+    train, test, *_ = stratified_split(
+        np.arange(n), alike, sizes=(1 - share, share), groups=groups, random_state=random_state
+    )
+    return train, test
+
+
 def _rows(given: Any) -> NDArray[np.intp]:
     rows = np.asarray(given)
     return np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
@@ -114,9 +141,8 @@ def _check_pairs(pairs: list[Split], n: int, groups: Any) -> None:
 
 
 def routed_splitter(cv: Any) -> Any:
-    """What a metadata router takes for ``cv``: folds, given by their number, accept groups."""
-    by_number = cv is None or isinstance(cv, Integral)
-    return IterativeStratifiedGroupKFold() if by_number else cv
+    """What a metadata router takes for ``cv``: numbers of folds and pairs of rows take groups."""
+    return cv if hasattr(cv, "split") else IterativeStratifiedGroupKFold()
 
 
 def groups_for(estimator: Any, groups: Any) -> dict[str, Any]:

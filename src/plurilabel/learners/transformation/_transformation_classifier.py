@@ -105,7 +105,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         if get_config()["enable_metadata_routing"]:
             found = process_routing(self, "fit", **params)
             routed = dict(found.estimator.fit)
-            groups = found.splitter.split.get("groups") if "splitter" in found else None
+            groups = found.splitter.split.get("groups") if self._has_splits() else None
         else:
             routed = {name: value for name, value in params.items() if value is not None}
             groups = routed.pop("groups", None) if self._has_splits() else None
