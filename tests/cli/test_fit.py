@@ -43,7 +43,7 @@ def test_a_table_of_texts_with_the_default_learner(run, mails, tmp_path, mails_f
     }  # fmt: skip
     assert "expected on new rows" in lines[5]
     assert lines[6].startswith("Label sets: the scores are cut ")
-    assert lines[7] == "Measured on held-out rows: 12 rows (20%, stratified)"
+    assert lines[7] == "Measured on held-out rows: 12 rows (20%, chosen at random)"
     assert lines[-2] == "The saved model is learned again from all rows."
     assert lines[-1].startswith(f"Wrote {out} (") and lines[-1].endswith(" kB)")
     model = load_model(out)
@@ -140,7 +140,7 @@ def test_published_split(run, tmp_path, data_folder):
         metrics.hamming_loss(Y_test, labels)
     )
     done = run(*options, "--holdout", 0.5, "-o", tmp_path / "m.skops")
-    assert json.loads(done.out)["held_out"]["how"] == "97 rows (50%, stratified)"
+    assert json.loads(done.out)["held_out"]["how"] == "97 rows (50%, chosen at random)"
     # the test part is not part of what the model saw
     run(*options, "--no-refit", "-o", tmp_path / "m.skops")
     again = run("evaluate", tmp_path / "m.skops", "flags", "--json")
@@ -301,7 +301,7 @@ def test_tune_saves_the_best_of_a_cross_validation(run, mails, tmp_path):
     model = load_model(out)
     assert model.notes["best"] == {"n_neighbors": best}
     assert model.estimator[-1][-1].n_neighbors == best
-    assert "Measured on held-out rows: 12 rows (20%, stratified)" in done.out
+    assert "Measured on held-out rows: 12 rows (20%, chosen at random)" in done.out
 
 
 def test_tune_as_json_with_a_threshold(run, mails, tmp_path):
