@@ -530,7 +530,17 @@ def test_ordinary_rows_are_no_copies():
     counts = rng.integers(0, 3, (300, 4)).astype(float)
     words = sparse.csr_array((rng.random((300, 40)) < 0.05).astype(float))
     line = np.cumsum(rng.random(300))[:, None] * [1.0, 2.0]
-    ordinary = [counts, words, line, rng.normal(size=(300, 2)), rng.normal(size=(40, 9))]
+    mixed = np.column_stack([rng.normal(size=60), 5 * rng.integers(0, 2, (60, 4))])
+    blobs = 9.0 * np.repeat(rng.normal(size=(5, 3)), 20, axis=0) + rng.normal(size=(100, 3)) / 9
+    ordinary = [
+        counts,
+        words,
+        line,
+        mixed,
+        blobs,
+        rng.normal(size=(300, 2)),
+        rng.normal(size=(40, 9)),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for rows in ordinary:
