@@ -373,7 +373,7 @@ class Training:
     def split(self) -> None:
         """Hold out the published test part, or a share of the rows: random, or the last ones."""
         data, n = self.data, self.data.Y.shape[0]
-        train = np.arange(n)
+        train: Any = np.arange(n)
         published = data.train is not None and data.groups is None and not data.ordered
         if self.holdout is None and published and data.test is not None:
             train, self.test = data.train, data.test

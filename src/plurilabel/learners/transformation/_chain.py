@@ -243,7 +243,7 @@ class ClassifierChain(TransformationClassifier):
     ) -> NDArray[Any]:
         """The column for later models, from models trained on other folds."""
         cv = self.cv if groups is not None else _folds(self.cv, y)
-        splits = splits_by(cv, seen, y, groups)
+        splits: Any = splits_by(cv, seen, y, groups)
         scores = out_of_fold(
             self.estimator, seen, y[:, np.newaxis], splits, self._asked(), params, self.n_jobs
         )

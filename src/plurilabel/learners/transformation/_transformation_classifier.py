@@ -138,7 +138,7 @@ class TransformationClassifier(MetaEstimatorMixin, ProbabilisticClassifier, Scor
         if not self._has_splits():
             return router
         to_split = MethodMapping().add(caller="fit", callee="split")
-        splitter: Any = routed_splitter(self.cv)  # type: ignore[attr-defined]
+        splitter = routed_splitter(getattr(self, "cv", None))
         return router.add(splitter=splitter, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
