@@ -165,6 +165,12 @@ class AutoClassifier(ProbabilisticClassifier):
     need all (:class:`~plurilabel.ImputedLabels`); weights, cuts and the estimate are those
     of the known labels. Rows without a known label are not used.
 
+    The estimate is not completely nested: the learners whose scores the weights are selected by
+    have seen the fold that is left out. Where features say nothing, it can still be somewhat too
+    good or too bad: with four learners and 300 rows of coin flips, a Hamming loss of 0.494 in
+    place of 0.501. An outer ``cross_val_score`` has no such error, at the cost of a fit for each
+    of its folds.
+
     With fewer than 30 rows nothing is compared: it is a forest, or logistic regression for sparse
     features.
 
