@@ -12,7 +12,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from plurilabel import (
     AutoClassifier,
@@ -21,11 +24,13 @@ from plurilabel import (
     LabelPowerset,
     MLkNN,
     ScoreCalibrator,
+    datasets,
     metrics,
 )
 from plurilabel.datasets import UnknownLabels, make_multilabel
 from plurilabel.metrics import get_measure, measure_names
 from plurilabel.wrappers.automatic import _auto, _trials
+from plurilabel.wrappers.automatic._copies import warn_of_copies
 from plurilabel.wrappers.automatic._ensemble import (
     FEWEST_ENTRIES,
     HeldOut,
@@ -103,7 +108,17 @@ def test_estimate_is_that_of_choices_made_without_each_fold():
         rest, part = folds != k, folds == k
         chosen = choose([m[rest] for m in members], Y[rest], measure, folds[rest])
         sets[part] = chosen.cut.sets(chosen.scores([m[part] for m in members]))
-    assert estimate(members, Y, measure, folds) == metrics.subset_accuracy(Y, sets)
+    found, alone = estimate(members, Y, measure, folds)
+    assert found == metrics.subset_accuracy(Y, sets)
+    # each by itself is measured by the same rule
+    sets = np.zeros_like(Y)
+    for k in range(4):
+        rest, part = folds != k, folds == k
+        cut = choose([m[rest] for m in members], Y[rest], measure, folds[rest]).cut
+        scale = ScoreCalibrator().fit(members[1].scores[rest], Y[rest])
+        p_rest, p = (scale.transform(members[1].scores[some]) for some in (rest, part))
+        sets[part] = cut.fitted(p_rest, Y[rest]).sets(p)
+    assert alone[1] == metrics.subset_accuracy(Y, sets)
 
 
 def test_label_sets_of_a_learner_may_speak():
@@ -261,7 +276,8 @@ def test_a_choice_does_not_see_unknown_labels(name):
     answer = scores if measure.kind == "scores" else chosen.cut.sets(scores)
     gaps = np.where(hidden, np.nan, Y)
     alone = min if not measure.greater_is_better else max
-    assert measure.function(gaps, answer) >= alone(chosen.alone) - 0.05
+    _, by_itself = estimate(members, UnknownLabels(Y, hidden), measure, folds)
+    assert measure.function(gaps, answer) >= alone(by_itself) - 0.05
 
 
 def test_few_rows_and_no_time():
@@ -403,3 +419,144 @@ def test_means_are_probabilities():
     calibrator = ScoreCalibrator().fit(member.scores, rng.integers(0, 2, (5, 2)))
     mean = mean_scores(np.array([[1.0, 0, 0]]), [calibrator], [member])
     assert_array_equal(mean, member.scores)
+
+
+# folds and groups ----------------------------------------------------------------------------
+
+CONSTANT = ("constant", MultiOutputClassifier(DummyClassifier(strategy="prior")))
+
+
+@pytest.mark.parametrize("name", ["hamming_loss", "average_precision"])
+def test_nothing_to_learn_is_not_estimated_better_than_it_is(name):
+    """Stratified folds made a constant learner look better than coin flips allow."""
+    measure, differences = get_measure(name), []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A, flips, fresh = rng.normal(size=(100, 2)), *rng.integers(0, 2, (2, 8000, 5))
+        model = AutoClassifier(name, portfolio=[CONSTANT], random_state=seed)
+        model.fit(A, flips[:100])
+        rows = np.zeros((8000, 2))
+        found = model.predict_proba(rows) if measure.kind == "scores" else model.predict(rows)
+        differences.append(model.estimate_ - measure.function(fresh, found))
+        assert_allclose(model.report_["tried"][0]["value"], model.estimate_, atol=0.05)
+    error = np.std(differences, ddof=1) / np.sqrt(20)
+    assert abs(np.mean(differences)) < 3 * error  # it was 10 and 7
+
+
+def subjects(rng, people, copies, noise=0.05):
+    """Rows of some people, each nearly the same, whose labels nobody can tell."""
+    A = np.repeat(rng.normal(size=(people, 5)), copies, axis=0)
+    labels = np.repeat(rng.integers(0, 2, (people, 4)), copies, axis=0)
+    return A + noise * rng.normal(size=A.shape), labels, np.repeat(np.arange(people), copies)
+
+
+def test_rows_of_a_group_stay_together():
+    rng = np.random.default_rng(0)
+    A, labels, who = subjects(rng, 50, 6)
+    model = AutoClassifier("hamming_loss", portfolio=[NEIGHBOURS], random_state=0)
+    with pytest.warns(UserWarning, match=r"9\d% of the rows are equal to others.* groups="):
+        model.fit(A, labels)
+    assert model.estimate_ < 0.1
+    model.fit(A, labels, groups=[f"person {i}" for i in who])
+    A_new, labels_new, _ = subjects(rng, 200, 6)
+    fresh = metrics.hamming_loss(labels_new, model.predict(A_new))
+    assert abs(model.estimate_ - fresh) < 0.05 and fresh > 0.4
+    with pytest.raises(ValueError, match="cv must be at most the number of groups, 4, got 5"):
+        model.fit(A, labels, groups=who % 4)
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(A, labels, groups=who[1:])
+    with pytest.raises(ValueError, match="keep the rows of a group together"):
+        clone(model).set_params(cv=[(np.arange(99), np.arange(99, 300))]).fit(
+            A, labels, groups=who
+        )
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        TimeSeriesSplit(3),
+        RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
+        ShuffleSplit(1, random_state=0),
+        [(np.arange(60), np.arange(60, 120)), (np.arange(30, 120), np.arange(30))],
+        [(np.arange(120) < 90, np.arange(120) >= 90)],
+    ],
+    ids=["time", "repeated", "one split", "pairs", "masks"],
+)
+def test_any_splitter(cv):
+    model = AutoClassifier("f1", portfolio=MEMBERS, cv=cv, random_state=0).fit(X, Y)
+    assert model.report_["folds"] == (len(cv) if isinstance(cv, list) else cv.get_n_splits())
+    assert 0.6 < model.estimate_ < 1
+    # rows without a known label are not used, whatever the splits call them
+    more = np.vstack([np.full((5, 4), np.nan), Y]), np.vstack([9 * X[:5], X])
+    if isinstance(cv, list):
+        cv = [tuple(np.flatnonzero(p) + 5 if p.dtype == bool else p + 5 for p in s) for s in cv]
+        again = clone(model).set_params(cv=cv).fit(*more[::-1])
+        assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_the_last_rows_alone_are_held_out_by_time():
+    """Labels that change with time: what was learned early says nothing about the end."""
+    when = np.linspace(-1, 1, 200)
+    A = np.random.default_rng(0).normal(size=(200, 3))
+    labels = ((A * when[:, None] ** 3) > 0).astype(int)
+    model = AutoClassifier("hamming_loss", portfolio=[LINEAR], random_state=0)
+    # the second half is the opposite of the first
+    by_time = [(np.arange(100), np.arange(100, 200))]
+    assert (
+        clone(model).set_params(cv=by_time).fit(A, labels).estimate_
+        > model.fit(A, labels).estimate_
+    )
+
+
+def test_learners_inside_get_the_groups():
+    groups = np.arange(120) // 4
+    seen = []
+
+    class Noting(MLkNN):
+        def fit(self, X, y, *, groups=None):
+            seen.append(groups)
+            return super().fit(X, y)
+
+    with_step = make_pipeline(StandardScaler(), Noting(5))
+    model = AutoClassifier(portfolio=[("a", with_step), ("b", Noting(7))], cv=2, random_state=0)
+    model.fit(X, Y, groups=groups).refit(X, Y, groups=groups)
+    assert len(seen) == 4 + 2 * len(model.names_)
+    assert all(len(np.intersect1d(a, b)) == 0 for a, b in (seen[0:2], seen[2:4]))
+    assert sum(len(part) for part in seen[:2]) == 120 and len(seen[-1]) == 120
+
+
+def test_ordinary_rows_are_no_copies():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, (300, 4)).astype(float)
+    words = sparse.csr_array((rng.random((300, 40)) < 0.05).astype(float))
+    line = np.cumsum(rng.random(300))[:, None] * [1.0, 2.0]
+    mixed = np.column_stack([rng.normal(size=60), 5 * rng.integers(0, 2, (60, 4))])
+    blobs = 9.0 * np.repeat(rng.normal(size=(5, 3)), 20, axis=0) + rng.normal(size=(100, 3)) / 9
+    ordinary = [
+        counts,
+        words,
+        line,
+        mixed,
+        blobs,
+        rng.normal(size=(300, 2)),
+        rng.normal(size=(40, 9)),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in ordinary:
+            warn_of_copies(rows, 0)
+    long_texts = sparse.csr_array((rng.random((150, 100)) < 0.4).astype(float))
+    copied = [
+        np.repeat(rng.normal(size=(100, 3)), 3, axis=0),
+        sparse.vstack([long_texts, long_texts], format="csr"),
+        subjects(rng, 50, 2)[0],
+        subjects(rng, 50, 40)[0],
+    ]
+    for rows in copied:
+        with pytest.warns(UserWarning, match="equal to others, or nearly"):
+            warn_of_copies(rows, 0)
+
+
+@pytest.mark.parametrize("name", ["emotions", "flags", "genbase", "wq", "medical", "reuters-k500"])
+def test_standard_datasets_have_no_warning(name, data_folder):
+    warn_of_copies(datasets.load(name).X, 0)

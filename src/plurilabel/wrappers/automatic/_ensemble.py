@@ -155,12 +155,12 @@ class Choice:
     weights: Array  # (m, 3), of the forms of each learner; they sum to 1
     calibrators: list[ScoreCalibrator]
     cut: Cut
-    alone: list[float]  # the measure of each learner by itself, in its best form
+    best_forms: list[int]  # of each learner by itself
 
     def of(self, used: Array) -> Choice:
         """The same for these learners alone: the others have no weight."""
         calibrators = [self.calibrators[j] for j in used]
-        return Choice(self.weights[used], calibrators, self.cut, self.alone)
+        return Choice(self.weights[used], calibrators, self.cut, self.best_forms)
 
     def scores(self, members: Sequence[HeldOut]) -> Array:
         """The weighted mean."""
@@ -215,17 +215,16 @@ def choose(
         if (member.probabilities, True, member.sets is not None)[i]
     ]
     alone = [value_of(scores) for _, _, scores in forms]
-    by_member = np.full(len(members), -np.inf)
-    np.maximum.at(by_member, [j for j, _, _ in forms], alone)
-    best = np.argsort([-value for value in alone], kind="stable")[:MOST_FORMS]
-    chosen = [forms[i] for i in best]
+    order = np.argsort([-value for value in alone], kind="stable")
+    by_member = {forms[i][0]: forms[i][1] for i in order[::-1]}
+    chosen = [forms[i] for i in order[:MOST_FORMS]]
     weights = np.zeros((len(members), len(FORMS)))
     for (j, form, _), count in zip(chosen, _greedy(chosen, value_of, max_models)):
         weights[j, form] = count
     weights /= weights.sum()
     mean = mean_scores(weights, calibrators, members)
     best_cut = _best_cut(cuts if measure.kind == "labels" else cuts[:1], mean, Y, measure, folds)
-    return Choice(weights, calibrators, best_cut, by_member.tolist())
+    return Choice(weights, calibrators, best_cut, [by_member[j] for j in range(len(members))])
 
 
 def _labelled(Y: Any) -> bool:
@@ -330,14 +329,43 @@ def _best_cut(cuts: Sequence[Cut], scores: Array, Y: Any, measure: Measure, fold
 
 
 def estimate(
-    members: Sequence[HeldOut], Y: Any, measure: Measure, folds: Array, **options: Any
-) -> float:
-    """The measure of choices, each made without the fold that it is measured on."""
-    answer: Any = np.zeros(Y.shape, dtype=np.float64 if measure.kind == "scores" else np.int64)
+    members: Sequence[HeldOut],
+    Y: Any,
+    measure: Measure,
+    folds: Array,
+    rows: Array | None = None,
+    **options: Any,
+) -> tuple[float, list[float]]:
+    """The measure of choices, each made without the fold that it is measured on.
+
+    Also that of each learner by itself, whose form and cut are learned without the fold, too.
+    ``rows`` (n,) are the rows that the predictions are for, if some have several.
+    """
+    rows = np.arange(len(folds)) if rows is None else rows
+    parts = []  # of each fold: the others and it, and what is chosen by the others
     for k in np.unique(folds):
-        inside = folds == k
-        chosen = choose([m[~inside] for m in members], Y[~inside], measure, folds[~inside],
-                        **options)  # fmt: skip
-        scores = chosen.scores([m[inside] for m in members])
-        answer[inside] = scores if measure.kind == "scores" else chosen.cut.sets(scores)
-    return float(measure.function(Y, answer))
+        inside = np.flatnonzero(folds == k)
+        rest = np.flatnonzero(~np.isin(rows, rows[inside]))
+        there = [member[rest] for member in members]
+        parts.append((rest, inside, choose(there, Y[rest], measure, folds[rest], **options)))
+
+    def whole(chosen: Choice, part: Array) -> Array:
+        return chosen.scores([member[part] for member in members])
+
+    def alone(j: int) -> Callable[[Choice, Array], Array]:
+        return lambda chosen, part: in_form(
+            members[j][part], FORMS[chosen.best_forms[j]], chosen.calibrators[j]
+        )
+
+    def value(scores_of: Callable[[Choice, Array], Array]) -> float:
+        answer: Any = np.zeros(Y.shape, np.float64 if measure.kind == "scores" else np.int64)
+        for rest, inside, chosen in parts:
+            answer[inside] = scores = scores_of(chosen, inside)
+            if measure.kind != "scores":
+                cut = chosen.cut
+                if scores_of is not whole:
+                    cut = cut.fitted(scores_of(chosen, rest), Y[rest])
+                answer[inside] = cut.sets(scores)
+        return float(measure.function(Y, answer))
+
+    return value(whole), [value(alone(j)) for j in range(len(members))]

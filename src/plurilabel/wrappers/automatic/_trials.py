@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
@@ -22,6 +21,7 @@ from plurilabel._core.records import digest_of, write_atomic
 from plurilabel._core.scores import score_method
 from plurilabel._core.words import aligned, counted, duration, file_size
 from plurilabel.metrics import get_measure, label_scores
+from plurilabel.model_selection.shared import Split, groups_for
 from plurilabel.wrappers.automatic._ensemble import Choice, HeldOut
 from plurilabel.wrappers.automatic._portfolio import Candidate
 
@@ -116,10 +116,16 @@ def _pace(finished: Sequence[Tried]) -> float:
 
 
 def report(
-    tried: Sequence[Tried], chosen: Choice, measure: Any, *, rows: int, folds: int, value: float
+    tried: Sequence[Tried],
+    chosen: Choice,
+    measure: Any,
+    *,
+    rows: int,
+    folds: int,
+    value: float,
+    alone: Sequence[float],
 ) -> dict[str, Any]:
     """What was tried and chosen, as JSON can hold it."""
-    sign = 1 if measure.greater_is_better else -1
     members = [one for one in tried if one.held is not None]
     return {
         "measure": measure.name,
@@ -128,8 +134,8 @@ def report(
         "estimate": _finite(value),
         "cut": chosen.cut.words,
         "tried": [
-            {"name": one.candidate.name, "value": _finite(sign * value), "weight": float(weight)}
-            for one, value, weight in zip(members, chosen.alone, chosen.weights.sum(axis=1))
+            {"name": one.candidate.name, "value": _finite(value), "weight": float(weight)}
+            for one, value, weight in zip(members, alone, chosen.weights.sum(axis=1))
         ],
         "left_out": {one.candidate.name: one.why_not for one in tried if one.held is None},
     }
@@ -182,17 +188,15 @@ def _told_learners(report: dict[str, Any], measure: Any) -> list[str]:
     return [f"  {line}".rstrip() for line in aligned(table)]
 
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
 FAILURES = (ValueError, ArithmeticError, MemoryError)
 """What a learner that cannot take the data may raise; it is then left out."""
 
 
-def fit_one(estimator: Any, X: Any, Y: Any) -> Any:
+def fit_one(estimator: Any, X: Any, Y: Any, groups: Any = None) -> Any:
     """A fitted copy; on one thread, and without warnings about convergence."""
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(estimator).fit(X, Y)
+        return clone(estimator).fit(X, Y, **groups_for(estimator, groups))
 
 
 def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
@@ -203,10 +207,13 @@ def answers(fitted: Any, X: Any, q: int, *, decides: bool) -> HeldOut:
     return HeldOut(scores, score_method(fitted) == "predict_proba", sets)
 
 
-def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOut, float]:
+def _of_fold(
+    candidate: Candidate, X: Any, Y: Any, split: Split, groups: Any = None
+) -> tuple[HeldOut, float]:
     started = perf_counter()
     train, test = split
-    fitted = fit_one(candidate.estimator, X[train], Y[train])
+    inside = None if groups is None else groups[train]
+    fitted = fit_one(candidate.estimator, X[train], Y[train], inside)
     found = answers(fitted, X[test], Y.shape[1], decides=candidate.decides)
     return found, perf_counter() - started
 
@@ -214,19 +221,27 @@ def _of_fold(candidate: Candidate, X: Any, Y: Any, split: Split) -> tuple[HeldOu
 class Pool:
     """Predictions of learners for rows that they were not trained on.
 
-    Every row is in the test part of one split. Finished predictions are kept in ``folder``, if
-    given, and found there again.
+    They are those of the test parts, one after the other: a row may be in several, or in none.
+    Finished predictions are kept in ``folder``, if given, and found there again.
     """
 
     def __init__(
-        self, X: Any, Y: Any, splits: Sequence[Split], folder: Any, n_jobs: int | None
+        self,
+        X: Any,
+        Y: Any,
+        splits: Sequence[Split],
+        folder: Any,
+        n_jobs: int | None,
+        groups: Any = None,
     ) -> None:
-        self.X, self.Y, self.splits, self.n_jobs = X, Y, splits, n_jobs
+        self.X, self.Y, self.splits, self.n_jobs, self.groups = X, Y, splits, n_jobs, groups
         self.at_once = min(int(effective_n_jobs(n_jobs)), len(splits))
         self.folder = None if folder is None else Path(folder)
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.data = digest_of(X, Y, *(test for _, test in splits))
+            self.data = digest_of(X, Y, *(rows for split in splits for rows in split))
+            if groups is not None:  # which learners may split by
+                self.data = digest_of(self.data, groups)
 
     def ask(
         self, candidate: Candidate, goes_on: Callable[[float], bool]
@@ -249,7 +264,7 @@ class Pool:
                     return None
             some = self.splits[len(parts) : len(parts) + self.at_once]
             parts += Parallel(n_jobs=self.n_jobs)(
-                delayed(_of_fold)(candidate, self.X, self.Y, split) for split in some
+                delayed(_of_fold)(candidate, self.X, self.Y, split, self.groups) for split in some
             )
         found = self._together([part for part, _ in parts])
         seconds = float(np.mean([seconds for _, seconds in parts]))
@@ -263,15 +278,12 @@ class Pool:
         return path is not None and path.exists()
 
     def _together(self, parts: Sequence[HeldOut]) -> HeldOut:
-        rows = np.concatenate([test for _, test in self.splits])
-        scores = np.empty(self.Y.shape)
-        scores[rows] = np.concatenate([part.scores for part in parts])
+        scores = np.concatenate([part.scores for part in parts])
         if not np.isfinite(scores).all():
             raise ValueError("there are scores that are not finite")
         if any(part.sets is None for part in parts):
             return HeldOut(scores, parts[0].probabilities)
-        sets = np.empty(self.Y.shape, dtype=np.int8)
-        sets[rows] = np.concatenate([np.asarray(part.sets) for part in parts])
+        sets = np.concatenate([np.asarray(part.sets) for part in parts]).astype(np.int8)
         return HeldOut(scores, parts[0].probabilities, sets)
 
     def _path(self, candidate: Candidate) -> Path | None:
